@@ -55,7 +55,7 @@ COMMANDS = (
         "a page: the concepts that each capsule responds to, or why videos were found for a query; --serve",
     ),
     Command("embed", "embeddings, captions or concepts of a data set as Parquet shards; a Ray Data job, resumable"),
-    Command("index", "embeddings of a data set's videos, for search"),
+    Command("index", "a folder of videos, or a data set's, made searchable; videos need no captions"),
     Command("search", "rank the videos of an index for a text query, or for a file of topics"),
     Command("serve", "search of an index in the browser and over HTTP, on one machine or on Ray Serve"),
     Command("export", "a trained model for others: safetensors, configuration, model card; to a folder or the hub"),

@@ -39,7 +39,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "vtr extract videos --recipe hf:openai/clip-vit-base-patch32 --features-only --out features",
         "vtr extract --list",
     ),
-    "index": ("vtr index runs/dual --data data/described/test --out index",),
+    "index": (
+        "vtr index videos --out found",
+        "vtr index runs/dual --data data/described/test --out index",
+    ),
     "ingest": (
         "vtr ingest pairs --table clips.csv --feature-columns video audio --out data/mine",
         "vtr ingest synthetic --out data/demo --num-clips 2000 --splits train .8 val .1 test .1",

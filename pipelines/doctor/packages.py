@@ -15,7 +15,7 @@ from vtr_core.ray_private import SEEN, release
 if TYPE_CHECKING:
     from vtr_core.encoders.weights import PinnedWeights
 
-SECTION, WEIGHTS = "packages", "weights of the encoder bundled"
+SECTION, WEIGHTS = "packages", "weights of the bundled encoder"
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,7 @@ def _evaluation(loaded: LoadedModel, flags: EvaluateFlags) -> EvaluationConfig:
         "--query-bank": flags.query_bank,
         "--aggregate": flags.aggregate != "none",
         "--knock-out": flags.knock_out,
+        "--relevant same-caption": flags.relevant != "own",
     }
     for flag, given in unused.items():
         if given:

@@ -28,8 +28,6 @@ class EvaluateFlags:
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
     data: tuple[str, ...] = tyro.MISSING
     """One or more data sets."""
-    encoder: str | None = None
-    """Instead of a checkpoint a pretrained encoder, without any training, see vtr encoders; as encoder:NAME."""
     similarity: tuple[SimilarityName, ...] = ()
     """Similarities of embeddings, one table each; all: dot, cosine, neg_euclidean (default: as in training)."""
     aggregate: Literal["none", "video", "captions"] = "none"
@@ -61,6 +59,9 @@ class EvaluateFlags:
     knock_out: tuple[str, ...] = ()
     """Also report metrics without a mechanism of the model: activations (of capsules, replaced by their mean); of MUSE
     the learner, backward (the scan), scale-<s>, time-<w>."""
+    relevant: Literal["own", "same-caption"] = "own"
+    """Items that are right for a query. own: those of its own clip; same-caption: all with its caption, also of other
+    clips (the rank is that of the best one, average precision is over all)."""
     average_checkpoints: int = 1
     """Average the weights of this many newest checkpoints of the run folder."""
     experiment: str = "vtr"
@@ -75,6 +76,8 @@ class EvaluateFlags:
     """Evaluate at most this many queries of each direction, drawn at random, against all items, with 95 % intervals."""
     sample_seed: int = 0
     """Random seed of that sample."""
+    encoder: str | None = None
+    """Instead of a checkpoint a pretrained encoder, without any training, see vtr encoders; as encoder:NAME."""
 
     @property
     def query_sample(self) -> "QuerySample | None":

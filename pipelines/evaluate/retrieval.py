@@ -16,7 +16,8 @@ from vtr_core.retrieval.evaluate.bank import check_bank, embed_bank, sample_capt
 from vtr_core.retrieval.evaluate.best_possible import best_possible_recall
 from vtr_core.retrieval.evaluate.normalized import Bank, evaluate_dual_softmax, evaluate_query_bank
 from vtr_core.retrieval.evaluate.protocol import Protocol
-from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval, rankings
+from vtr_core.retrieval.evaluate.retrieval import Relevant, evaluate_retrieval, rankings
+from vtr_core.retrieval.evaluate.same_caption import SameCaption, caption_keys
 from vtr_core.retrieval.evaluate.whole_video import best_captions, caption_average, mean_embeddings
 from vtr_core.retrieval.search.dual_spaces import DualSpaces
 from vtr_core.retrieval.spaces import spaces_of
@@ -91,6 +92,10 @@ def _check(flags: EvaluateFlags) -> None:
         raise ConfigError(
             "vtr evaluate: --sample-queries is for plain retrieval; leave out --normalize, --aggregate and --knock-out"
         )
+    if flags.relevant != "own" and (flags.normalize or flags.aggregate != "none"):
+        raise ConfigError(
+            "vtr evaluate: --relevant same-caption is for plain retrieval; leave out --normalize and --aggregate"
+        )
     for name, value in (
         ("sample-queries", 1 if flags.sample_queries is None else flags.sample_queries),
         ("dual-softmax-temperature", flags.dual_softmax_temperature),
@@ -145,29 +150,35 @@ def _evaluate_one(
     rows = embedded_rows(loaded, manifest, flags.embeddings)
     if not rankings(rows):
         raise DatasetError(f"{manifest.uri}: no clip has any of the features {', '.join(config.model.inputs.features)}")
-    variants = [variant for kind in kinds for variant in _variants(rows, kind, flags, bank)]
-    variants += _without(loaded, manifest, kinds[0], missing)
+    relevant = None if flags.relevant == "own" else SameCaption(rows, caption_keys(manifest))
+    variants = [variant for kind in kinds for variant in _variants(rows, kind, flags, bank, relevant)]
+    variants += _without(loaded, manifest, kinds[0], missing, relevant)
     protocol = Protocol.of(config, kinds[0])
-    return Result(name, manifest, kinds[0], variants, best_possible_recall(manifest), protocol)
+    best = best_possible_recall(manifest) if relevant is None else {}  # it is that of a query's own clip
+    return Result(name, manifest, kinds[0], variants, best, protocol, flags.relevant)
 
 
-def _without(loaded: LoadedModel, manifest: Manifest, kind: SimilarityKind, missing: KnockOuts) -> list[Variant]:
+def _without(
+    loaded: LoadedModel, manifest: Manifest, kind: SimilarityKind, missing: KnockOuts, relevant: Relevant | None
+) -> list[Variant]:
     """Metrics of the checkpoint with single mechanisms knocked out."""
     found = []
     for name, knocked_out in missing.items():
         with knocked_out() as remark:
             rows = embedded_rows(loaded, manifest)
-        figures = evaluate_retrieval(rows, kind)
+        figures = evaluate_retrieval(rows, kind, relevant=relevant)
         found.append(Variant(kind, f"without_{name}", f"without {name}", remark(), figures))
     return found
 
 
-def _variants(rows: EmbeddedRows, kind: SimilarityKind, flags: EvaluateFlags, bank: Bank | None) -> list[Variant]:
+def _variants(
+    rows: EmbeddedRows, kind: SimilarityKind, flags: EvaluateFlags, bank: Bank | None, relevant: Relevant | None
+) -> list[Variant]:
     """The plain metrics, then retrieval by captions together, then test-time normalisation."""
     if flags.query_sample is not None:
-        directions = evaluate_retrieval(rows, kind, flags.query_sample)
+        directions = evaluate_retrieval(rows, kind, flags.query_sample, relevant)
         return [Variant(kind, "plain", "sampled queries", intervals(directions), directions)]
-    found = [Variant(kind, "plain", "", "", evaluate_retrieval(rows, kind))]
+    found = [Variant(kind, "plain", "", "", evaluate_retrieval(rows, kind, relevant=relevant))]
     if flags.aggregate == "video":
         remark = "all captions of a video search for it; their mean against the mean of its clips"
         found.append(Variant(kind, "video_mean", "videos, mean embeddings", remark, mean_embeddings(rows, kind)))
@@ -196,6 +207,7 @@ def _settings(flags: EvaluateFlags, kinds: Sequence[SimilarityKind]) -> dict[str
         "similarity": kinds[0],
         "similarities": " ".join(kinds),
         "aggregate": flags.aggregate,
+        "relevant": flags.relevant,
         "average_checkpoints": flags.average_checkpoints,
         "normalize": " ".join(flags.normalize) or "none",
     }

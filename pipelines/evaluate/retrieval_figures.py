@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
+from typing import Literal
 
 from rich.table import Table
 from rich.text import Text
@@ -20,6 +22,13 @@ from vtr_core.storage import locate
 from vtr_core.train.checkpoint.load import LoadedModel
 
 PLAIN = "plain"
+RELEVANT: Mapping[str, str] = MappingProxyType(
+    {
+        "own": "a query's own clip is right, another one with the same caption is not",
+        "same-caption": "every item with the query's caption is right; the rank is that of the best one",
+    }
+)
+"""What is said of each protocol of relevance."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +57,8 @@ class Result:
     best_possible: Mapping[str, Mapping[int, float]]
     protocol: Protocol | None = None
     """The similarities of training, of the choice of a checkpoint and of the plain metrics; None for several spaces."""
+    relevant: Literal["own", "same-caption"] = "own"
+    """Which items are right for a query, as `vtr evaluate --relevant` has it."""
 
     @property
     def directions(self) -> list[Direction]:
@@ -78,6 +89,7 @@ def printed(result: Result, checkpoint: str) -> list[Printed]:
     remarks = {variant.title: variant.remark for variant in result.variants if variant.remark}
     parts += [f"  {title}: {remark}" for title, remark in remarks.items()]
     parts += [] if result.protocol is None else [f"  similarities: {result.protocol}"]
+    parts.append(f"  relevant ({result.relevant}): {RELEVANT[result.relevant]}")
     for direction in result.directions:
         if direction.num_unanswerable:
             counts = f"{direction.num_unanswerable} of {direction.metrics.num_queries} queries"
@@ -155,6 +167,7 @@ def as_json(results: Sequence[Result]) -> dict[str, object]:
             result.name: {
                 "data": result.manifest.uri,
                 "fingerprint": result.manifest.fingerprint,
+                "relevant": result.relevant,
                 "best_possible": result.best_possible,
                 "directions": _directions(result.directions),
                 "variants": [

@@ -73,9 +73,6 @@ class ExtractFlags:
     max_words: int | None = None
     """Captions are cut after this number of words (default: 20, or as many as those of the data set of
     --vocabulary)."""
-    clip_merges: str | None = None
-    """With --records frames: CLIP's file of merges (bpe_simple_vocab_16e6.txt.gz or merges.txt), for captions in the
-    pieces of words of published weights; --max-words counts pieces, without start and end (CLIP4Clip: 30, CLIP: 75)."""
     videos_per_shard: int | None = None
     """Videos per Parquet file (default: 128, with --records frames 16); an interrupted extraction resumes with the
     unfinished shards."""

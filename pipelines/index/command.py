@@ -160,8 +160,8 @@ def _built(flags: IndexFlags, out: "Location") -> "IndexRecord":
     data = flags.data or (None if found is None else found.data)
     if checkpoint is None or data is None:
         raise ConfigError(
-            "vtr index: give videos (a folder, glob, list or table); or a checkpoint and --data URI, or --embeddings "
-            "URI; or --delete IDS"
+            "vtr index: give a checkpoint and --data URI, or --embeddings URI; or videos (a folder, glob, list or "
+            "table); or --delete IDS"
         )
     if max(joined_weights(data)) > 1:
         raise ConfigError(f"vtr index --data {data}: an index has every video once; leave out the weights")

@@ -31,7 +31,7 @@ _TEXTS_AT_ONCE = 64
 _FRAMES_AT_ONCE = {"cpu": 4, "cuda": 32}
 _WORDS = ("tokenizer.json", "vocab.json", "vocab.txt", "*.model")
 """Files of tokenizers, of which a model has one."""
-_PADDED = ("siglip", "siglip2")
+PADDED = ("siglip", "siglip2")
 """Models that were trained on texts filled up to one length, without a mask."""
 
 
@@ -75,7 +75,7 @@ class JointModel(nn.Module):
 
     def tokenized(self, texts: Sequence[str]) -> dict[str, Int64[Tensor, "texts tokens"]]:
         """The ids of each text's tokens, cut where the model's positions end, as its own processor gives them."""
-        padding = "max_length" if self.model.config.model_type in _PADDED else True
+        padding = "max_length" if self.model.config.model_type in PADDED else True
         made = self.tokenizer(
             list(texts), padding=padding, truncation=True, max_length=self.longest, return_tensors="pt"
         )
@@ -89,7 +89,7 @@ class JointModel(nn.Module):
         if hasattr(self.model, "get_text_features"):
             made = self.model.get_text_features(**given, return_dict=True)
             vectors, tokens = made.pooler_output, made.last_hidden_state
-        else:  # PE-Video, whose functions of features are no methods in transformers 5
+        else:  # PE-Video
             tokens = self.model.text_model(**given, output_hidden_states=True).hidden_states[-1]
             vectors = self.model.text_video_head(tokens[:, 0])
         padding = self.tokenizer.pad_token_id
@@ -219,7 +219,7 @@ def joint_model(folder: Path, remote_code: bool = False) -> JointModel:
     CheckpointError for missing, pickled, damaged or misshapen weights, for a model of another kind, and for one that
     brings its own code where `remote_code` is false.
     """
-    from transformers import AutoModel, AutoTokenizer
+    from transformers import AutoModel
 
     checked_folder(folder)
     quiet_loading()
@@ -237,20 +237,26 @@ def joint_model(folder: Path, remote_code: bool = False) -> JointModel:
             "as save_pretrained writes them"
         )
     _check_kind(model, folder)
+    tokenizer = pretrained_tokenizer(folder, remote_code)
+    return JointModel(model, tokenizer, _preparation(folder, options, of_videos=_is_pe_video(model)))
+
+
+def pretrained_tokenizer(folder: Path, remote_code: bool = False) -> Any:
+    """The tokenizer of a folder; CheckpointError where it has none, or one that transformers does not load."""
+    from transformers import AutoTokenizer
+
     if not any(any(folder.glob(name)) for name in _WORDS):  # transformers would make one without words
         raise CheckpointError(f"{folder} holds no tokenizer ({', '.join(_WORDS)}); fetch it again with its tokenizer")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, **options)
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=remote_code)
     except Exception as error:
         raise one_line_fault(f"{folder} holds no tokenizer that transformers loads", error) from error
-    return JointModel(model, tokenizer, FramePreparation.of(_processor(folder, options)))
 
 
 def _check_kind(model: nn.Module, folder: Path) -> None:
     """CheckpointError for a model without text, or without frames."""
-    is_pe = all(hasattr(model, name) for name in ("text_video_head", "video_head", "video_encoder"))
-    text = is_pe or hasattr(model, "get_text_features")
-    frames = is_pe or hasattr(model, "get_image_features") or hasattr(model, "get_video_features")
+    text = _is_pe_video(model) or hasattr(model, "get_text_features")
+    frames = _is_pe_video(model) or hasattr(model, "get_image_features") or hasattr(model, "get_video_features")
     if text and frames:
         return
     lacking = "features of text" if frames else "features of images" if text else "features of text and of images"
@@ -260,14 +266,24 @@ def _check_kind(model: nn.Module, folder: Path) -> None:
     )
 
 
-def _processor(folder: Path, options: Mapping[str, Any]) -> Any:
-    """The image processor with Pillow's scaling; a video's has the same settings."""
-    from transformers import AutoImageProcessor
+def _is_pe_video(model: nn.Module) -> bool:
+    """Whether a model is PE-Video, whose functions of features are no methods in transformers 5."""
+    return all(hasattr(model, name) for name in ("text_video_head", "video_head", "video_encoder"))
+
+
+def _preparation(folder: Path, options: Mapping[str, Any], of_videos: bool) -> FramePreparation:
+    """That of the model's processor, with Pillow's scaling."""
+    from transformers import AutoImageProcessor, AutoVideoProcessor
 
     try:
-        return AutoImageProcessor.from_pretrained(folder, backend="pil", **options)
+        if of_videos:
+            return FramePreparation.stated(AutoVideoProcessor.from_pretrained(folder, **options))
+        processor = AutoImageProcessor.from_pretrained(folder, backend="pil", **options)
+    except CheckpointError:
+        raise
     except Exception as error:
         raise one_line_fault(f"{folder} holds no image processor that transformers loads", error) from error
+    return FramePreparation.of(processor)
 
 
 def _longest(model: Any, tokenizer: Any) -> int:

@@ -32,7 +32,7 @@ from vtr_core.video.sampling import Rate
 from vtr_core.video.streams import PictureStream
 
 _IN_REPOSITORY = ("open_clip_model.safetensors", "model.safetensors")
-_SIZES = ("input_resolution", "context_length", "vocab_size")
+_NO_PARAMETERS = ("input_resolution", "context_length", "vocab_size", "attn_mask")
 """What OpenAI's archives hold beside parameters."""
 _AT_ONCE = 32
 
@@ -234,7 +234,7 @@ def _loaded(package: Any, architecture: str, found: _Weights) -> Any:
         else:
             with tempfile.TemporaryDirectory() as folder:
                 file = Path(folder) / "weights.safetensors"
-                state = {name: value for name, value in read_state(found.file).items() if name not in _SIZES}
+                state = {name: value for name, value in read_state(found.file).items() if name not in _NO_PARAMETERS}
                 save_file({name: value.float().clone().contiguous() for name, value in state.items()}, file)
                 package.load_checkpoint(model, str(file), weights_only=True)
     except Exception as error:  # the library's own faults are of many kinds

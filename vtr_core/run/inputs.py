@@ -31,7 +31,7 @@ def usable_data(model: ModelConfig, uri: str, on_bad_shard: OnBadShard = "fail")
 
 
 def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
-    """`config` with the model's inputs taken from the training data.
+    """`config` with the model's inputs taken from the training data, and its sizes from a pretrained source.
 
     A configuration that already has inputs, as every run's config.json does, must agree with the data: DatasetError.
     Without pretrained word vectors the vocabulary's vectors are trained. ConfigError where the configuration's parts do
@@ -41,8 +41,8 @@ def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
     system = system_of(config.model)
     system.check_data(manifest)
     check_captions(config, manifest)
-    inputs = system.inputs(manifest) or _features_and_words(config.model, manifest)
-    return override(config, {**inputs, **text_encoder_changes(config.model)})
+    inputs = system.inputs(manifest, config.model) or _features_and_words(config.model, manifest)
+    return override(config, {**inputs, **text_encoder_changes(config.model), **system.of_source(config.model)})
 
 
 def training_reader(model: ModelConfig, manifest: Manifest, extra_captions: int) -> RowGroupReader:

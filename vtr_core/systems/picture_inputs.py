@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
 
 
-def picture_inputs(manifest: "Manifest") -> dict[str, Any]:
+def picture_inputs(manifest: "Manifest", model: object = None) -> dict[str, Any]:  # noqa: ARG001  as `System.inputs`
     """`model.inputs` and `model.stored_size`; DatasetError for frames that are not square."""
     from vtr_core.data.records.required_kind import require_frames
 

@@ -52,6 +52,10 @@ def _all(*_: Any) -> Sequence[str]:
     return ()
 
 
+def _no_settings(*_: Any) -> dict[str, Any]:
+    return {}
+
+
 def _no_features(*_: Any) -> "Mapping[str, int]":
     return {}
 
@@ -93,8 +97,10 @@ class System:
     """DatasetError for data that it cannot be trained on."""
     reads_instead: Callable[[Any], RecordKind | None] = _nothing
     """The kind of records that a model is trained on, where it is another than `reads`."""
-    inputs: "Callable[[Manifest], dict[str, Any] | None]" = _nothing
-    """The settings determined by the training data, by dotted name; None: features and words."""
+    inputs: "Callable[[Manifest, Any], dict[str, Any] | None]" = _nothing
+    """The settings of a model that the training data determines, by dotted name; None: features and words."""
+    of_source: Callable[[Any], dict[str, Any]] = _no_settings
+    """The settings of a model that its pretrained source decides, by dotted name; read when a run starts."""
     trained_vectors: Callable[[Any], str | None] = _nothing
     """The dotted name of a model's setting that says whether word vectors are trained, set automatically for data
     without vectors; None for a model that reads no given word vectors.

@@ -38,7 +38,10 @@ def mean_cross_entropies(
     Positives are no negatives of each other, whatever their weight: L_out of Khosla et al. 2020 (Supervised contrastive
     learning, Eq. 2) without the other positives in the denominator. With one positive it is `cross_entropies`.
     """
-    negatives = (similarity + weights.masked_fill(positives, 0).log()).logsumexp(dim=1, keepdim=True)
+    counts = weights.masked_fill(positives, 0)
+    # A row without negatives has the loss 0; −∞ throughout would make its gradient NaN.
+    logits = (similarity + counts.log()).masked_fill(counts == 0, torch.finfo(similarity.dtype).min / 2)
+    negatives = logits.logsumexp(dim=1, keepdim=True)
     terms = torch.logaddexp(similarity, negatives) - similarity
     return torch.where(positives, terms, 0).sum(dim=1) / positives.sum(dim=1)
 

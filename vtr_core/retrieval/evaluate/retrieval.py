@@ -1,6 +1,6 @@
 """Retrieval metrics of an embedded data set, between text and video, and between text and video+audio."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +33,10 @@ class Direction:
     num_unanswerable: int = 0
 
 
+Relevant = Callable[[Entries, Entries], Relevance]
+"""(queries, items) → which items are right for each query."""
+
+
 @dataclass(frozen=True)
 class Ranking:
     """Queries, items and relevance of one direction."""
@@ -61,25 +65,31 @@ class QuerySample:
             return np.arange(total)
         return np.sort(np.random.default_rng(self.seed).choice(total, self.count, replace=False))
 
-    def of(self, ranking: Ranking) -> Ranking:
-        """The sampled queries, in their order, against all items."""
+    def of(self, ranking: Ranking, relevant: Relevant | None = None) -> Ranking:
+        """The sampled queries, in their order, against all items; `relevant` as in `rankings`."""
         total = len(ranking.queries.key)
         if total <= self.count:
             return ranking
         queries = ranking.queries.select(self.drawn(total))
-        return Ranking(ranking.name, ranking.title, queries, ranking.items, match(queries, ranking.items))
+        return Ranking(ranking.name, ranking.title, queries, ranking.items, (relevant or match)(queries, ranking.items))
 
 
 def evaluate_retrieval(
-    rows: EmbeddedRows, similarity: SimilarityKind, sample: QuerySample | None = None
+    rows: EmbeddedRows,
+    similarity: SimilarityKind,
+    sample: QuerySample | None = None,
+    relevant: Relevant | None = None,
 ) -> list[Direction]:
     """The metrics of all directions that the data set's modalities allow, see `rankings`; or of sampled queries."""
-    asked = [ranking if sample is None else sample.of(ranking) for ranking in rankings(rows)]
+    every = rankings(rows, relevant)
+    asked = every if sample is None else [sample.of(ranking, relevant) for ranking in every]
     return [figures(ranking, ranking.scores(similarity)) for ranking in asked]
 
 
-def rankings(rows: EmbeddedRows) -> list[Ranking]:
+def rankings(rows: EmbeddedRows, relevant: Relevant | None = None) -> list[Ranking]:
     """All directions that the data set's modalities allow.
+
+    relevant: which items are right for which queries; None: those of the query's clip, `match`.
 
     Queries and items of text are rows; those of video and audio are clips. Entries of the same clip are relevant to
     each other. Every caption is a query: captions whose clip has no item, and captions without a known word, count as
@@ -95,7 +105,7 @@ def rankings(rows: EmbeddedRows) -> list[Ranking]:
         items = by_modality[item]
         queries = captions(rows) if query == TEXT else _with_a_match(by_modality[query], items)
         if len(queries.key) and len(items.key):
-            found.append(Ranking(name, title, queries, items, match(queries, items)))
+            found.append(Ranking(name, title, queries, items, (relevant or match)(queries, items)))
     return found
 
 

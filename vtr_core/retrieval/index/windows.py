@@ -283,7 +283,7 @@ class WindowStore:
         content = _content(pa.Table.from_pylist([{**dict.fromkeys(schema.names), **row} for row in rows], schema))
         storage.write_bytes(self.location / f"{number:06d}-{sha256(content).hexdigest()[:8]}{_SUFFIX}", content)
 
-    def _rewrite(self, part: Location, mask: pa.Array) -> None:
+    def _rewrite(self, part: Location, mask: pa.Array | pa.ChunkedArray) -> None:
         """The part with the rows of a mask alone; it is deleted where none are left."""
         if pc.all(mask).as_py():
             return

@@ -4,7 +4,7 @@ from typing import Literal
 
 from vtr_core.config.blocks.text_encoder import EncoderRecord
 from vtr_core.config.model_inputs import ModelInputs, Probability
-from vtr_core.config.settings import PositiveInt, Settings
+from vtr_core.config.settings import NonNegativeInt, Settings
 
 
 class AdapterConfig(Settings):
@@ -14,11 +14,14 @@ class AdapterConfig(Settings):
     inputs: ModelInputs = ModelInputs()
     encoder: EncoderRecord = EncoderRecord()
     feature: str = "video"
-    """The feature column of the encoder's rows, pooled over a clip: their mean, or mean and standard deviation."""
-    hidden_dim: PositiveInt = 512
-    """Width of the projections' hidden layer."""
+    """The feature column of the encoder's rows."""
+    frames: Literal["pooled", "attention"] = "pooled"
+    """`pooled`: clips, whose rows are stored as their mean, or mean and standard deviation. `attention`: whole videos,
+    all of whose rows are read, and weighted by a trained softmax that begins at the mean."""
+    hidden_dim: NonNegativeInt = 0
+    """Width of a hidden layer of the projection of video, for features that the encoder did not make; 0: linear."""
     dropout: Probability = 0.5
-    """Dropout on the projections' inputs and hidden layers."""
+    """Dropout on the projections' inputs."""
 
     @property
     def columns(self) -> tuple[str, ...]:

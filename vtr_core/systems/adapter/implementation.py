@@ -8,44 +8,48 @@ import torch
 from jaxtyping import Float32, Num
 from torch import Tensor, nn
 
-from vtr_core.data.manifest import Manifest
+from vtr_core.data.batches.frames import frame_batch
 from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.encoders.encoder import encoder
-from vtr_core.retrieval.embed.clips import check_features
 from vtr_core.retrieval.embed.joint_space import ConceptTerms
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.adapter.config import AdapterConfig
-from vtr_core.systems.adapter.inputs import check_made_with
 from vtr_core.systems.adapter.model import Adapter
+from vtr_core.systems.adapter.videos import ADAPTER_SPACE
 from vtr_core.systems.implementation import Implementation
-from vtr_core.systems.joint_space.clips import CLIP_SPACE, clip_task
+from vtr_core.systems.joint_space.clips import clip_task
 from vtr_core.systems.joint_space.served import predict
 from vtr_core.systems.joint_space.signature import signature
+from vtr_core.systems.joint_space.task import RetrievalTask
 from vtr_core.systems.loaded_model import TrainedModel
+from vtr_core.systems.loss_tables import LossTables
 
 
 def _build(
-    config: AdapterConfig, vectors: np.ndarray | None, statistics: Mapping[str, FeatureStatistics] | None
+    config: AdapterConfig,
+    vectors: np.ndarray | None,  # noqa: ARG001  texts are encoded, not looked up
+    statistics: Mapping[str, FeatureStatistics] | None,
 ) -> Adapter:
-    assert vectors is None or statistics is None
-    return Adapter(config)
+    model = Adapter(config)
+    if statistics is not None:
+        model.load_statistics(statistics[config.feature])
+    return model
+
+
+def _task(config: TrainConfig, rank: int, world: int, tables: LossTables) -> RetrievalTask:
+    """Contrastive training on clips, or on whole videos with a caption each."""
+    assert isinstance(config.model, AdapterConfig)
+    if config.model.frames == "pooled":
+        return clip_task(config, rank, world, tables)
+    names = config.model.columns
+    return RetrievalTask(config, rank, world, lambda columns: frame_batch(columns, names), tables.information)
 
 
 def _pretrained(model: nn.Module) -> None:
     """The weights of the encoder's head; those of its text side are named, not copied."""
     assert isinstance(model, Adapter)
-    model.head.load_state_dict(encoder(model.config.encoder.name).head().state_dict())
-
-
-def _check(config: TrainConfig, manifest: Manifest) -> None:
-    """DatasetError unless the data set has the encoder's rows, pooled as the model takes them."""
-    assert isinstance(config.model, AdapterConfig)
-    check_made_with(manifest, config.model.encoder)
-    name, wanted = config.model.feature, config.model.inputs.features
-    held = {feature.name: feature.dim for feature in manifest.schema.features}
-    if wanted.get(name) == config.model.encoder.feature_dim and held.get(name) == 2 * wanted[name]:
-        wanted = {**wanted, name: held[name]}  # of mean and deviation the model takes the mean
-    check_features(manifest, wanted)
+    if model.head is not None:
+        model.head.load_state_dict(encoder(model.config.encoder.name).head().state_dict())
 
 
 def _concept_terms(loaded: TrainedModel) -> ConceptTerms | None:
@@ -54,6 +58,7 @@ def _concept_terms(loaded: TrainedModel) -> ConceptTerms | None:
     if not isinstance(model, Adapter) or not model.config.encoder.classes or not model.is_zero_shot:
         return None
     config, head = model.config, model.head
+    assert head is not None, "an encoder with concepts has a head"
 
     def clips(rows: Num[np.ndarray, "clips values"]) -> Float32[np.ndarray, "clips concepts"]:
         return _on_device(head.concepts, rows[:, : config.encoder.feature_dim], model)
@@ -65,20 +70,19 @@ def _concept_terms(loaded: TrainedModel) -> ConceptTerms | None:
 
 
 def _on_device(
-    use: Callable[[Tensor], Tensor | None], rows: Num[np.ndarray, "rows values"], model: nn.Module
+    use: Callable[[Tensor], Tensor | None], rows: Num[np.ndarray, "rows values"], model: Adapter
 ) -> Float32[np.ndarray, "rows concepts"]:
-    device = next(model.parameters()).device
     with torch.inference_mode():
-        found = use(torch.from_numpy(np.array(rows, np.float32)).to(device))
-    assert found is not None, "a head of classes names concepts"
-    return found.cpu().numpy()
+        concepts = use(torch.from_numpy(np.array(rows, np.float32)).to(model.device))
+    assert concepts is not None, "a head of classes names concepts"
+    return concepts.cpu().numpy()
 
 
 IMPLEMENTATION = Implementation(
     build=_build,
-    task=clip_task,
+    task=_task,
     predict=predict,
     signature=signature,
-    retrieval=replace(CLIP_SPACE, check=_check, concept_terms=_concept_terms),
+    retrieval=replace(ADAPTER_SPACE, concept_terms=_concept_terms),
     pretrained=_pretrained,
 )

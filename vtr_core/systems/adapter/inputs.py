@@ -1,76 +1,93 @@
 """The encoder that made a data set's features, as the adapter trained on them names it."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from vtr_core.backbones.recipes import RECIPES
 from vtr_core.config.blocks.text_encoder import EncoderRecord
 from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.records.required_kind import require_clips
+from vtr_core.encoders.bundled import LITE0
 from vtr_core.encoders.encoder import BUNDLED, Encoder, encoder, is_encoder
 from vtr_core.encoders.frozen_text import encoder_record
 from vtr_core.errors import DatasetError
-from vtr_core.extraction.chosen import choose
+from vtr_core.systems.adapter.config import AdapterConfig
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES
 
+_LITE = "imagenet-lite"
+"""The recipe of the bundled encoder's network, whose rows are its own where they were not rescaled."""
 
-def adapter_inputs(manifest: Manifest) -> dict[str, Any]:
-    """`model.inputs` and `model.encoder`; DatasetError for features of no encoder."""
+
+def adapter_inputs(manifest: Manifest, model: AdapterConfig) -> dict[str, Any]:
+    """`model.inputs` and `model.encoder` for training on a data set.
+
+    Features of an encoder's recipe are trained with that encoder, others with the text of `model.encoder.name`.
+    DatasetError for data without the model's feature, or whose rows are not as the encoder makes them.
+    """
+    dims = {feature.name: feature.dim for feature in manifest.schema.features}
+    if model.feature not in dims:
+        held = ", ".join(dims) or "none"
+        raise DatasetError(
+            f"{manifest.uri} has no feature {model.feature} (it has {held}); name one by --model.feature"
+        )
     made_by = made_with(manifest)
-    features = {
-        one.name: one.dim for one in require_clips(manifest.schema, manifest.uri).features if one.name == "video"
-    }
-    inputs = ModelInputs(features=features, num_words=256, max_words=TEXT_BYTES)
-    return {"model.inputs": inputs.model_dump(), "model.encoder": encoder_record(made_by).model_dump()}
+    if made_by is not None:
+        check_rows(manifest, made_by)
+    record = encoder_record(encoder(model.encoder.name) if made_by is None else made_by)
+    if made_by is None:
+        record = record.model_copy(update={"feature_dim": 0, "classes": 0})
+    inputs = ModelInputs(features={model.feature: dims[model.feature]}, num_words=256, max_words=TEXT_BYTES)
+    return {"model.inputs": inputs.model_dump(), "model.encoder": record.model_dump()}
+
+
+def made_with(manifest: Manifest) -> Encoder | None:
+    """The encoder whose rows the pictures' features of a data set are, by the recipe that its manifest names."""
+    recipes = manifest.source.get("recipes")
+    for one in recipes if isinstance(recipes, list) else []:
+        name = str(one.get("name", ""))
+        if name == _LITE:
+            return encoder(BUNDLED)
+        if is_encoder(name):
+            return encoder(name)
+    return None
 
 
 def check_made_with(manifest: Manifest, record: EncoderRecord) -> None:
-    """DatasetError unless a data set's pictures are the rows of this encoder, pooled by their mean and of their length.
-
-    The mean may be followed by the deviation. An encoder's head takes the mean as it is: of one brought to length 1 it
-    would see other classes, and say so nowhere.
-    """
-    source = manifest.source
-    given = source.get("recipes")
-    seen = [one for one in (given if isinstance(given, list) else []) if one.get("name") not in _SOUND]
-    remedy = f"extract them with vtr extract VIDEOS --recipe {record.name} --no-normalise --captions TABLE --out FOLDER"
-    if len(seen) != 1 or _identity(seen[0]) not in _identities(record.name):
-        names = ", ".join(str(one.get("name")) for one in seen) or "no recipe that the data set names"
-        raise DatasetError(f"{manifest.uri} has features of {names}, not those of the encoder {record.name}; {remedy}")
-    if source.get("normalise") or source.get("pool") not in ("mean", "mean_std"):
-        pooling = f"pooled by {source.get('pool')}{', brought to length 1' if source.get('normalise') else ''}"
+    """DatasetError unless a data set's pictures are the rows of this encoder alone, see `check_rows`."""
+    made_by = made_with(manifest)
+    if made_by is None or made_by.fingerprint != record.fingerprint or len(_pictures(manifest)) > 1:
+        names = ", ".join(_pictures(manifest)) or "no recipe that the data set names"
         raise DatasetError(
-            f"{manifest.uri} has features {pooling}, the encoder {record.name} takes their plain mean; {remedy}"
+            f"{manifest.uri} has features of {names}, not those of the encoder {record.name}; extract them with "
+            f"vtr extract VIDEOS --recipe {record.name} --captions TABLE --out FOLDER"
         )
+    check_rows(manifest, made_by)
 
 
-_SOUND = tuple(one.name for one in RECIPES if one.modality == "audio")
-
-
-def _identities(name: str) -> set[tuple[object, ...]]:
-    """The recipes whose rows are those of an encoder: its own, and for the bundled one EfficientNet-Lite0's."""
-    own = encoder(name).recipe
-    recipes = [] if own is None else [own.name]
-    if name == BUNDLED:
-        recipes.append("imagenet-lite")
-    return {_identity(choose([one], {})[0].settings()) for one in recipes}
-
-
-def _identity(recipe: Mapping[str, Any]) -> tuple[object, ...]:
-    """What tells features apart, beside the decoder, whose pixels hardly differ."""
-    return tuple(recipe.get(name) for name in ("name", "revision", "weights"))
-
-
-def made_with(manifest: Manifest) -> Encoder:
-    """The encoder whose rows a data set's features are, by the recipe that its manifest names."""
+def _pictures(manifest: Manifest) -> list[str]:
+    """The recipes of a data set that see pictures."""
+    sound = {recipe.name for recipe in RECIPES if recipe.modality == "audio"}
     recipes = manifest.source.get("recipes")
-    for one in recipes if isinstance(recipes, list) else []:
-        name = one.get("name", "")
-        found = encoder(BUNDLED) if name == "imagenet-lite" else encoder(name) if is_encoder(name) else None
-        if found is not None:
-            return found
-    raise DatasetError(
-        f"{manifest.uri} has no features of a pretrained encoder, on which an adapter is trained; make them with "
-        f"vtr extract VIDEOS --recipe {BUNDLED} --captions TABLE --out FOLDER"
-    )
+    names = [str(recipe.get("name")) for recipe in recipes] if isinstance(recipes, list) else []
+    return [name for name in names if name not in sound]
+
+
+def check_rows(manifest: Manifest, made_by: Encoder) -> None:
+    """DatasetError for rows that are not those of the encoder: of other weights or another revision, or rescaled.
+
+    The head of an encoder with named classes needs the rows' own scale: brought to length 1, all classes are as likely.
+    """
+    again = f"extract it again with vtr extract VIDEOS --recipe {made_by.name} --captions TABLE --out FOLDER"
+    assert made_by.recipe is not None, "it made rows of frames"
+    stored = next(one for one in manifest.source["recipes"] if one.get("name") in (_LITE, made_by.name))
+    ours, revision = made_by.fingerprint, made_by.recipe.revision
+    if stored["name"] == _LITE:
+        ours = LITE0.sha256
+        if manifest.source.get("normalise"):
+            raise DatasetError(f"{manifest.uri} has rows of length 1, {made_by.name} needs their own scale: {again}")
+    if (stored.get("weights"), stored.get("revision", 1)) != (ours, revision):
+        raise DatasetError(
+            f"{manifest.uri} has rows by weights {str(stored.get('weights'))[:8]} (revision {stored.get('revision')}), "
+            f"{made_by.name} makes those of {ours[:8]} (revision {revision}): {again}"
+        )
+    if manifest.source.get("pool") == "max":
+        raise DatasetError(f"{manifest.uri} has the greatest values of rows, {made_by.name} needs their mean: {again}")

@@ -1,52 +1,79 @@
 """The adapter: a frozen encoder's vectors of text and frames, plus trained projections that start at 0."""
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from vtr_core.config.blocks.text_encoder import EncoderRecord
 from vtr_core.data.batches.batch import ClipBatch
+from vtr_core.data.batches.frames import FrameBatch
+from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.encoders.bundled import ClassHead
 from vtr_core.encoders.encoder import Head, UnitHead
 from vtr_core.encoders.frozen_text import FrozenText
 from vtr_core.errors import ConfigError
-from vtr_core.nn.embeddings import TEXT, Embeddings
+from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings
 from vtr_core.nn.joint_space import joint_embeddings
+from vtr_core.nn.standardization import Standardization
 from vtr_core.systems.adapter.config import AdapterConfig
+
+LEAST_DEVIATION = 0.1
+"""Least standard deviation of a dimension, as a share of the mean one: a channel that is nearly constant in the
+training data is noise in new films, not a signal of many deviations."""
 
 
 class Adapter(nn.Module):
-    """f_text = unit(t + A(t)), f_video = unit(v + B(x)), of the encoder's unit vectors t and v and the stored rows x.
+    """f_text = unit(t + W_t t + b_t),  f_video = unit(v + W_v x̂ + b_v),  x̂ = unit((x − μ) / σ).
 
-    A and B end in weights of 0, so that a new model's similarity is the encoder's zero-shot one.
+    t and v are the encoder's unit vectors, x the stored rows of a clip, μ and σ their statistics in the training data.
+    W and b start at 0, so that a new model's similarity is the encoder's zero-shot one. Features that the encoder did
+    not make have no v: f_video = unit(W_v x̂ + b_v), from random weights. Residual adapters of frozen encoders:
+    Gao et al. 2021 (CLIP-Adapter); a ridge regression from x̂ to t added to v is its closed-form relative.
     """
 
     def __init__(self, config: AdapterConfig) -> None:
         super().__init__()
         self.config, record = config, config.encoder
         self.text = FrozenText(record)
-        self.head = _empty_head(record)
+        self.head = None if record.feature_dim == 0 else _empty_head(record)
         given = config.inputs.features.get(config.feature, record.feature_dim)
-        if given not in (record.feature_dim, 2 * record.feature_dim):
-            raise ConfigError(
-                f"{config.feature} has {given} values, the encoder {record.name} makes {record.feature_dim}, or twice "
-                f"as many of mean and deviation; extract the data with vtr extract --recipe {record.name}"
-            )
-        self.given = given
-        self.words = Projection(record.dim, config.hidden_dim, record.dim, config.dropout)
-        self.video = Projection(given, config.hidden_dim, record.dim, config.dropout)
+        if self.head is not None:
+            _check_rows(config, given)
+        self.standardization = Standardization(given)
+        self.frame_scores = nn.Linear(given, 1, bias=False) if config.frames == "attention" else None
+        self.words = nn.Sequential(nn.Dropout(config.dropout), _from_zero(nn.Linear(record.dim, record.dim)))
+        self.video = _video_projection(config, given, record.dim, begins_at_zero=self.head is not None)
+        if self.frame_scores is not None:
+            nn.init.zeros_(self.frame_scores.weight)
 
-    def forward(self, batch: ClipBatch) -> Embeddings:
-        """Text and video in the joint space."""
-        name = self.config.feature
-        rows = torch.where(batch.present[name].unsqueeze(1), batch.features[name], 0).float()
-        return joint_embeddings({TEXT: self.encode_text(batch.tokens), name: self.encode_video(rows)}, batch, True)
+    @property
+    def device(self) -> torch.device:
+        """The model's device."""
+        return self.standardization.mean.device
 
     @property
     def is_zero_shot(self) -> bool:
         """Whether nothing was trained: the similarity is the encoder's own."""
-        return not any(bool(one.any()) for last in (self.words.last, self.video.last) for one in last.parameters())
+        added = (self.words[-1], self.video[-1])
+        return self.head is not None and not any(bool(one.any()) for last in added for one in last.parameters())
+
+    def load_statistics(self, statistics: FeatureStatistics) -> None:
+        """The training data's mean and deviation of each value of a row, with a least deviation."""
+        self.standardization.load(statistics)
+        std = self.standardization.std
+        std.clamp_(min=LEAST_DEVIATION * float(std.mean()))
+
+    def forward(self, batch: ClipBatch | FrameBatch) -> Embeddings:
+        """Text and video in the joint space; exactly 0 for an empty text or a video without rows."""
+        name, text = self.config.feature, self.encode_text(batch.tokens)
+        if isinstance(batch, FrameBatch):
+            video, seen = self.encode_frames(batch.frames[name], batch.mask[name]), batch.present[name]
+            present = {TEXT: batch.text_present, VIDEO: seen}
+            vectors = {TEXT: text, VIDEO: video}
+            return Embeddings({m: torch.where(present[m].unsqueeze(1), v, 0) for m, v in vectors.items()}, present)
+        rows = torch.where(batch.present[name].unsqueeze(1), batch.features[name], 0).float()
+        return joint_embeddings({TEXT: text, name: self.encode_video(rows)}, batch, True)
 
     def encode_text(self, tokens: Int64[Tensor, "texts bytes"]) -> Float[Tensor, "texts dim"]:
         """The unit vectors of texts in UTF-8."""
@@ -55,26 +82,54 @@ class Adapter(nn.Module):
 
     def encode_video(self, rows: Float[Tensor, "clips values"]) -> Float[Tensor, "clips dim"]:
         """The unit vectors of clips, of their pooled rows; of mean and deviation a model of the mean takes the mean."""
-        rows = rows[:, : self.given]
-        return normalize(self.head(rows[:, : self.config.encoder.feature_dim]) + self.video(rows), dim=-1)
+        rows = rows[:, : len(self.standardization.mean)]
+        return self._project(rows[:, : self.config.encoder.feature_dim], rows)
+
+    def encode_frames(
+        self, frames: Float[Tensor, "videos rows values"], mask: Bool[Tensor, "videos rows"]
+    ) -> Float[Tensor, "videos dim"]:
+        """The unit vectors of whole videos: v of the rows' mean, W_v of their mean by attention.
+
+        a = softmax_k(w · x̂_k) over the rows of a video, w from 0; a video without rows has the vector of zeros.
+        """
+        assert self.frame_scores is not None, "the model reads whole videos"
+        frames = torch.where(mask.unsqueeze(2), frames, 0).float()
+        mean = frames.sum(dim=1) / mask.sum(dim=1, keepdim=True).clamp_min(1)
+        scores = self.frame_scores(self.standardization(frames)).squeeze(2)
+        weights = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=1)
+        return self._project(mean, (weights.unsqueeze(2) * frames).sum(dim=1))
+
+    def _project(
+        self, mean: Float[Tensor, "clips feature"], rows: Float[Tensor, "clips values"]
+    ) -> Float[Tensor, "clips dim"]:
+        added = self.video(normalize(self.standardization(rows), dim=-1))
+        return normalize(added if self.head is None else self.head(mean) + added, dim=-1)
 
 
-class Projection(nn.Module):
-    """LayerNorm, dropout and two linear layers with GELU; the last one's weights start at 0."""
+def _video_projection(config: AdapterConfig, given: int, dim: int, *, begins_at_zero: bool) -> nn.Sequential:
+    """Dropout and a linear layer, or two with GELU between them; the last one's weights start at 0 where asked."""
+    layers: list[nn.Module] = [nn.Dropout(config.dropout)]
+    if config.hidden_dim:
+        layers += [nn.Linear(given, config.hidden_dim), nn.GELU(), nn.Dropout(config.dropout)]
+    last = nn.Linear(config.hidden_dim or given, dim)
+    return nn.Sequential(*layers, _from_zero(last) if begins_at_zero else last)
 
-    def __init__(self, before: int, hidden: int, after: int, dropout: float) -> None:
-        super().__init__()
-        self.layers = nn.Sequential(
-            nn.LayerNorm(before), nn.Dropout(dropout), nn.Linear(before, hidden), nn.GELU(), nn.Dropout(dropout)
+
+def _from_zero(layer: nn.Linear) -> nn.Linear:
+    nn.init.zeros_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+def _check_rows(config: AdapterConfig, given: int) -> None:
+    """ConfigError where a stored row cannot be one of the encoder's."""
+    made, pooled = config.encoder.feature_dim, config.frames == "pooled"
+    if given not in ((made, 2 * made) if pooled else (made,)):
+        twice = f", or {2 * made} of mean and standard deviation" if pooled else ""
+        raise ConfigError(
+            f"{config.feature} has {given} values, the encoder {config.encoder.name} makes {made}{twice}; extract the "
+            f"data with vtr extract --recipe {config.encoder.name}"
         )
-        self.last = nn.Linear(hidden, after)
-        nn.init.zeros_(self.last.weight)
-        nn.init.zeros_(self.last.bias)
-
-    def forward(self, vectors: Float[Tensor, "rows before"]) -> Float[Tensor, "rows after"]:
-        """What is added."""
-        added: Tensor = self.last(self.layers(vectors))
-        return added
 
 
 def _empty_head(record: EncoderRecord) -> Head:

@@ -100,7 +100,7 @@ def _reads_frames(model: CaptionerConfig) -> RecordKind | None:
     return None if model.backbone is None else "frames"
 
 
-def _inputs(manifest: "Manifest") -> dict[str, Any] | None:
+def _inputs(manifest: "Manifest", model: CaptionerConfig) -> dict[str, Any] | None:  # noqa: ARG001
     """The vocabulary and the size of the frames of a data set of frames."""
     from vtr_core.data.records.schema import FrameSchema
 

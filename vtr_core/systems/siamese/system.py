@@ -60,7 +60,7 @@ def _check(config: "TrainConfig") -> None:
         )
 
 
-def _inputs(manifest: "Manifest") -> dict[str, Any]:
+def _inputs(manifest: "Manifest", model: Any) -> dict[str, Any]:  # noqa: ARG001  as `System.inputs`
     """The images' shape; no vocabulary or features."""
     from vtr_core.data.records.required_kind import require_images
 

@@ -114,7 +114,7 @@ def _load(place: Location, device: torch.device | str, average: int = 1) -> Load
         raise CheckpointError(f"{location} has {what}; use another checkpoint of the run")
     concepts = reader.concepts()
     _check_concepts(config, concepts, location)
-    weights = _mean_weights(locations)
+    weights = system_of(config.model).implementation().current_names(_mean_weights(locations))
     _check_shapes(config, weights, location)
     model = build_model(config.model)
     load_weights(model, weights, location)

@@ -1,0 +1,137 @@
+"""Text-to-video retrieval on real films, and on MSR-VTT-800's weak features, beside chance and baselines.
+
+    python -m benchmarks.films --data ../shared/data/films
+    python -m benchmarks.films --data ../shared/data/films --csv kept=FOLDER/films.csv     films judged whole, besides
+    python -m benchmarks.films --world msrvtt-800 --data ../shared/data
+
+The first writes films.md, the last films_msrvtt-800.md, each with its figures as JSON. Every trained row searches its
+learning rate on validation captions with seed 0. Other films lie in the folder `videos` beside their table.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from benchmarks.comparison.paired import plus_minus
+from benchmarks.comparison.search import Searched
+from benchmarks.films import baselines
+from benchmarks.films.data import Sets, films, msrvtt_800, read
+from benchmarks.films.rows import FILMS, MSRVTT_800, RATES, spread, trained
+from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
+from pipelines.arguments import parse
+from vtr_core.encoders.encoder import BUNDLED, encoder
+
+RESULTS = Path(__file__).parent.parent / "results"
+METRICS = ("r1", "r5", "r10", "medr")
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Where the data is, and what to train."""
+
+    data: str = "../shared/data/films"
+    """Folder of films.csv and videos; for msrvtt-800 the one of msrvtt/annotations and msrvtt/features."""
+    world: Literal["films", "msrvtt-800"] = "films"
+    """What to train on."""
+    csv: dict[str, str] = field(default_factory=dict)
+    """By name, tables (id, caption, video) of further films, which trained models are judged on as a whole."""
+    rows: tuple[str, ...] = ()
+    """Names of trained rows (default: all)."""
+    seeds: int = 5
+    """Trainings of each row's best rate."""
+    work: str = "runs/films"
+    """Folder for data sets and runs; what is finished in it is taken as it is."""
+    out: str = str(RESULTS)
+    """Folder of the page."""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Make the data, the baselines and the rows that are missing, and write the page."""
+    flags = parse(Flags, argv, "python -m benchmarks.films")
+    folder, work = page_folder(flags.out), Path(flags.work) / flags.world
+    is_films = flags.world == "films"
+    sets = (
+        films(Path(flags.data), work / "data", flags.csv) if is_films else msrvtt_800(Path(flags.data), work / "data")
+    )
+    rows = [row for row in (FILMS if is_films else MSRVTT_800) if not flags.rows or row.name in flags.rows]
+    fixed = baseline_figures(sets, with_zero_shot=is_films)
+    searches = {row.name: trained(row, sets, work / "rows", flags.seeds) for row in rows}
+    figures = {
+        "world": flags.world,
+        "sets": {name: len(read(sets.of["clips"][name]).rows) for name in sets.of["clips"]},
+        "baselines": fixed,
+        "rows": {
+            name: {"trials": one.trials, "best": one.best, "figures": one.figures} for name, one in searches.items()
+        },
+        "machine": processor(),
+        "versions": versions("torch", "sentence-transformers", "scikit-learn", "numpy"),
+        "command": f"python -m benchmarks.films {' '.join(argv)}".strip(),
+    }
+    page = markdown(figures, searches, sets.judged)
+    write_page(folder, "films" if is_films else f"films_{flags.world}", figures, page)
+    print(page)
+
+
+def baseline_figures(sets: Sets, *, with_zero_shot: bool) -> dict[str, dict[str, dict[str, float]]]:
+    """By baseline and judged set. Zero-shot needs rows of the encoder."""
+    bundled, places = encoder(BUNDLED), sets.of["clips"]
+    judged = {name: read(places[name]) for name in sets.judged}
+    train, val = read(places["train"]), read(places["val"])
+    found = {"*chance*": {name: baselines.chance(one) for name, one in judged.items()}}
+    if with_zero_shot:
+        found["bundled encoder, zero-shot"] = {n: baselines.zero_shot(bundled, one) for n, one in judged.items()}
+    found["kernel ridge"] = baselines.ridge(bundled, train, val, judged, with_zero_shot=False)
+    if with_zero_shot:
+        found["kernel ridge + zero-shot"] = baselines.ridge(bundled, train, val, judged, with_zero_shot=True)
+    return found
+
+
+def markdown(figures: Mapping[str, Any], searches: Mapping[str, Searched], judged: Sequence[str]) -> str:
+    """A table for each judged set, the searches, and the comparison in ratios."""
+    sizes = figures["sets"]
+    lines = [
+        f"# Text to video on {figures['world']}: pretrained vectors, baselines, trained rows",
+        "",
+        f"{sizes['train']} videos to train on, {sizes['val']} to choose by, {sizes['test']} of other captions or other "
+        "videos to test on. A caption searches all videos of its set for its own.",
+    ]
+    for name in judged:
+        lines += ["", f"## {name}, {sizes[name]} videos", "", *_table(figures["baselines"], searches, name)]
+    lines += ["", "## Searches", "", f"| sum of recalls on val, seed 0 | {' | '.join(f'{r:g} x' for r in RATES)} |"]
+    lines.append(f"|---|{'---:|' * len(RATES)}")
+    for row, one in searches.items():
+        cells = (f"**{v:.0f}**" if trial == one.best else f"{v:.0f}" for trial, v in one.trials.items())
+        lines.append(f"| {row} | {' | '.join(cells)} |")
+    versions_ = ", ".join(f"{name} {number}" for name, number in figures["versions"].items())
+    origin = f"Mean ± standard deviation over seeds. On {figures['machine']}; {versions_}; `{figures['command']}`."
+    return "\n".join([*lines, "", origin, ""])
+
+
+def _table(
+    fixed: Mapping[str, Mapping[str, Mapping[str, float]]], searches: Mapping[str, Searched], name: str
+) -> list[str]:
+    reference = list(fixed)[-1]
+    lines = [
+        f"| | R@1 | R@5 | R@10 | MedR | R@10 with every film of the caption right | R@10 over {reference} |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    compared = fixed[reference][name]["r10"]
+    for row, of_sets in fixed.items():
+        one = of_sets[name]
+        cells = " | ".join(f"{one[metric]:.1f}" for metric in METRICS)
+        lines.append(f"| {row} | {cells} | | {one['r10'] / compared:.2f} |")
+    for row, found in searches.items():
+        own = [found.figures[f"{name}/own/t2v/{metric}"] for metric in METRICS]
+        same = found.figures[f"{name}/same-caption/t2v/r10"]
+        cells = " | ".join(f"{np.mean(values):.1f}{plus_minus(spread(values))}" for values in [*own, same])
+        lines.append(f"| **{row}** | {cells} | {np.mean(own[2]) / compared:.2f} |")
+    return lines
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,73 @@
+"""What a trained model must beat: chance, the encoder as it is, kernel ridge regression, and the last two added.
+
+Ridge: f(x) = Σ_i a_i k(x̂, x̂_i) from standardised rows x̂ to the centred vectors of the training captions, with the
+kernel k(x, y) = exp(-|x - y|² / d) of d values; its fit is scikit-learn's. Uses none of the product's models or losses.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from sklearn.kernel_ridge import KernelRidge
+
+from benchmarks.comparison.ridge import retrieval_figures
+from benchmarks.films.data import Captioned
+from vtr_core.encoders.encoder import Encoder
+
+ALPHAS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+"""Of which the best on the validation set is taken."""
+ZERO_SHOT_WEIGHT = 0.5
+"""Of zero-shot scores in the sum, both over their standard deviation."""
+
+
+def chance(judged: Captioned) -> dict[str, float]:
+    """A random order of the clips."""
+    count = len(judged.rows)
+    return {**{f"r{k}": 100.0 * min(k, count) / count for k in (1, 5, 10)}, "medr": (count + 1) / 2}
+
+
+def zero_shot(encoder: Encoder, judged: Captioned) -> dict[str, float]:
+    """The encoder's similarities, without training and without captions."""
+    return retrieval_figures(_zero_shot_scores(encoder, judged), judged.clip)
+
+
+def ridge(
+    encoder: Encoder, train: Captioned, val: Captioned, judged: Mapping[str, Captioned], *, with_zero_shot: bool
+) -> dict[str, dict[str, float]]:
+    """The figures of every judged set under the α that is best on `val` (the sum of R@1, R@5 and R@10)."""
+    every = {"val": val, **judged}
+    scores = [_ridge_scores(encoder, train, every, alpha) for alpha in ALPHAS]
+    if with_zero_shot:
+        seen = {name: _zero_shot_scores(encoder, one) for name, one in every.items()}
+        scores = [
+            {n: s / s.std() + ZERO_SHOT_WEIGHT * seen[n] / seen[n].std() for n, s in by_set.items()}
+            for by_set in scores
+        ]
+    figures = [{name: retrieval_figures(s, every[name].clip) for name, s in by_set.items()} for by_set in scores]
+    best = max(figures, key=lambda of: sum(of["val"][f"r{k}"] for k in (1, 5, 10)))
+    return {name: best[name] for name in judged}
+
+
+def _zero_shot_scores(encoder: Encoder, judged: Captioned) -> np.ndarray:
+    with torch.inference_mode():
+        videos = encoder.head()(torch.from_numpy(judged.rows[:, : encoder.feature_dim])).numpy()
+    return encoder.encode_text(judged.captions) @ videos.T
+
+
+def _ridge_scores(
+    encoder: Encoder, train: Captioned, every: Mapping[str, Captioned], alpha: float
+) -> dict[str, np.ndarray]:
+    mean, std = train.rows.mean(axis=0), train.rows.std(axis=0) + 1e-3
+    texts = encoder.encode_text(train.captions)
+    centre = texts.mean(axis=0)
+    targets = np.stack([texts[train.clip == clip].mean(axis=0) for clip in range(len(train.rows))]) - centre
+    model = KernelRidge(alpha=alpha, kernel="rbf", gamma=1 / train.rows.shape[1])
+    model.fit((train.rows - mean) / std, targets)
+    return {
+        name: _unit(encoder.encode_text(one.captions) - centre) @ _unit(model.predict((one.rows - mean) / std)).T
+        for name, one in every.items()
+    }
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)

@@ -1,0 +1,81 @@
+"""The trained rows of the tables: each a preset with changes, its search of learning rates, and its seeds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from benchmarks.comparison.search import Searched, search
+from benchmarks.films.data import Sets
+from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.evaluate.retrieval import evaluate
+from pipelines.train.command import TrainFlags, train
+from vtr_core import storage
+from vtr_core.config.override import override
+from vtr_core.retrieval.evaluate.retrieval import metric_values
+from vtr_core.run.presets import preset
+from vtr_core.storage import locate
+
+RATES = (0.3, 1.0, 3.0)
+"""Of a preset's own learning rate: what every row's search tries, judged by validation with seed 0."""
+CHOSEN_BY = "val/own/t2v/sum_r"
+RELEVANT: tuple[Literal["own", "same-caption"], ...] = ("own", "same-caption")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A system as it is trained: a preset, what is changed of it, and the records that it reads."""
+
+    name: str
+    preset: str
+    changes: Mapping[str, object] = field(default_factory=dict)
+    records: str = "clips"
+
+
+FILMS = (Row("adapter", "adapter"), Row("adapter, attention", "adapter-attention", records="videos"))
+"""On films. A system of another paper is a further row: its preset, and changes that its data needs."""
+MSRVTT_800 = (
+    Row(
+        "adapter",
+        "adapter",
+        {"batch.clips_per_video": 4, "training.epochs": 60, "training.validate_every": 5, "model.hidden_dim": 1024},
+    ),
+)
+
+
+def trained(row: Row, sets: Sets, work: Path, seeds: int) -> Searched:
+    """The row's search, and the figures of its best rate with every seed; finished runs in `work` are taken."""
+    trials = {f"{rate:g} x": rate for rate in RATES}
+
+    def figures(trial: str, count: int) -> Mapping[str, tuple[float, ...]]:
+        runs = [_run(row, trials[trial], seed, sets, work / row.name / trial / str(seed)) for seed in range(count)]
+        return {name: tuple(run[name] for run in runs) for name in runs[0]}
+
+    return search(trials, CHOSEN_BY, seeds, figures)
+
+
+def _run(row: Row, rate: float, seed: int, sets: Sets, folder: Path) -> dict[str, float]:
+    """The figures of one training by `<set>/<protocol>/<metric>`, in percent, of val and of all judged sets."""
+    file = locate(str(folder / "figures.json"))
+    if storage.exists(file):
+        found: dict[str, float] = storage.read_json(file)
+        return found
+    config = override(preset(row.preset), row.changes)
+    config = override(config, {"seed": seed, "optimizer.learning_rate": rate * config.optimizer.learning_rate})
+    places = sets.of[row.records]
+    flags = TrainFlags(data=places["train"], validation=places["val"], out=str(folder / "run"), experiment="films")
+    checkpoint = train(config, flags).checkpoint
+    values: dict[str, Any] = {}
+    for name in ("val", *sets.judged):
+        for relevant in RELEVANT:
+            (result,) = evaluate(EvaluateFlags(checkpoint, (places[name],), relevant=relevant, experiment="films"))
+            values |= metric_values(result.directions, f"{name}/{relevant}")
+    storage.write_json(file, values)
+    return values
+
+
+def spread(values: tuple[float, ...]) -> float | None:
+    """The standard deviation of seeds, or None of a single one."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else None
