@@ -127,8 +127,9 @@ def _table(
         lines.append(f"| {row} | {cells} | | {one['r10'] / compared:.2f} |")
     for row, found in searches.items():
         own = [found.figures[f"{name}/own/t2v/{metric}"] for metric in METRICS]
-        same = found.figures[f"{name}/same-caption/t2v/r10"]
-        cells = " | ".join(f"{np.mean(values):.1f}{plus_minus(spread(values))}" for values in [*own, same])
+        same = found.figures.get(f"{name}/same-caption/t2v/r10")
+        cells = " | ".join(f"{np.mean(values):.1f}{plus_minus(spread(values))}" for values in own)
+        cells += " | –" if same is None else f" | {np.mean(same):.1f}{plus_minus(spread(same))}"
         lines.append(f"| **{row}** | {cells} | {np.mean(own[2]) / compared:.2f} |")
     return lines
 

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.msrvtt_ridge import SHARES, msrvtt
+from benchmarks.caption_vectors import caption_vectors, write_glove
+from benchmarks.msrvtt_dual.data import videos
+from benchmarks.msrvtt_ridge import SHARES, allowed_text, msrvtt
+from pipelines.concepts.command import ConceptFlags, concepts
 from pipelines.extract.command import extract
 from pipelines.extract.flags import ExtractFlags
 from pipelines.ingest.command import ingest
@@ -54,6 +57,8 @@ def films(data: Path, work: Path, others: Mapping[str, str]) -> Sets:
     for records in ("clips", "videos"):
         _extract(data / "films.csv", work / records, records)
         places[records] = {split: str(work / records / split) for split in SPLITS}
+        if records == "videos" and not (work / records / "concepts").exists():
+            concepts(ConceptFlags((str(work / records),), num_concepts=32))
         for name, table in others.items():
             _extract(Path(table), work / name / records, records)
             places[records][name] = str(work / name / records)
@@ -61,11 +66,20 @@ def films(data: Path, work: Path, others: Mapping[str, str]) -> Sets:
 
 
 def msrvtt_800(data: Path, work: Path) -> Sets:
-    """MSR-VTT's videos that have features, split by video as for `benchmarks.msrvtt_ridge`; of no encoder."""
-    out = work / "clips"
+    """MSR-VTT's videos that have features, split by video as for `benchmarks.msrvtt_ridge`; of no encoder.
+
+    Clips have word vectors of the captions that may be learned from, for the rows that read words.
+    """
+    out, vectors = work / "clips", work / "caption_vectors.txt"
     if not _made(out / "test"):
-        ingest(msrvtt(data), IngestFlags(out=str(out), splits=SHARES, videos_per_shard=64, workers=0))
-    return Sets({"clips": {split: str(out / split) for split in SPLITS}})
+        text = allowed_text(msrvtt(data), 0)
+        work.mkdir(parents=True, exist_ok=True)
+        write_glove(caption_vectors([*text.train, *text.more]), vectors)
+        flags = IngestFlags(out=str(out), splits=SHARES, word_vectors=str(vectors), videos_per_shard=64, workers=0)
+        ingest(msrvtt(data), flags)
+    whole = videos(data, work)
+    of_videos = {"train": whole.train, "val": whole.val, "test": whole.test}
+    return Sets({"clips": {split: str(out / split) for split in SPLITS}, "videos": of_videos})
 
 
 def read(uri: str) -> Captioned:

@@ -51,6 +51,11 @@ def test_hits_are_those_of_a_search_in_pages(server: AppServer, index: str) -> N
     assert second["hits"][0]["rank"] == 31
 
 
+def test_an_answer_names_the_words_that_are_not_known(server: AppServer) -> None:
+    assert ask(server, f"/api/search?q={quote(QUERY + ' zyzzyva')}&k=1")[2]["not_known"] == ["zyzzyva"]
+    assert ask(server, f"/api/search?q={quote(QUERY)}&k=1")[2]["not_known"] == []
+
+
 def test_a_filter_leaves_scores_and_order_as_they_are(server: AppServer) -> None:
     all_hits = ask(server, f"/api/search?q={quote(QUERY)}&k=40")[2]["hits"]
     found = ask(server, f"/api/search?q={quote(QUERY)}&k=40&filter={quote('kind=' + KINDS[1])}")[2]

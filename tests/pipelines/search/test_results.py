@@ -73,6 +73,22 @@ def test_several_queries_at_once(place: str, capsys: pytest.CaptureFixture[str])
         run("search", ["xylophone", "zither", "--index", place])
 
 
+def test_words_that_are_not_known_are_named(place: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    query = "video <b>zyzzyva number2 xylophone zyzzyva"
+    words = [query, "--index", place, "--k", "2"]
+    unknown = ["b", "zyzzyva", "xylophone"]
+    assert json.loads(told(capsys, *words, "--json"))["not_known"] == unknown
+    assert "not known: 'b', 'zyzzyva', 'xylophone'" in told(capsys, *words, "--page", str(tmp_path / "hits.html"))
+    assert "not known: &#39;b&#39;, &#39;zyzzyva&#39;" in (tmp_path / "hits.html").read_text()
+    rows = list(csv.DictReader(io.StringIO(told(capsys, *words, "--csv"))))
+    assert {row["not_known"] for row in rows} == {" ".join(unknown)}
+    index = vtr_core.Index.open(place)
+    with pytest.warns(UserWarning, match="not known: 'b', 'zyzzyva'"):
+        assert len(index.search(query, 2)) == 2
+    assert index.not_known(query) == tuple(unknown)
+    assert "not known" not in told(capsys, "video number2", "--index", place)
+
+
 def test_csv_has_a_row_for_each_hit(place: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["video number2", "video number1", "--index", place, "--k", "2", "--link", LINK]
     rows = list(csv.DictReader(io.StringIO(told(capsys, *words, "--csv"))))

@@ -146,7 +146,9 @@ def _seconds(using: SecondModel, features: Mapping[str, Float16[np.ndarray, "_ _
     pooled = {VIDEO: windowed(features[VIDEO], using.window)}
     if using.audio:
         pooled[AUDIO] = windowed(features[AUDIO], using.window, mean=True)[:seconds]
-    return _entries(using, pooled, np.zeros((seconds, using.max_words), TOKEN_DTYPE), using.modalities)
+    return _entries(
+        using, pooled, np.zeros((seconds, using.vocabulary.row_length(using.max_words)), TOKEN_DTYPE), using.modalities
+    )
 
 
 def _entries(

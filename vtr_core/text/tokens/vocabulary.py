@@ -115,12 +115,12 @@ class Vocabulary:
         return cast(np.ndarray, self.encode_all([caption], max_words)[0])
 
     def encode_all(self, captions: Sequence[str], max_words: int) -> Int32[np.ndarray, "captions max_words"]:
-        """`encode` of every caption."""
+        """`encode` of every caption; texts are `row_length` long, whatever the number of words."""
         if self.tokenizer == "utf8":
-            return _utf8_rows(captions, max_words)
+            return _utf8_rows(captions)
         rows = [padded_ids(ids, max_words) for ids in self.known_all(captions)]
         words = np.array(rows, np.int32).reshape(len(captions), max_words)
-        return np.hstack([words, _utf8_rows(captions, TEXT_BYTES)]) if self.texts else words
+        return np.hstack([words, _utf8_rows(captions)]) if self.texts else words
 
     def unknown_words(self, text: str) -> tuple[str, ...]:
         """The words of `text` that are not among these, each once; () where a pretrained encoder reads the text."""
@@ -221,10 +221,10 @@ def padded_ids(ids: Sequence[int], max_words: int) -> Int32[np.ndarray, " max_wo
     return row
 
 
-def _utf8_rows(captions: Sequence[str], max_bytes: int) -> Int32[np.ndarray, "captions max_bytes"]:
-    rows = np.zeros((len(captions), max_bytes), np.int32)
+def _utf8_rows(captions: Sequence[str]) -> Int32[np.ndarray, "captions bytes"]:
+    rows = np.zeros((len(captions), TEXT_BYTES), np.int32)
     for row, caption in zip(rows, captions, strict=True):
-        content = np.frombuffer(caption.strip().encode(errors="replace")[:max_bytes], np.uint8)
+        content = np.frombuffer(caption.strip().encode(errors="replace")[:TEXT_BYTES], np.uint8)
         row[: len(content)] = content.astype(np.int32) + 1
     return rows
 
