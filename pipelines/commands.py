@@ -13,7 +13,7 @@ usage: vtr <command> [flags]      vtr <command> --help      vtr --version      v
 """
 _GROUPS = {
     "train": ("train", "evaluate", "sweep", "runs"),
-    "data": ("ingest", "extract", "concepts", "tagger", "data"),
+    "data": ("ingest", "extract", "encoders", "concepts", "tagger", "data"),
     "use a model": ("embed", "index", "search", "serve", "export", "import", "caption", "verify"),
     "understand a model": ("explain", "analyze", "tables"),
     "machines": ("doctor", "submit", "completion", "demo"),
@@ -36,6 +36,7 @@ class Command:
 
 COMMANDS = (
     Command("extract", "features of video files by named backbones, as Parquet shards; --list describes the recipes"),
+    Command("encoders", "pretrained encoders of text and frames: what there is, what each needs, what is here; --json"),
     Command("ingest", "precomputed features and annotations, as Parquet shards with a manifest"),
     Command("concepts", "concept vocabulary of captions and soft labels of videos, for models with a concept space"),
     Command("tagger", "train or evaluate a part-of-speech tagger for vtr concepts"),
@@ -54,7 +55,7 @@ COMMANDS = (
         "a page: the concepts that each capsule responds to, or why videos were found for a query; --serve",
     ),
     Command("embed", "embeddings, captions or concepts of a data set as Parquet shards; a Ray Data job, resumable"),
-    Command("index", "embeddings of a data set's videos, for search"),
+    Command("index", "a folder of videos, or a data set's, made searchable; videos need no captions"),
     Command("search", "rank the videos of an index for a text query, or for a file of topics"),
     Command("serve", "search of an index in the browser and over HTTP, on one machine or on Ray Serve"),
     Command("export", "a trained model for others: safetensors, configuration, model card; to a folder or the hub"),

@@ -32,12 +32,17 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "vtr explain runs/first --capsules --data data/mine/val --out page",
         'vtr explain runs/dual --data data/described/test --query "a dog runs" --out why',
     ),
+    "encoders": ("vtr encoders",),
     "extract": (
         "vtr extract videos --captions clips.csv --splits train .8 val .1 test .1 --out data/mine",
         "vtr extract videos --features-only --out features",
+        "vtr extract videos --recipe hf:openai/clip-vit-base-patch32 --features-only --out features",
         "vtr extract --list",
     ),
-    "index": ("vtr index runs/dual --data data/described/test --out index",),
+    "index": (
+        "vtr index videos --out found",
+        "vtr index runs/dual --data data/described/test --out index",
+    ),
     "ingest": (
         "vtr ingest pairs --table clips.csv --feature-columns video audio --out data/mine",
         "vtr ingest synthetic --out data/demo --num-clips 2000 --splits train .8 val .1 test .1",

@@ -18,11 +18,11 @@ from pipelines.cli import run
 from pipelines.commands import COMMANDS
 from pipelines.data.command import ACTIONS as DATA_ACTIONS
 from pipelines.evaluate.command import TASKS
+from pipelines.ingest.options import ingest_sources
 from pipelines.runs.command import ACTIONS as RUN_ACTIONS
 from pipelines.tables.command import PAPERS
 from tune_spaces.build import SPACES
 from vtr_core.config.settings import Settings
-from vtr_core.data.sources.all import SOURCES
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import PRESETS
@@ -34,7 +34,7 @@ _INNER: Mapping[str, list[list[str]]] = {
     "data": [[action] for action in DATA_ACTIONS],
     "evaluate": [["--task", task.name] for task in TASKS],
     "import": [["weights"], *([one.name] for system in SYSTEMS for one in system.imports)],
-    "ingest": [[name, *kind] for name in SOURCES for kind in ([], ["--records", "videos"])],
+    "ingest": [[name, *kind] for name in sorted(ingest_sources()) for kind in ([], ["--records", "videos"])],
     "runs": [[action] for action in RUN_ACTIONS],
     "sweep": [[next(iter(SPACES))], ["--resume"]],
     "tables": [[paper.name] for paper in PAPERS],

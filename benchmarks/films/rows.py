@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from vtr_core.storage import locate
 RATES = (0.3, 1.0, 3.0)
 """Of a preset's own learning rate: what every row's search tries, judged by validation with seed 0."""
 CHOSEN_BY = "val/own/t2v/sum_r"
-RELEVANT = ("own", "same-caption")
+RELEVANT: tuple[Literal["own", "same-caption"], ...] = ("own", "same-caption")
 
 
 @dataclass(frozen=True)

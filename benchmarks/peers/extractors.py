@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from vtr_core.backbones.imagenet_lite import NORMALIZATION, load
 from vtr_core.backbones.recipes import recipe
-from vtr_core.backbones.weights_files import packaged
+from vtr_core.backbones.weights_files import installed
 
 CORES = len(os.sched_getaffinity(0))
 Extract = Callable[[Sequence[str], Path], int]
@@ -37,7 +37,7 @@ class Normalised(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        extractor = load(str(packaged(recipe("imagenet-lite"))), "cpu")
+        extractor = load(str(installed(recipe("imagenet-lite"))), "cpu")
         assert isinstance(extractor.network, nn.Module)
         self.network = extractor.network
 

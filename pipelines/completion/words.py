@@ -10,8 +10,8 @@ from typing import Any
 
 from pipelines.commands import COMMANDS, Command
 from pipelines.data.command import ACTIONS as DATA_ACTIONS
+from pipelines.ingest.options import ingest_sources
 from pipelines.runs.command import ACTIONS as RUN_ACTIONS
-from vtr_core.data.sources.all import SOURCES
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import PRESETS
@@ -50,7 +50,7 @@ def _first() -> Mapping[str, tuple[str, ...]]:
     return {
         "train": (*PRESETS, "--resume", "--config"),
         "sweep": (*SPACES, "--resume"),
-        "ingest": tuple(SOURCES),
+        "ingest": tuple(sorted(ingest_sources())),
         "tables": tuple(paper.name for paper in PAPERS),
         "analyze": tuple(analysis.name for analysis in ANALYSES),
         "tagger": ("train", "evaluate"),

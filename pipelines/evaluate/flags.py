@@ -24,9 +24,9 @@ Rescale = Literal["matrix", "query", "train"]
 class EvaluateFlags:
     """Flags of `vtr evaluate --task retrieval`."""
 
-    checkpoint: Annotated[str, tyro.conf.Positional]
+    checkpoint: Annotated[str | None, tyro.conf.Positional] = None
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
-    data: tuple[str, ...]
+    data: tuple[str, ...] = tyro.MISSING
     """One or more data sets."""
     similarity: tuple[SimilarityName, ...] = ()
     """Similarities of embeddings, one table each; all: dot, cosine, neg_euclidean (default: as in training)."""
@@ -76,6 +76,8 @@ class EvaluateFlags:
     """Evaluate at most this many queries of each direction, drawn at random, against all items, with 95 % intervals."""
     sample_seed: int = 0
     """Random seed of that sample."""
+    encoder: str | None = None
+    """Instead of a checkpoint a pretrained encoder, without any training, see vtr encoders; as encoder:NAME."""
 
     @property
     def query_sample(self) -> "QuerySample | None":

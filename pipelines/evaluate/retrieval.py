@@ -9,6 +9,7 @@ from pipelines.evaluate.stored import check_stored, embedded_rows
 from pipelines.evaluation_inputs import asked_knock_outs, device, short_names
 from pipelines.report.printed_page import show
 from vtr_core.data.manifest import Manifest, data_set
+from vtr_core.encoders.encoder import source_of
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.retrieval.embed.clips import EmbeddedRows
 from vtr_core.retrieval.evaluate.bank import check_bank, embed_bank, sample_captions
@@ -24,7 +25,7 @@ from vtr_core.run.inputs import usable_data
 from vtr_core.run.models import reads_videos
 from vtr_core.similarity import SimilarityKind
 from vtr_core.systems.knock_out import KnockOuts
-from vtr_core.train.checkpoint.load import LoadedModel, load_model
+from vtr_core.train.checkpoint.load import ENCODER, LoadedModel, load_model
 
 
 def evaluate(flags: EvaluateFlags) -> list[Result]:
@@ -34,7 +35,7 @@ def evaluate(flags: EvaluateFlags) -> list[Result]:
     bank_data = None if flags.query_bank is None else Manifest.load(data_set(flags.query_bank, "train")).require_clips()
     if bank_data is not None:
         check_bank(bank_data, found)
-    loaded = load_model(flags.checkpoint, device(), flags.average_checkpoints)
+    loaded = load_model(_model(flags), device(), flags.average_checkpoints)
     space = spaces_of(loaded, "retrieval")
     if isinstance(space, DualSpaces):
         return evaluate_dual_spaces(loaded, space, flags)
@@ -54,6 +55,17 @@ def evaluate(flags: EvaluateFlags) -> list[Result]:
     if flags.out is not None:
         write_json(flags.out, results)
     return results
+
+
+def _model(flags: EvaluateFlags) -> str:
+    """The checkpoint, or the encoder as one."""
+    if flags.encoder is None and flags.checkpoint is not None:
+        return flags.checkpoint
+    if flags.encoder is None or flags.checkpoint is not None:
+        raise ConfigError("vtr evaluate: give a checkpoint, or --encoder NAME")
+    name = flags.encoder.removeprefix(ENCODER)
+    source_of(name)
+    return f"{ENCODER}{name}"
 
 
 def similarities(asked: Sequence[SimilarityName], trained: SimilarityKind) -> list[SimilarityKind]:

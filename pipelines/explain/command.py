@@ -39,5 +39,6 @@ def _help() -> None:
         print(f"{title}: vtr explain CHECKPOINT --{one.name} --data URI… --out DIR\n")
         one.run(["--help"])
         print()
-    print("Why videos were found: vtr explain CHECKPOINT --data URI --query TEXT… --out DIR, or --serve\n")
+    print("Why videos were found: vtr explain CHECKPOINT --data URI --query TEXT… --out DIR, or --serve;")
+    print("of an index by an encoder that names concepts: vtr explain --index URI --query TEXT… --out DIR\n")
     print_help("vtr explain", ExplainQueriesFlags)

@@ -34,6 +34,7 @@ def explain_examples(flags: ExplainQueriesFlags, first: "LoadedModel") -> "Examp
     assert flags.out is not None
     out, frames = locate(flags.out), None if flags.keyframes is None else locate(flags.keyframes)
     check_frames(frames)
+    assert flags.data is not None, "checked"
     manifest = usable_data(first.config.model, flags.data)
     videos = video_files(flags.videos, manifest)
     check_writable(out)

@@ -25,10 +25,11 @@ MOST_MODELS = 6
 class ExplainQueriesFlags:
     """Flags of `vtr explain` for queries."""
 
-    checkpoint: Annotated[str, tyro.conf.Positional]
+    checkpoint: Annotated[str | None, tyro.conf.Positional] = None
     """Checkpoint of a dual encoder with concepts, or of a model of one joint space, such as a capsule network, whose
-    best clips are shown with the capsules that respond to them: a folder, a run folder, or models:/NAME@ALIAS."""
-    data: str
+    best clips are shown with the capsules that respond to them: a folder, a run folder, or models:/NAME@ALIAS; or
+    encoder:NAME, a pretrained encoder that names concepts, such as encoder:bundled (default: that of --index)."""
+    data: str | None = None
     """Data set of whole videos, or of the records that the model reads."""
     query: tuple[str, ...] = ()
     """One or more queries, in quotes."""
@@ -60,6 +61,8 @@ class ExplainQueriesFlags:
     """MLflow experiment."""
     json: bool = False
     """Print the result as JSON, alone on standard output."""
+    index: str | None = None
+    """Index by an encoder that names concepts, instead of --data."""
     against: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
     """More checkpoints, whose answers to the same queries are shown beside those of the first."""
 

@@ -23,7 +23,7 @@ class ExportFlags:
     checkpoint: Annotated[str, tyro.conf.Positional]
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
     to: str
-    """New folder or URI; hub:owner/name also uploads it to the Hugging Face hub (pip install 'vtr-ray[hub]')."""
+    """New folder or URI; hub:owner/name also uploads it to the Hugging Face hub."""
     data: tuple[str, ...] = ()
     """Data sets whose metrics, beside chance, the model card shows."""
     name: str | None = None

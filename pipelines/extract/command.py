@@ -90,24 +90,12 @@ def extract(flags: ExtractFlags) -> "IngestResult":
 
 
 def _given_words(flags: ExtractFlags) -> "WordTable | None":
-    """The vocabulary of --vocabulary or --clip-merges."""
-    from vtr_core.data.shards.word_table import WordTable
-    from vtr_core.text.tokens.byte_pairs import read_byte_pairs
-    from vtr_core.text.tokens.vocabulary import Vocabulary
-
-    if flags.vocabulary is not None:
-        if flags.clip_merges is not None or flags.word_vectors is not None or flags.min_count != 1:
-            raise ConfigError(
-                "--vocabulary takes all words of that data set; leave out --word-vectors, --clip-merges and --min-count"
-            )
-        return words_of_data_set(flags.vocabulary, frames=flags.records == "frames")
-    if flags.clip_merges is None:
+    """The vocabulary of --vocabulary."""
+    if flags.vocabulary is None:
         return None
-    if flags.records != "frames" or flags.word_vectors is not None or flags.min_count != 1:
-        raise ConfigError(
-            "--clip-merges is all of the vocabulary of --records frames; leave out --word-vectors and --min-count"
-        )
-    return WordTable(Vocabulary.of_pairs(read_byte_pairs(flags.clip_merges)))
+    if flags.word_vectors is not None or flags.min_count != 1:
+        raise ConfigError("--vocabulary takes all words of that data set; leave out --word-vectors and --min-count")
+    return words_of_data_set(flags.vocabulary)
 
 
 def _source(flags: ExtractFlags, decoder: "Decoder") -> "VideoFileClips | VideoFileVideos | VideoFileFrames":
@@ -153,7 +141,7 @@ def _recipes(flags: ExtractFlags, decoder: "Decoder") -> "tuple[Chosen, ...]":
     from vtr_core.extraction.chosen import check_weights, choose
 
     if flags.records != "frames":
-        chosen = choose(flags.recipe, flags.weights, decoder)
+        chosen = choose(flags.recipe, flags.weights, decoder, flags.remote_code)
         check_weights(chosen, flags.weights)
         return chosen
     if flags.recipe != ExtractFlags.recipe or flags.weights or flags.keep_features is not None:

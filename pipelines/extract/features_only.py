@@ -20,7 +20,7 @@ def features_only(flags: ExtractFlags) -> Drops:
     check_ranges(flags)
     decoder, why = chosen_decoder(flags.decoder)
     print(f"extract: {why}", flush=True)
-    chosen = choose(flags.recipe, flags.weights, decoder)
+    chosen = choose(flags.recipe, flags.weights, decoder, flags.remote_code)
     check_weights(chosen, flags.weights)
     files = Inventory(flags.videos, flags.anywhere).files
     check_writable(locate(flags.out))

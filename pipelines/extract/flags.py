@@ -21,7 +21,10 @@ class ExtractFlags:
     .srt and .vtt files beside the videos; or msrvtt, msrvtt-1k-a, msvd, didemo, activitynet (a paragraph per video),
     lsmdc, youcook2, howto100m, with --annotations."""
     recipe: tuple[str, ...] = ("imagenet-lite", "log-mel")
-    """Backbones that compute the features; vtr extract --list describes them."""
+    """Recipes or pretrained encoders that compute the features, such as bundled or hf:openai/clip-vit-base-patch32;
+    tokens:<encoder> keeps all tokens of a frame. vtr extract --list describes them."""
+    remote_code: bool = False
+    """Run the code that an encoder's repository brings, which can do whatever you can; read it first."""
     keep_columns: tuple[str, ...] = ()
     """Columns of the table of captions to keep as text, which vtr index lists with every item (--records clips)."""
     annotations: str | None = None
@@ -48,7 +51,7 @@ class ExtractFlags:
     pool: Literal["max", "mean", "mean_std"] = "mean_std"
     """How the feature rows of a clip are pooled."""
     normalise: bool = True
-    """Scale the pooled vector to unit length; --no-normalise: do not scale it."""
+    """Scale the pooled vector to unit length, but of an encoder's rows; --no-normalise: do not scale it."""
     anywhere: bool = False
     """Allow absolute paths and URIs in tables and lists."""
     features_only: bool = False
@@ -70,9 +73,6 @@ class ExtractFlags:
     max_words: int | None = None
     """Captions are cut after this number of words (default: 20, or as many as those of the data set of
     --vocabulary)."""
-    clip_merges: str | None = None
-    """With --records frames: CLIP's file of merges (bpe_simple_vocab_16e6.txt.gz or merges.txt), for captions in the
-    pieces of words of published weights; --max-words counts pieces, without start and end (CLIP4Clip: 30, CLIP: 75)."""
     videos_per_shard: int | None = None
     """Videos per Parquet file (default: 128, with --records frames 16); an interrupted extraction resumes with the
     unfinished shards."""

@@ -1,15 +1,19 @@
-"""`vtr extract --list`: descriptions of all recipes, and whether their weights are on this machine."""
+"""`vtr extract --list`: the encoders, descriptions of all recipes, and whether their weights are on this machine."""
 
 from vtr_core.backbones.recipe import Recipe
 from vtr_core.backbones.recipes import RECIPES
-from vtr_core.backbones.weights_files import packaged
+from vtr_core.backbones.weights_files import installed
 from vtr_core.video.pictures import Picture
 from vtr_core.video.sampling import Rate, Uniform
 from vtr_core.video.streams import PictureStream, SoundStream, Stream
 
 
 def print_recipes() -> None:
-    """Print the descriptions of all recipes."""
+    """Print the encoders as `vtr encoders` does, and the descriptions of all recipes."""
+    from vtr_core.encoders.catalogue import as_text, catalogue
+
+    print(as_text([one for one in catalogue() if one.kind != "recipe"]))
+    print("\nrecipes of features, without text:\n")
     print("\n\n".join(described(one) for one in RECIPES))
 
 
@@ -38,7 +42,7 @@ def described(recipe: Recipe) -> str:
     if recipe.weights is None:
         return "\n".join([*lines, "  weights  none needed"])
     known = f"sha256 {recipe.weights.sha256}…" if recipe.weights.sha256 else "its publishers give no hash"
-    found = packaged(recipe)
+    found = installed(recipe)
     here = f"here: {found}" if found else f"not here; give --weights {recipe.name} FILE"
     return "\n".join(
         [

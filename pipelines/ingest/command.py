@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import parse_both, parse_known, print_help, wants_help
 from pipelines.ingest.flags import IngestFlags, RecordFlags, Records
-from pipelines.ingest.options import given_words, ingest_options
+from pipelines.ingest.options import given_words, ingest_options, ingest_sources
 from pipelines.ingest.report import report, tell_complete, tell_empty_splits
 from pipelines.ingest.word_counts import count_on_ray
 from vtr_core.errors import ConfigError, nearest
@@ -41,7 +41,7 @@ captions alone, for caption-pretrain:
 
 whole videos with patch tokens, for MUSE:
 
-  clip_frames  computed by an open_clip model from folders of JPEG or PNG frames (needs the extra clip)
+  clip_frames  computed by a pretrained encoder (CLIP: hf: or open-clip:) from folders of JPEG or PNG frames
   clip_tokens  precomputed: per-video .npy or .npz of frame tokens and caption vectors; captions of these data sets
                (--data-set) or a table
   synthetic_tokens  synthetic videos whose captions describe a small object in the frames
@@ -80,18 +80,18 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _source(name: str, records: Records) -> type[Any]:
-    from vtr_core.data.sources.all import SOURCES, WHOLE_VIDEOS
-
-    if name not in SOURCES:
-        hint = nearest(name, SOURCES, f"sources: {', '.join(SOURCES)}")
+    sources, whole_videos = ingest_sources(), ingest_sources(whole_videos=True)
+    if name not in sources:
+        hint = nearest(name, sources, f"sources: {', '.join(sorted(sources))}")
         raise ConfigError(f"there is no source {name!r}; {hint}")
     if records == "clips":
-        return SOURCES[name]
-    if name not in WHOLE_VIDEOS:
+        return sources[name]
+    if name not in whole_videos:
         raise ConfigError(
-            f"{name} cannot keep videos whole; leave out --records videos, or use one of {', '.join(WHOLE_VIDEOS)}"
+            f"{name} cannot keep videos whole; leave out --records videos, or use one of "
+            f"{', '.join(sorted(whole_videos))}"
         )
-    return WHOLE_VIDEOS[name]
+    return whole_videos[name]
 
 
 def ingest(source: Any, flags: IngestFlags) -> "IngestResult":

@@ -8,8 +8,19 @@ from pipelines.ingest.vocabulary import caption_length, words_of_data_set
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from vtr_core.data.ingest.plan import IngestOptions
     from vtr_core.data.shards.word_table import WordTable
+    from vtr_core.data.sources.source import Source
+
+
+def ingest_sources(whole_videos: bool = False) -> "Mapping[str, type[Source]]":
+    """The sources by name; those that can write whole videos."""
+    from vtr_core.data.sources.all import SOURCES, WHOLE_VIDEOS
+    from vtr_core.extraction.frame_folders import FrameFolders
+
+    return {**(WHOLE_VIDEOS if whole_videos else SOURCES), FrameFolders.name: FrameFolders}
 
 
 def ingest_options(flags: IngestFlags) -> "IngestOptions":

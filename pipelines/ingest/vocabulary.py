@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from vtr_core.errors import ConfigError
-
 if TYPE_CHECKING:
     from vtr_core.data.shards.word_table import WordTable
 
@@ -15,15 +13,9 @@ def caption_length(vocabulary: str | None) -> int | None:
     return None if vocabulary is None else Manifest.load(data_set(vocabulary, "train")).schema.max_words
 
 
-def words_of_data_set(vocabulary: str, *, frames: bool = False) -> "WordTable":
-    """The vocabulary of a data set; only data sets of frames may take CLIP's pieces of words."""
+def words_of_data_set(vocabulary: str) -> "WordTable":
+    """The vocabulary of a data set."""
     from vtr_core.data.manifest import Manifest, data_set
     from vtr_core.data.shards.word_table import WordTable
 
-    words = WordTable.load(Manifest.load(data_set(vocabulary, "train")))
-    if words.vocabulary.pairs is not None and not frames:
-        raise ConfigError(
-            f"the vocabulary of {vocabulary} is of CLIP's pieces of words, for --records frames of vtr extract; "
-            "give the --vocabulary of another data set"
-        )
-    return words
+    return WordTable.load(Manifest.load(data_set(vocabulary, "train")))

@@ -11,11 +11,13 @@ from rich.text import Text
 
 from pipelines.report.printed_page import show
 from vtr_core import storage
-from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.errors import one_line
 from vtr_core.fingerprint import key64
+from vtr_core.retrieval.explain.frames import KeyFrames
+from vtr_core.retrieval.index.window_index import WindowFrames
 from vtr_core.retrieval.search.hit import Hit
 from vtr_core.retrieval.search.links import link_of
+from vtr_core.retrieval.search.queries import not_known
 from vtr_core.storage import Location
 from vtr_core.time_span import time_span
 
@@ -31,6 +33,8 @@ class Found:
 
     query: str
     hits: tuple[Hit, ...] | None
+    not_known: tuple[str, ...] = ()
+    """Words of the query that the model does not know."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +46,19 @@ class Places:
 
 
 def places_of(
-    found: Sequence[Found], template: str | None, folder: Location | None, thumbnails: Thumbnails | None
+    found: Sequence[Found], template: str | None, folder: Location | None, thumbnails: KeyFrames | None
 ) -> Places:
     """The links of all hits, and their thumbnails, which are written to `folder`, where one is given."""
     hits = {hit.item_id: hit for one in found for hit in one.hits or ()}
-    links = {item_id: link_of(hit, template) for item_id, hit in hits.items()}
+    if template is None and isinstance(thumbnails, WindowFrames):
+        links: Mapping[str, str | None] = thumbnails.links(hits)
+    else:
+        links = {item_id: link_of(hit, template) for item_id, hit in hits.items()}
     written = {} if folder is None or thumbnails is None else _write(folder, thumbnails, list(hits))
     return Places({item_id: link for item_id, link in links.items() if link is not None}, written)
 
 
-def _write(folder: Location, thumbnails: Thumbnails, item_ids: Sequence[str]) -> dict[str, str]:
+def _write(folder: Location, thumbnails: KeyFrames, item_ids: Sequence[str]) -> dict[str, str]:
     """Write the JPEGs that the data set has of these items; their places by item id."""
     written = {}
     for item_id, thumbnail in thumbnails.find(item_ids).items():
@@ -65,7 +72,11 @@ def _write(folder: Location, thumbnails: Thumbnails, item_ids: Sequence[str]) ->
 def as_json(found: Sequence[Found], places: Places) -> list[dict[str, Any]]:
     """The queries with their hits; `hits` is null where no word of a query is known."""
     return [
-        {"query": one.query, "hits": None if one.hits is None else [_hit_json(hit, places) for hit in one.hits]}
+        {
+            "query": one.query,
+            "not_known": one.not_known,
+            "hits": None if one.hits is None else [_hit_json(hit, places) for hit in one.hits],
+        }
         for one in found
     ]
 
@@ -77,14 +88,15 @@ def _hit_json(hit: Hit, places: Places) -> dict[str, Any]:
 
 def print_csv(found: Sequence[Found], places: Places) -> None:
     """Print a row for each hit: what it is, where it is seen, and its kept columns, as `kept_<name>`."""
-    hits = [(one.query, hit) for one in found for hit in one.hits or ()]
+    hits = [(one, hit) for one in found for hit in one.hits or ()]
     kept = list(dict.fromkeys(name for _, hit in hits for name in hit.metadata))
-    names = [*_COLUMNS, "thumbnail", *(f"kept_{name}" for name in kept)]
+    names = [*_COLUMNS, "thumbnail", "not_known", *(f"kept_{name}" for name in kept)]
     writer = csv.DictWriter(sys.stdout, names, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
-    for query, hit in hits:
+    for one, hit in hits:
         told = {f"kept_{name}": text for name, text in hit.metadata.items()}
-        writer.writerow({"query": query, **_hit_json(hit, places), **told})
+        asked = {"query": one.query, "not_known": " ".join(one.not_known)}
+        writer.writerow({**asked, **_hit_json(hit, places), **told})
 
 
 def print_tables(found: Sequence[Found], places: Places, joint: bool) -> None:
@@ -96,6 +108,8 @@ def print_tables(found: Sequence[Found], places: Places, joint: bool) -> None:
             print(f"no word of {plain(one.query)!r} is known; nothing found")
         else:
             show([_table(one.hits, places, joint)])
+            if one.not_known:
+                print(not_known(one.not_known))
 
 
 def _table(hits: Sequence[Hit], places: Places, joint: bool) -> Table:
@@ -122,7 +136,8 @@ def _cells(hits: Sequence[Hit], places: Places, joint: bool) -> Iterator[tuple[s
         yield "concept", [f"{hit.concept:.4f}" for hit in hits]
     yield "caption", [Text(_short(plain(hit.caption or ""))) for hit in hits]
     yield "contributes", [Text(plain(", ".join(f"{tag.name} {tag.shown}" for tag in hit.tags))) for hit in hits]
-    yield "link", [Text(plain(places.links.get(hit.item_id, ""))) for hit in hits]
+    links = (places.links.get(hit.item_id, "") for hit in hits)  # a local file's says what its clip's name does
+    yield "link", [Text("" if link.startswith("file:") else plain(link)) for link in links]
 
 
 def _short(text: str) -> str:

@@ -1,6 +1,6 @@
 """Search of an index for queries or for a file of topics."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -14,18 +14,16 @@ from pipelines.search.flags import SearchFlags
 from pipelines.search.results import Found, as_json, places_of, plain, print_csv, print_tables
 from vtr_core import storage
 from vtr_core.analysis.transforms import read_transform
-from vtr_core.data.manifest import Manifest
-from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.errors import ConfigError, InputError
-from vtr_core.retrieval.explain.frames import read_pictures
+from vtr_core.retrieval.explain.frames import KeyFrames, read_pictures
 from vtr_core.retrieval.explain.page import render_hits
 from vtr_core.retrieval.index.candidates import default_candidates
 from vtr_core.retrieval.index.index import load_index
 from vtr_core.retrieval.index.record import Backend, IndexRecord
 from vtr_core.retrieval.search.filters import meeting, parse_conditions
 from vtr_core.retrieval.search.hit import Hit
-from vtr_core.retrieval.search.index import check_data, searcher
-from vtr_core.retrieval.search.queries import unknown_words
+from vtr_core.retrieval.search.index import key_frames, searcher
+from vtr_core.retrieval.search.queries import not_known, unknown_words
 from vtr_core.retrieval.search.runs import (
     RankedTopic,
     TopicScore,
@@ -74,12 +72,12 @@ def search(flags: SearchFlags) -> None:
     _check(flags)
     conditions = parse_conditions(flags.filter)
     found = load_index(locate(flags.index))
-    manifest = Manifest.load(found.record.data) if check_data(found.record) else None
+    frames = key_frames(flags.index, found.record)
     loaded = load_model(flags.checkpoint or found.record.checkpoint, device())
     ready = searcher(found, loaded, _options(flags, loaded, found.record.backend))
     asked = _Search(flags, found.record, loaded, ready, meeting(found.items, conditions))
     if flags.topics is None:
-        _answer(asked, manifest)
+        _answer(asked, frames)
     else:
         _batch(asked)
 
@@ -123,17 +121,19 @@ def _k(flags: SearchFlags) -> int:
     return flags.k or (10 if flags.topics is None else _DEPTH)
 
 
-def _answer(search: _Search, manifest: Manifest | None) -> None:
+def _answer(search: _Search, thumbnails: KeyFrames | None) -> None:
     """Answer the queries of the command line."""
     flags = search.flags
-    found = [Found(query, hits) for query, hits in zip(flags.query, search.hits(flags.query), strict=True)]
+    unknown = search.loaded.vocabulary.unknown_words
+    found = [
+        Found(query, hits, unknown(query)) for query, hits in zip(flags.query, search.hits(flags.query), strict=True)
+    ]
     if all(one.hits is None for one in found):
         raise unknown_words(flags.query[0], search.loaded)
-    thumbnails = None if manifest is None else Thumbnails(manifest)
     folder = None if flags.thumbnails is None else locate(flags.thumbnails)
     places = places_of(found, flags.link, folder, thumbnails)
     if flags.page is not None:
-        page = _page(found[0], search, thumbnails)
+        page = _page(found[0], search, thumbnails, places.links)
         storage.write_bytes(locate(flags.page), page.encode())
     if flags.json:
         answers = as_json(found, places)
@@ -151,10 +151,11 @@ def _answer(search: _Search, manifest: Manifest | None) -> None:
         print_link(locate(flags.page))
 
 
-def _page(found: Found, search: _Search, thumbnails: Thumbnails | None) -> str:
+def _page(found: Found, search: _Search, thumbnails: KeyFrames | None, links: Mapping[str, str]) -> str:
     hits = found.hits or ()
     pictures = read_pictures(None, [hit.item_id for hit in hits], thumbnails)
-    return render_hits(found.query, search.scoring, search.record.data, hits, pictures)
+    unknown = not_known(found.not_known)
+    return render_hits(found.query, search.scoring, search.record.data, hits, pictures, links, unknown)
 
 
 def _batch(search: _Search) -> None:

@@ -10,6 +10,7 @@ from vtr_core.retrieval.explain.page import render_interface, render_search
 from vtr_core.retrieval.explain.queries import LONGEST_QUERY
 from vtr_core.retrieval.index.index import load_index
 from vtr_core.retrieval.index.record import IndexRecord
+from vtr_core.retrieval.search.index import key_frames
 from vtr_core.serving.address import is_loopback
 from vtr_core.serving.catalogue import Catalogue
 from vtr_core.serving.engine import Engine, LocalEngine
@@ -17,7 +18,7 @@ from vtr_core.serving.openapi import OPENAPI
 from vtr_core.serving.questions import DEFAULT_K
 from vtr_core.serving.search_app import SearchSite, search_app
 from vtr_core.serving.server import AppServer
-from vtr_core.serving.source import Source, check_shards, thumbnails_of
+from vtr_core.serving.source import Source, check_shards
 from vtr_core.storage import locate
 
 
@@ -53,7 +54,7 @@ def serving(flags: ServeFlags) -> Iterator[AppServer]:
 def _engine(flags: ServeFlags, source: Source) -> Iterator[tuple[Engine, IndexRecord, Catalogue]]:
     if not flags.ray:
         shard = source.shard()
-        yield LocalEngine(shard), shard.record, Catalogue(shard.catalogue.index, thumbnails_of(shard.record))
+        yield LocalEngine(shard), shard.record, Catalogue(shard.catalogue.index, key_frames(source.index, shard.record))
         return
     from pipelines.ray_session import connect
     from vtr_core.serving.ray_engine import ray_engine
@@ -62,7 +63,7 @@ def _engine(flags: ServeFlags, source: Source) -> Iterator[tuple[Engine, IndexRe
     check_shards(index.record, flags.shards)
     connect(local_cpus=flags.replicas * flags.shards + 1)
     with ray_engine(source, flags.shards, flags.replicas) as engine:
-        yield engine, index.record, Catalogue(index, thumbnails_of(index.record))
+        yield engine, index.record, Catalogue(index, key_frames(source.index, index.record))
 
 
 def _page(nonce: str, record: IndexRecord, scoring: str) -> str:

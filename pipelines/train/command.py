@@ -142,7 +142,7 @@ def plan_run(config: TrainConfig, flags: TrainFlags) -> PlannedRun:
     """A new run, checked: its data sets, model, memory and folder; RunConflict where the folder is another run's."""
     from pipelines.train.intention import activations, intention, require_memory
     from vtr_core.data.plan.plan import Plan
-    from vtr_core.run.build import check_model
+    from vtr_core.run.build import check_model, frozen_weights
     from vtr_core.run.inputs import require_features, with_inputs
     from vtr_core.storage import check_writable
     from vtr_core.tracking.also.tracker import require_trackers
@@ -156,8 +156,8 @@ def plan_run(config: TrainConfig, flags: TrainFlags) -> PlannedRun:
     data, validation = _data_sets(flags, config)
     config = with_inputs(config, data)
     require_features(config, data)
-    shapes = check_model(config.model)
-    require_memory(config, shapes)
+    shapes, frozen = check_model(config.model), frozen_weights(config.model)
+    require_memory(config, shapes, frozen)
     plan = Plan(data, config.batch, config.seed)
     if flags.profile:
         _require_steps(config, plan)
@@ -177,8 +177,9 @@ def plan_run(config: TrainConfig, flags: TrainFlags) -> PlannedRun:
         init=None if flags.init is None else _initial_model(flags.init, config, data, concepts),
         also=list(flags.also),
     )
-    kept = activations(config, data, concepts, shapes)
-    return PlannedRun(folder, record, config, intention(config, data, validation, plan, shapes, kept, flags.init))
+    kept = activations(config, data, concepts, shapes, frozen)
+    told = intention(config, data, validation, plan, shapes, kept, flags.init, frozen)
+    return PlannedRun(folder, record, config, told)
 
 
 def train(config: TrainConfig, flags: TrainFlags) -> Finished:

@@ -1,7 +1,7 @@
 """What a training is about to do: rows, steps, parameters, memory; and that it is refused where it cannot fit."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import psutil
 
@@ -17,24 +17,28 @@ from vtr_core.train.activation_memory import ActivationMemory, activation_memory
 from vtr_core.train.concept_labels import concept_table
 from vtr_core.train.loop.in_process import device_here
 
+Shapes = Mapping[str, Sequence[int]]
 _FLOAT32 = 4
 _FEW_STEPS = 100
 """Steps below which a training is called short; of 150 films, 30 steps stay at chance and 180 do not."""
 
 
-def state_bytes(config: TrainConfig, shapes: Mapping[str, Sequence[int]]) -> int:
+def state_bytes(config: TrainConfig, shapes: Shapes, frozen: Collection[str] = ()) -> int:
     """Bytes of weights, gradients and Adam's moments of one worker, in float32; a lower bound of what training needs.
 
-    shapes: of all weights and buffers. Weights, gradients, two moments, one more with AMSGrad, one more with a moving
-    average. Activations, which depend on the batch, come on top: `activations`.
+    shapes: of all weights and buffers; frozen: those that are not trained. Weights, and for those that are trained
+    gradients, two moments, and one more with AMSGrad; one more of all with a moving average. Activations, which depend
+    on the batch, come on top: `activations`.
     """
-    copies = 4 + config.optimizer.amsgrad + (config.training.ema_decay is not None)
-    return copies * _FLOAT32 * sum(map(math.prod, shapes.values()))
+    every = sum(map(math.prod, shapes.values()))
+    trained = sum(math.prod(shape) for name, shape in shapes.items() if name not in frozen)
+    copies = every * (1 + (config.training.ema_decay is not None)) + trained * (3 + config.optimizer.amsgrad)
+    return _FLOAT32 * copies
 
 
-def require_memory(config: TrainConfig, shapes: Mapping[str, Sequence[int]], there: int | None = None) -> None:
+def require_memory(config: TrainConfig, shapes: Shapes, frozen: Collection[str] = (), there: int | None = None) -> None:
     """ConfigError where a training in this process cannot hold its weights; there: bytes of memory (default: all)."""
-    needed, has = state_bytes(config, shapes), psutil.virtual_memory().total if there is None else there
+    needed, has = state_bytes(config, shapes, frozen), psutil.virtual_memory().total if there is None else there
     if config.scaling.workers == 0 and config.scaling.device != "gpu" and needed > has:
         largest = max(shapes, key=lambda name: math.prod(shapes[name]))
         raise ConfigError(
@@ -45,7 +49,7 @@ def require_memory(config: TrainConfig, shapes: Mapping[str, Sequence[int]], the
 
 
 def activations(
-    config: TrainConfig, data: Manifest, concepts: str | None, shapes: Mapping[str, Sequence[int]]
+    config: TrainConfig, data: Manifest, concepts: str | None, shapes: Shapes, frozen: Collection[str] = ()
 ) -> ActivationMemory | None:
     """The memory of activations where the run trains on this machine's CPU, measured on a few rows; else None.
 
@@ -54,7 +58,7 @@ def activations(
     if config.scaling.workers > 0 or device_here(config).type != "cpu":
         return None
     found = activation_memory(config, data, concept_table(config, concepts))
-    require_room(config, found, state_bytes(config, shapes))
+    require_room(config, found, state_bytes(config, shapes, frozen))
     return found
 
 
@@ -81,9 +85,10 @@ def intention(
     data: Manifest,
     validation: Manifest | None,
     plan: Plan,
-    shapes: Mapping[str, Sequence[int]],
+    shapes: Shapes,
     kept: ActivationMemory | None = None,
     init: str | None = None,
+    frozen: Collection[str] = (),
 ) -> list[str]:
     """Lines for the terminal, before anything starts; kept: what `activations` found; init: the model to start from."""
     from vtr_core.train.job import total_steps
@@ -93,13 +98,16 @@ def intention(
     rows = f"{batch.rows:,} rows a step, {batch.videos:,} videos × {batch.clips_per_video:,}"
     workers = config.scaling.workers
     where = "in this process" if workers == 0 else f"{workers} worker{'s' if workers > 1 else ''}"
+    every = sum(map(math.prod, shapes.values()))
+    held = sum(math.prod(shape) for name, shape in shapes.items() if name in frozen)
+    still = f", {held:,} of them frozen" if held > every / 100 else ""  # fewer are statistics and the like
     return [
         f"data    {data.rows:,} rows of {data.videos:,} videos; {judged}",
         f"steps   {steps:,}, {plan.steps_per_epoch:,} an epoch; {rows}; {where}",
         *_few(steps, plan),
         *_repeated(batch, data),
-        f"model   {sum(map(math.prod, shapes.values())):,} weights; with gradients and moments "
-        f"{_size(state_bytes(config, shapes))} a worker, and {_activations(config, kept)}",
+        f"model   {every:,} weights{still}; with gradients and moments "
+        f"{_size(state_bytes(config, shapes, frozen))} a worker, and {_activations(config, kept)}",
         *([] if init else _random_backbone(config)),
     ]
 
@@ -129,12 +137,16 @@ def _random_backbone(config: TrainConfig) -> list[str]:
     """A line where a backbone has random weights and a learning rate that is for pretrained ones."""
     rate = config.optimizer.learning_rate * config.optimizer.backbone_factor
     backbones = [value for value in vars(config.model).values() if isinstance(value, ClipConfig | SwinConfig)]
-    if config.optimizer.backbone_factor >= 1 or all(one.weights for one in backbones):
+    if config.optimizer.backbone_factor >= 1 or all(_pretrained(one) for one in backbones):
         return []
     return [
         f"        the backbone starts from random weights, at a learning rate of {rate:.0e}, which is for pretrained "
         "ones: give --model.backbone.weights FILE, or --optimizer.backbone-factor 1"
     ]
+
+
+def _pretrained(backbone: ClipConfig | SwinConfig) -> bool:
+    return backbone.weights is not None or (isinstance(backbone, ClipConfig) and backbone.source is not None)
 
 
 def _activations(config: TrainConfig, kept: ActivationMemory | None) -> str:

@@ -5,10 +5,10 @@ import torch
 from tests.reference import causality as reference
 from vtr_core.analysis import causality
 from vtr_core.analysis.causality import Pairs, causality_at_k, causality_curves
-from vtr_core.contributions import contributions
+from vtr_core.contributions import contributions, raising
 from vtr_core.errors import ConfigError
 
-SIMILARITIES = ("jaccard", "cosine")
+SIMILARITIES = ("jaccard", "cosine", "dot")
 
 
 def _rows(similarity, count, concepts=9, seed=0):
@@ -30,6 +30,9 @@ def test_contributions_of_a_pair_by_hand():
     assert contributions(video, text, "jaccard")[0].tolist() == pytest.approx([1 / 3, 0.2 / 0.75, 0.4])
     video, text = torch.tensor([[-2.0, 1.0, 0.0]]), torch.tensor([[1.0, 2.0, 5.0]])
     assert contributions(video, text, "cosine")[0].tolist() == [0.5, 0.5, 0.0]
+    z, q = torch.tensor([[0.5, 1.0, 0.25]]), torch.tensor([[1.0, -0.25, 1.0]])  # 0.5 - 0.25 + 0.25
+    assert contributions(z, q, "dot")[0].tolist() == [0.5, 0.25, 0.25]
+    assert raising(z, q)[0].tolist() == [0.5, 0.0, 0.25]
 
 
 @pytest.mark.parametrize("similarity", SIMILARITIES)

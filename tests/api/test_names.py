@@ -25,6 +25,7 @@ INDEX = {
     " -> 'Index'",
     "description": "(self) -> str",
     "search": "(self, query: str, k: int=10, filters: Sequence[str]=()) -> tuple[Hit, ...]",
+    "explain": "(self, query: str, k: int=5, tags: int=10) -> tuple[HitExplanation, ...]",
     "search_all": "(self, queries: Sequence[str], k: int=10, filters: Sequence[str]=())"
     " -> list[tuple[Hit, ...] | None]",
 }
@@ -49,7 +50,7 @@ def test_signatures_are_the_recorded_ones() -> None:
 
 
 def test_names_are_where_they_were() -> None:
-    assert vtr_core.__all__ == ["Encoded", "Hit", "Index", "Model", "load"]
+    assert vtr_core.__all__ == ["Encoded", "Encoder", "Hit", "Index", "Model", "encoder", "load"]
     for name in vtr_core.__all__:
         assert callable(getattr(vtr_core, name))
         assert name in dir(vtr_core)

@@ -16,7 +16,7 @@ from vtr_core.backbones.imagenet_lite import load as load_lite
 from vtr_core.backbones.recipes import RECIPES, recipe
 from vtr_core.backbones.resnet import RESNET_152, RESNEXT_101_3D, RESNEXT_101_32X4D, ResNet, ResNetShape
 from vtr_core.backbones.weights import load_state, read_state
-from vtr_core.backbones.weights_files import packaged
+from vtr_core.backbones.weights_files import installed
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.extraction.chosen import Chosen
 from vtr_core.nn.swin.video_swin import VideoSwin
@@ -151,7 +151,7 @@ def test_davenet_of_a_checkpoint_of_all_of_avlnet(tmp_path: Path) -> None:
 
 def test_batch_normalisation_in_the_convolutions_changes_nothing() -> None:
     torch.manual_seed(0)
-    weights = packaged(recipe("imagenet-lite"))
+    weights = installed(recipe("imagenet-lite"))
     assert weights is not None
     pictures = np.random.default_rng(0).integers(0, 256, (2, 224, 224, 3), np.uint8)
     plain = classifier(str(weights))
@@ -162,7 +162,7 @@ def test_batch_normalisation_in_the_convolutions_changes_nothing() -> None:
 
 
 def test_tokens_are_the_mean_and_the_places_row_by_row() -> None:
-    weights = str(packaged(recipe("imagenet-lite")))
+    weights = str(installed(recipe("imagenet-lite")))
     pictures = np.random.default_rng(0).integers(0, 256, (2, 224, 224, 3), np.uint8)
     values = (torch.from_numpy(pictures).permute(0, 3, 1, 2).float() - 127) / 128
     with torch.inference_mode():

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from vtr_core.backbones import swin
-from vtr_core.backbones.clip import TokenExtractor
 from vtr_core.backbones.swin import SwinExtractor
 from vtr_core.backbones.weights import load_state, read_state
 from vtr_core.errors import CheckpointError
@@ -83,21 +82,3 @@ def test_a_checkpoint_has_its_names(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert swin.load(str(tmp_path / "swin.pth"), "cpu")(np.zeros((2, 32, 32, 3), np.uint8)).shape == (16, 32)
     with pytest.raises(CheckpointError, match=r"lacks patch_embed\.proj\.weight"):
         load_state(small(), read_state(tmp_path / "swin.pth"), "the file")
-
-
-class _Tokens:
-    dim, grid, image_size = 3, 1, 4
-
-    def tokens(self, images: np.ndarray) -> np.ndarray:
-        means = images.mean(axis=(2, 3))
-        return np.stack([means, 2 * means], axis=1).astype(np.float32)
-
-    def captions(self, captions: object) -> np.ndarray:
-        raise AssertionError(captions)
-
-
-def test_tokens_of_a_frame_are_a_row() -> None:
-    frames = np.random.default_rng(0).integers(0, 256, (40, 4, 4, 3), np.uint8)
-    rows = TokenExtractor(_Tokens())(frames)
-    means = frames.mean(axis=(1, 2)) / 255
-    assert rows == pytest.approx(np.concatenate([means, 2 * means], axis=1), abs=1e-5)

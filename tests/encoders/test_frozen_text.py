@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from vtr_core.config.blocks.text_encoder import EncoderRecord
 from vtr_core.encoders import frozen_text
 from vtr_core.encoders.encoder import Encoder, TokenVectors
 from vtr_core.encoders.frozen_text import FrozenText
@@ -13,6 +14,7 @@ from vtr_core.errors import CheckpointError
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
 
 FINGERPRINT = "ab" * 32
+RECORD = EncoderRecord(name="letters", fingerprint=FINGERPRINT, dim=2, token_dim=1)
 
 
 class Letters(Encoder):
@@ -38,6 +40,7 @@ class Letters(Encoder):
 @pytest.fixture
 def letters(monkeypatch: pytest.MonkeyPatch) -> Letters:
     encoder = Letters()
+    frozen_text._kept.cache_clear()
     monkeypatch.setattr(frozen_text, "encoder", lambda name, device: encoder)
     return encoder
 
@@ -47,7 +50,7 @@ def tokens(*texts: str) -> torch.Tensor:
 
 
 def test_vectors_are_the_encoders_and_each_text_is_encoded_once(letters: Letters) -> None:
-    text = FrozenText("letters", FINGERPRINT, 2, 1)
+    text = FrozenText(RECORD)
     expected = torch.tensor([[5.0, 1.0], [0.0, 0.0], [2.0, 0.0], [5.0, 1.0]])
     for _ in range(2):
         torch.testing.assert_close(text(tokens("a dog", "", "hé", "a dog")), expected)
@@ -55,7 +58,7 @@ def test_vectors_are_the_encoders_and_each_text_is_encoded_once(letters: Letters
 
 
 def test_tokens_are_padded_and_an_empty_text_has_none(letters: Letters) -> None:
-    text = FrozenText("letters", FINGERPRINT, 2, 1)
+    text = FrozenText(RECORD)
     for _ in range(2):
         rows = text.tokens(tokens("ab", "", "abc"))
         assert rows.mask.sum(dim=1).tolist() == [2, 0, 3]
@@ -65,7 +68,7 @@ def test_tokens_are_padded_and_an_empty_text_has_none(letters: Letters) -> None:
 
 
 def test_no_texts_have_no_vectors(letters: Letters) -> None:
-    text = FrozenText("letters", FINGERPRINT, 2, 1)
+    text = FrozenText(RECORD)
     assert text(tokens()).shape == (0, 2)
     assert text.tokens(tokens()).vectors.shape[0] == 0
     assert letters.asked == []
@@ -73,7 +76,7 @@ def test_no_texts_have_no_vectors(letters: Letters) -> None:
 
 def test_what_is_kept_is_bounded(letters: Letters, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frozen_text, "KEPT_BYTES", 4 * 8)  # four vectors
-    text = FrozenText("letters", FINGERPRINT, 2, 1)
+    text = FrozenText(RECORD)
     text(tokens(*[str(number) for number in range(10)]))
     text(tokens("9"))
     assert letters.asked == [str(number) for number in range(10)]
@@ -84,10 +87,10 @@ def test_what_is_kept_is_bounded(letters: Letters, monkeypatch: pytest.MonkeyPat
 def test_another_encoder_of_the_same_name_is_refused(letters: Letters) -> None:
     letters.fingerprint = "cd" * 32
     with pytest.raises(CheckpointError, match=r"abababababab.*cdcdcdcdcdcd.*cannot be compared"):
-        FrozenText("letters", FINGERPRINT, 2, 1)(tokens("a dog"))
+        FrozenText(RECORD)(tokens("a dog"))
 
 
 def test_the_state_names_the_encoder_and_has_none_of_its_weights() -> None:
-    state = FrozenText("letters", FINGERPRINT, 2, 1).state_dict()
+    state = FrozenText(RECORD).state_dict()
     assert list(state) == ["fingerprint"]
     assert bytes(state["fingerprint"].tolist()).hex() == FINGERPRINT

@@ -24,7 +24,7 @@ from vtr_core.run.presets import preset
 ROOT = Path(__file__).parents[2]
 COMMANDS = [
     *("ingest", "concepts", "tagger", "train", "sweep", "evaluate", "analyze", "explain", "index", "search"),
-    *("tables", "submit", "doctor", "demo", "extract", "runs", "data", "completion"),
+    *("tables", "submit", "doctor", "demo", "extract", "encoders", "runs", "data", "completion"),
 ]
 SOURCES = [
     *(

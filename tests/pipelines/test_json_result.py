@@ -192,9 +192,7 @@ def test_an_imported_checkpoint_tells_where_it_is(
     kind: str, work: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(work, lambda flags: sys.stdout.write(f"checkpoint  {flags.out}\n"))
-    needed = {"clip4clip": ["--merges", "m"], "hybrid_space": ["--words", "w"]}.get(
-        kind, ["--pieces", "p", "--data", "d"]
-    )
+    needed = {"clip4clip": [], "hybrid_space": ["--words", "w"]}.get(kind, ["--pieces", "p", "--data", "d"])
     run("import", [kind, "f", "--out", "made", *needed, "--json"])
     told = capsys.readouterr()
     assert json.loads(told.out) == {"checkpoint": "made", "imported": kind}

@@ -13,7 +13,7 @@ from tests.reference.video import frame_times, shown_at
 from vtr_core.backbones.imagenet_lite import NORMALIZATION, classifier
 from vtr_core.backbones.pixels import to_floats
 from vtr_core.backbones.recipes import recipe
-from vtr_core.backbones.weights_files import packaged
+from vtr_core.backbones.weights_files import installed
 from vtr_core.storage import locate
 from vtr_core.video.decoding import decode
 from vtr_core.video.pictures import picture
@@ -67,7 +67,7 @@ def test_frames_are_those_of_the_middle_of_each_second(name: str, videos: Path) 
 
 @pytest.mark.parametrize("name", SEEN)
 def test_what_imagenet_lite_sees(name: str, videos: Path) -> None:
-    network = classifier(str(packaged(recipe("imagenet-lite"))))
+    network = classifier(str(installed(recipe("imagenet-lite"))))
     with torch.inference_mode():
         found = network(to_floats(_pictures(videos / name), NORMALIZATION, "cpu")).softmax(dim=1).mean(dim=0)
     assert set(found.topk(2).indices.tolist()) == CLASSES[name]

@@ -1,6 +1,5 @@
 """CLIP's encoding as its paper and published file describe it, one caption at a time, with the `regex` library."""
 
-import html
 from itertools import pairwise
 
 import regex
@@ -29,7 +28,7 @@ def ids(merges: list[tuple[str, str]]) -> dict[str, int]:
 def cut(text: str, merges: list[tuple[str, str]]) -> list[str]:
     """The pieces of a caption: every merge in turn, the earliest first, through each word as often as it applies."""
     found = []
-    for word in WORD.findall(" ".join(html.unescape(html.unescape(text)).split()).lower()):
+    for word in WORD.findall(" ".join(text.split()).lower()):
         parts = [letter(byte) for byte in word.encode("utf-8")]
         parts[-1] += "</w>"
         while applied := [pair for pair in merges if pair in list(pairwise(parts))]:

@@ -8,9 +8,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import huggingface_hub
 import pytest
 
-from tests.optional import optional
 from vtr_core.errors import ConfigError
 from vtr_core.storage.fault import StorageError
 from vtr_core.storage.hub import fetch_from_hub, publish_to_hub
@@ -88,12 +88,11 @@ class Hub(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[type[Hub]]:
-    client = optional("huggingface_hub", "hub")
     handler = type("Handler", (Hub,), {"files": {}, "made": []})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         endpoint = f"http://127.0.0.1:{server.server_port}"
-        monkeypatch.setattr("vtr_core.storage.hub.client", lambda: client.HfApi(endpoint=endpoint, token="t"))
+        monkeypatch.setattr("vtr_core.storage.hub.client", lambda: huggingface_hub.HfApi(endpoint=endpoint, token="t"))
         monkeypatch.setattr("huggingface_hub._snapshot_download.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
         yield handler
         server.shutdown()
@@ -117,12 +116,5 @@ def test_what_is_not_there_is_said(hub: type[Hub]) -> None:
 
 @pytest.mark.parametrize("name", ["model", "me/", "/model", "me/a/b", "me/../x"])
 def test_other_names_are_refused(name: str, tmp_path: Path) -> None:
-    optional("huggingface_hub", "hub")
     with pytest.raises(ConfigError, match="give hub:owner/name"):
         publish_to_hub(tmp_path, name, public=False)
-
-
-def test_without_the_client_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "huggingface_hub", None)
-    with pytest.raises(ConfigError, match=r"vtr-ray\[hub\]"):
-        fetch_from_hub("hub:me/model")

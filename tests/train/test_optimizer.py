@@ -13,8 +13,8 @@ from vtr_core.config.blocks.learners import MambaLearner
 from vtr_core.config.losses.contrastive import InfoNceConfig
 from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.config.optimizer import OptimizerConfig
+from vtr_core.encoders.trainable import TrainableEncoder
 from vtr_core.losses.objectives.temperature import Temperature
-from vtr_core.nn.clip.clip import Clip
 from vtr_core.nn.mamba.learners import build_learner
 from vtr_core.nn.mamba.pyramid import Pyramid
 from vtr_core.nn.mamba.temporal_scale import TemporalScale
@@ -175,17 +175,17 @@ def test_a_state_goes_on_in_another_memory_layout() -> None:
 
 def test_a_backbone_has_rates_of_its_own_that_fall_from_layer_to_layer() -> None:
     size = TransformerSize(width=8, layers=2, heads=2)
-    clip = Clip(ClipConfig(image_size=8, patch=4, vision=size, text=size, context=5, embedding_dim=8, freeze=0), 3)
+    clip = TrainableEncoder(
+        ClipConfig(image_size=8, patch=4, vision=size, text=size, context=5, embedding_dim=8, freeze=0), 3
+    )
     model = nn.ModuleDict({"clip": clip, "new": nn.Linear(8, 8)})
     config = OptimizerConfig(backbone_factor=0.1, layer_decay=0.5, beta2=0.98, epsilon=1e-6)
     groups = build_optimizer(model, config).param_groups
     found = {id(one): group["rate_factor"] for group in groups for one in group["params"]}
-    expected = {"proj": 0.1, "resblocks.1": 0.05, "resblocks.0": 0.025, "embedding": 0.0125, "conv1": 0.0125}
+    expected = {"layers.1.": 0.05, "layers.0.": 0.025, "embeddings": 0.0125, "pre_layrnorm": 0.0125}
     for name, one in clip.named_parameters():
-        part = next((part for part in ("resblocks.0", "resblocks.1", "embedding", "conv1") if part in name), None)
-        if "ln_pre" in name:
-            part = "embedding"
-        assert found[id(one)] == pytest.approx(expected[part or "proj"]), name
+        part = next((part for part in expected if part in name), None)
+        assert found[id(one)] == pytest.approx(0.1 if part is None else expected[part]), name
     assert {found[id(one)] for one in model["new"].parameters()} == {1.0}
     assert len(found) == len(list(model.parameters()))
     assert {(group["betas"], group["eps"]) for group in groups} == {((0.9, 0.98), 1e-6)}

@@ -1,7 +1,7 @@
 """Causality: the part of a video-caption similarity that comes from its strongest concepts.
 
 All functions take the vectors that the similarity compares (`transforms.transform`: probabilities for jaccard, scores
-for cosine).
+for cosine; for dot the weights z and q of concepts, whose similarity is Σ_i z_i q_i).
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
-from vtr_core.config.concept_similarity import ConceptSimilarity
+from vtr_core.config.concept_similarity import Comparison
 from vtr_core.contributions import contributions
 from vtr_core.errors import ConfigError
 
@@ -70,7 +70,7 @@ def causality_at_k(
     video: Float[Tensor, "pairs concepts"],
     text: Float[Tensor, "pairs concepts"],
     k: int,
-    similarity: ConceptSimilarity,
+    similarity: Comparison,
     concept_weight: float = 1.0,
 ) -> CausalityAtK:
     """c_k, the sum of the k largest contributions of each pair, times the concept space's weight in the score.
@@ -93,7 +93,7 @@ def causality_curves(
     video: Float[Tensor, "videos concepts"],
     text: Float[Tensor, "captions concepts"],
     pairs: Pairs,
-    similarity: ConceptSimilarity,
+    similarity: Comparison,
     concept_weight: float = 1.0,
 ) -> CausalityCurves:
     """The two curves of Figure 5.2 over a set of pairs, in one pass that holds `PAIR_CHUNK` pairs at a time.

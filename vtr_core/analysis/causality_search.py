@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, assert_never
 
 from vtr_core.analysis.transform_objective import Measured
-from vtr_core.analysis.transforms import ConceptSimilarity, Transform
+from vtr_core.analysis.transforms import Transform
+from vtr_core.config.concept_similarity import Comparison
 from vtr_core.errors import ConfigError
 
 Coordinate: TypeAlias = Literal["power", "scale", "shift"]
@@ -36,13 +37,15 @@ class SearchResult:
     tolerance: float
 
 
-def coordinates(similarity: ConceptSimilarity) -> tuple[Coordinate, ...]:
+def coordinates(similarity: Comparison) -> tuple[Coordinate, ...]:
     """The searched coordinates: a scale has no effect on a cosine."""
     match similarity:
         case "jaccard":
             return ("scale", "shift", "power")
         case "cosine":
             return ("power", "shift")
+        case "dot":
+            return ()
         case _:
             assert_never(similarity)
 

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, sigmoid
 
 from vtr_core import storage
-from vtr_core.config.concept_similarity import ConceptSimilarity
+from vtr_core.config.concept_similarity import Comparison, ConceptSimilarity
 from vtr_core.errors import ConfigError
 from vtr_core.storage import locate
 
@@ -41,7 +41,7 @@ class Transform:
     transform.json holds one as {"similarity": "jaccard", "scale": 2.7, "shift": 0.0, "power": 1.0}; nothing else.
     """
 
-    similarity: ConceptSimilarity
+    similarity: Comparison
     scale: float = 1.0
     shift: float = 0.0
     power: float = 1.0
@@ -53,6 +53,8 @@ class Transform:
         for name, value in (("scale", self.scale), ("power", self.power)):
             if value <= 0:
                 raise ConfigError(f"the {name} of a transform is {value:g}; it must be greater than 0")
+        if self.similarity == "dot" and not self.is_identity:
+            raise ConfigError("the concepts of a pretrained encoder are compared as they are: leave out the transform")
 
     @property
     def is_identity(self) -> bool:
@@ -68,6 +70,8 @@ class Transform:
                 return probability if self.power == 1.0 else probability**self.power
             case "cosine":
                 return z if self.power == 1.0 else self._signed_power(z)
+            case "dot":
+                return scores
             case _:
                 assert_never(self.similarity)
 

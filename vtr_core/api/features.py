@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from vtr_core.errors import ConfigError, InputError
-from vtr_core.extraction.chosen import Chosen, choose, columns
+from vtr_core.extraction.chosen import Chosen, choose_alike, columns
 from vtr_core.extraction.features import Extracted, Unusable, VideoFeatures
 from vtr_core.extraction.found_features import ClipPooling, video_features
 from vtr_core.extraction.in_process import extract_here
@@ -14,7 +14,6 @@ from vtr_core.processors import num_usable
 from vtr_core.retrieval.embed.frames import ReadsFrames
 from vtr_core.run.models import reads_videos
 from vtr_core.train.checkpoint.load import LoadedModel
-from vtr_core.video.decoders import Decoder
 from vtr_core.video.process import Decoding, Limits
 
 
@@ -52,25 +51,12 @@ def of_files(loaded: LoadedModel, uris: Sequence[str], weights: Mapping[str, str
             f"{loaded.uri} names no recipes of features: its training data are not of vtr extract, or it was trained "
             "before checkpoints named them; give arrays of features"
         )
-    chosen = _chosen(made["recipes"], weights, loaded.uri)
+    chosen = choose_alike(made["recipes"], weights, loaded.uri)
     device = str(next(loaded.model.parameters()).device)
     at_once = min(len(uris), num_usable())
     how = Decoding(Limits(), chosen[0].decoder, "cuda" if device.startswith("cuda") else "cpu")
     found = dict(extract_here(uris, chosen, how, device, at_once))
     return _by_name([_usable(found[row], uris[row]) for row in range(len(uris))], chosen, made, loaded)
-
-
-def _chosen(recipes: Sequence[Mapping[str, Any]], weights: Mapping[str, str], uri: str) -> tuple[Chosen, ...]:
-    """The recipes of the training data with this machine's weights; ConfigError where they are not the same."""
-    decoder: Decoder = "torchcodec" if any(one.get("decoder") == "torchcodec" for one in recipes) else "pyav"
-    chosen = choose([str(recipe["name"]) for recipe in recipes], weights, decoder)
-    for one, recipe in zip(chosen, recipes, strict=True):
-        if one.settings()["fingerprint"] != recipe["fingerprint"]:
-            raise ConfigError(
-                f"the recipe {one.recipe.name} is not that of the training data of {uri}: revision or weights differ; "
-                f"give their file as weights={{{one.recipe.name!r}: FILE}}, or arrays of features"
-            )
-    return chosen
 
 
 def _usable(found: Extracted, uri: str) -> VideoFeatures:

@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from warnings import warn
 
 from vtr_core.api.model import Model, load
-from vtr_core.errors import InputError
+from vtr_core.errors import ConfigError, InputError
+from vtr_core.retrieval.explain.values import HitExplanation
 from vtr_core.retrieval.index.index import VideoIndex, load_index
 from vtr_core.retrieval.search.filters import meeting, parse_conditions
 from vtr_core.retrieval.search.hit import Hit
 from vtr_core.retrieval.search.index import searcher
-from vtr_core.retrieval.search.queries import unknown_words
+from vtr_core.retrieval.search.joint_searcher import JointSearcher
+from vtr_core.retrieval.search.queries import not_known, unknown_words
 from vtr_core.retrieval.search.searcher import SearchOptions
 from vtr_core.storage import locate
 
@@ -43,12 +46,33 @@ class Index:
     def search(self, query: str, k: int = 10, filters: Sequence[str] = ()) -> tuple[Hit, ...]:
         """The k best items for a query, best first; InputError for one without a known word.
 
-        filters: conditions such as "colour=red" that hits meet, see `vtr search --filter`.
+        filters: conditions such as "colour=red" that hits meet, see `vtr search --filter`. Words that the model does
+        not know take no part: a warning names them, and so does `not_known`.
         """
         (hits,) = self.search_all([query], k, filters)
         if hits is None:
             raise unknown_words(query, self.model.loaded)
+        if words := self.not_known(query):
+            warn(not_known(words), stacklevel=2)
         return hits
+
+    def not_known(self, query: str) -> tuple[str, ...]:
+        """The words of a query that the model does not know; () for a model with a pretrained text encoder."""
+        return self._searcher.vocabulary.unknown_words(query)
+
+    def explain(self, query: str, k: int = 5, tags: int = 10) -> tuple[HitExplanation, ...]:
+        """The k best items for a query, each with the concepts that make its similarity, `tags` of each kind.
+
+        ConfigError for an index whose model names no concepts; a dual encoder's videos are explained by
+        `Model.explain`.
+        """
+        found = self._searcher
+        if not isinstance(found, JointSearcher) or not found.concepts:
+            raise ConfigError(f"the model of the index, {self.model.uri}, names no concepts that explain its hits")
+        explained = found.explained(query, found.ranking(query, k), tags)
+        if explained is None:
+            raise unknown_words(query, self.model.loaded)
+        return explained
 
     def search_all(
         self, queries: Sequence[str], k: int = 10, filters: Sequence[str] = ()

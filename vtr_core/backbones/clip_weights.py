@@ -1,84 +1,82 @@
-"""Weights of CLIP from files, under the names of OpenAI and open_clip, or of transformers."""
+"""Weights of CLIP under transformers' names, from files with those of OpenAI, open_clip and CLIP4Clip."""
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
-import torch
 from torch import Tensor
 
-from vtr_core.backbones.weights import load_state, read_state
 from vtr_core.errors import CheckpointError
-from vtr_core.nn.clip.clip import Clip
 
-_NOT_PARAMETERS = ("logit_scale", "input_resolution", "context_length", "vocab_size", "attn_mask")
+_NOT_PARAMETERS = (
+    "logit_scale",
+    "logit_bias",
+    "input_resolution",
+    "context_length",
+    "vocab_size",
+    "attn_mask",
+    "position_ids",
+)
 _WHOLE = {
-    "vision_model.embeddings.class_embedding": "visual.class_embedding",
-    "vision_model.embeddings.patch_embedding.weight": "visual.conv1.weight",
-    "vision_model.embeddings.position_embedding.weight": "visual.positional_embedding",
-    "text_model.embeddings.token_embedding.weight": "token_embedding.weight",
-    "text_model.embeddings.position_embedding.weight": "positional_embedding",
+    "visual.class_embedding": "vision_model.embeddings.class_embedding",
+    "visual.conv1.weight": "vision_model.embeddings.patch_embedding.weight",
+    "visual.positional_embedding": "vision_model.embeddings.position_embedding.weight",
+    "token_embedding.weight": "text_model.embeddings.token_embedding.weight",
+    "positional_embedding": "text_model.embeddings.position_embedding.weight",
 }
-_TURNED = {"visual_projection.weight": "visual.proj", "text_projection.weight": "text_projection"}
+_TURNED = {"visual.proj": "visual_projection.weight", "text_projection": "text_projection.weight"}
 """Linear maps that are stored the other way round."""
 _PARTS = (
-    (r"^vision_model\.encoder\.layers\.", "visual.transformer.resblocks."),
-    (r"^text_model\.encoder\.layers\.", "transformer.resblocks."),
-    (r"^vision_model\.pre_layrnorm\.", "visual.ln_pre."),
-    (r"^vision_model\.post_layernorm\.", "visual.ln_post."),
-    (r"^text_model\.final_layer_norm\.", "ln_final."),
-    (r"\.layer_norm([12])\.", r".ln_\1."),
-    (r"\.mlp\.fc1\.", ".mlp.c_fc."),
-    (r"\.mlp\.fc2\.", ".mlp.c_proj."),
-    (r"\.self_attn\.out_proj\.", ".attn.out_proj."),
+    (r"^visual\.transformer\.resblocks\.", "vision_model.encoder.layers."),
+    (r"^transformer\.resblocks\.", "text_model.encoder.layers."),
+    (r"^resblocks\.", "layers."),
+    (r"^visual\.ln_pre\.", "vision_model.pre_layrnorm."),
+    (r"^visual\.ln_post\.", "vision_model.post_layernorm."),
+    (r"^ln_final\.", "text_model.final_layer_norm."),
+    (r"\.ln_([12])\.", r".layer_norm\1."),
+    (r"\.mlp\.c_fc\.", ".mlp.fc1."),
+    (r"\.mlp\.c_proj\.", ".mlp.fc2."),
+    (r"\.attn\.out_proj\.", ".self_attn.out_proj."),
 )
-_QUERY = re.compile(r"^(.*)\.self_attn\.q_proj\.(weight|bias)$")
+_QUERIES = re.compile(r"^(.*)\.attn\.in_proj_(weight|bias)$")
 
 
-def load_clip(clip: Clip, file: str) -> None:
-    """Load all parameters of `clip`; CheckpointError where the file is missing or of another network."""
-    if not Path(file).is_file():
-        raise CheckpointError(f"there is no file of weights {file}; give model.backbone.weights a file on every node")
-    state = clip_state(read_state(file))
-    words = state.get("token_embedding.weight")
-    if words is not None and len(words) != len(clip.token_embedding.weight):
-        raise CheckpointError(
-            f"{file} has {len(words)} tokens, the data set's vocabulary has {len(clip.token_embedding.weight)} with "
-            "those of start and end; for published weights make the data set with vtr extract --clip-merges FILE, "
-            "or give weights that were trained with the data set's vocabulary"
-        )
-    load_state(clip, state, file)
+def transformers_state(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The parameters of a CLIP under transformers' names, in float32; a name that is not CLIP's stays as it is.
+
+    Weights of CLIP4Clip's checkpoints begin with `clip.`, those of a run of this project with `clip.model.`, those of
+    open_clip's later models' texts with `text.`; what else is in such files is left out.
+    """
+    for prefix in ("clip.model.", "clip."):
+        inside = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+        if inside:
+            state = inside
+            break
+    plain = {name.removeprefix("text."): value for name, value in state.items()}
+    kept = {name: value for name, value in plain.items() if name.rpartition(".")[2] not in _NOT_PARAMETERS}
+    if any(name.startswith("vision_model.") for name in kept):
+        return {name: value.float() for name, value in kept.items()}
+    return renamed_layers(kept)
 
 
-def clip_state(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The parameters under OpenAI's names, in float32; a prefix `clip.` of CLIP4Clip's checkpoints is removed."""
-    inside = {name.removeprefix("clip."): value for name, value in state.items() if name.startswith("clip.")}
-    named = inside or state
-    if any(name.startswith("vision_model.") for name in named):
-        named = _renamed(named)
-    return {name: value.float() for name, value in named.items() if name.rpartition(".")[2] not in _NOT_PARAMETERS}
+def renamed_layers(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """OpenAI's names as transformers': three matrices of queries, keys and values instead of one, projections turned.
 
-
-def _renamed(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """From transformers' names: queries, keys and values are one matrix, and projections are turned."""
+    `resblocks.…`, the layers of a transformer alone, become `layers.…`.
+    """
     found: dict[str, Tensor] = {}
     for name, value in state.items():
-        query = _QUERY.match(name)
-        if query is not None:
-            layer, kind = query.groups()
-            parts = [_member(state, f"{layer}.self_attn.{which}_proj.{kind}") for which in "qkv"]
-            found[_replaced(layer + ".") + f"attn.in_proj_{kind}"] = torch.cat(parts)
+        queries = _QUERIES.match(name)
+        if queries is not None:
+            layer, kind = queries.groups()
+            if len(value) % 3:
+                raise CheckpointError(f"{name} is {tuple(value.shape)}, no three matrices; give the published file")
+            for letter, part in zip("qkv", value.float().chunk(3), strict=True):
+                found[_replaced(f"{layer}.") + f"self_attn.{letter}_proj.{kind}"] = part.contiguous()
         elif name in _TURNED:
-            found[_TURNED[name]] = value.T.contiguous()
-        elif not (".self_attn.k_proj." in name or ".self_attn.v_proj." in name or name.endswith("position_ids")):
-            found[_WHOLE.get(name, _replaced(name))] = value
+            found[_TURNED[name]] = value.float().T.contiguous()
+        else:
+            found[_WHOLE.get(name, _replaced(name))] = value.float()
     return found
-
-
-def _member(state: Mapping[str, Tensor], name: str) -> Tensor:
-    if name not in state:
-        raise CheckpointError(f"the weights lack {name}; give the published file")
-    return state[name]
 
 
 def _replaced(name: str) -> str:

@@ -1,5 +1,6 @@
 """Recipes: everything that determines the features of a video, with a name and a fingerprint."""
 
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Literal, Protocol, runtime_checkable
@@ -16,7 +17,7 @@ Modality = Literal["video", "audio"]
 class Extractor(Protocol):
     """The function from a chunk of a recipe's stream to feature rows. Chunks are independent of each other."""
 
-    def __call__(self, values: Shaped[np.ndarray, "..."]) -> Shaped[np.ndarray, "rows ..."]:
+    def __call__(self, values: Shaped[np.ndarray, "..."], /) -> Shaped[np.ndarray, "rows ..."]:
         """The rows of a chunk, in order of time, float32 (rows, dim); a short last chunk may yield none."""
         ...
 
@@ -57,11 +58,18 @@ class Recipe:
     """Most rows stored of a whole video, in equal steps from the first to the last; clips pool all rows."""
     revision: int = 1
     """Increased whenever features of the same video change."""
+    fingerprint: str | None = None
+    """Of a pretrained encoder, over its weights and preprocessing; the features' own, wherever the weights lie."""
 
     @property
     def feature(self) -> str:
         """The recipe's name as a valid name of a feature column."""
-        return self.name.replace("-", "_")
+        return re.sub(r"\W", "_", self.name)
+
+    @property
+    def folder(self) -> str:
+        """The recipe's name as the name of a folder."""
+        return re.sub(r"[^\w.-]", "_", self.name)
 
     def settings(self, weights_sha256: str | None) -> dict[str, object]:
         """The settings that determine the features, as stored in manifests, with the hash of the weights in use."""

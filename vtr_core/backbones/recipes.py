@@ -49,12 +49,6 @@ def _davenet(weights: str | None, device: str) -> Extractor:
     return load(weights, device)
 
 
-def _clip_tokens(weights: str | None, device: str) -> Extractor:
-    from vtr_core.backbones.clip import load
-
-    return load(weights, device)
-
-
 def _video_swin(weights: str | None, device: str) -> Extractor:
     from vtr_core.backbones.swin import load
 
@@ -137,19 +131,6 @@ RECIPES = (
         rows_per_second=6.25,
         weights=Weights("model_avlnet.pth", "AVLnet's releases (roudimit/AVLnet)", "BSD-3-Clause", None),
         load=_davenet,
-    ),
-    Recipe(
-        name="clip-tokens",
-        modality="video",
-        network="CLIP ViT-B/32 of open_clip (the extra clip); all tokens after the last LayerNorm and the projection",
-        follows="MUSE: a frame a second, at most 12 of a video in equal steps; CLIP's own scaling and colours. "
-        "Vectors of captions come from vtr ingest clip_frames or clip_tokens alone",
-        stream=PictureStream(Picture(224, 224, "pillow_bicubic"), Rate(1.0)),
-        dim=50 * 512,
-        rows_per_second=1.0,
-        weights=Weights("open_clip_model.safetensors", "the hub's timm/vit_base_patch32_clip_224.openai", "MIT", None),
-        load=_clip_tokens,
-        most_rows=12,
     ),
     Recipe(
         name="imagenet-lite-tokens",

@@ -4,18 +4,24 @@ Their start is a part of every extraction, and importing torch was the longest p
 """
 
 import hashlib
+import os
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
 from vtr_core.backbones.recipe import Recipe
-from vtr_core.errors import ConfigError
+from vtr_core.errors import CheckpointError, ConfigError
+
+FOLDER = "VTR_WEIGHTS"
+"""Environment variable: a folder with files of weights, in whatever folders below it."""
 
 
 def weights_file(recipe: Recipe, given: Mapping[str, str]) -> Path | None:
-    """The file of `recipe`'s weights: the given one, else the one in its package; None for recipes without weights.
+    """The file of `recipe`'s weights: the given one, else that of its package or below the folder `FOLDER` names; None
+    for recipes without weights.
 
-    Raises ConfigError with the source of the weights where the file is missing.
+    Raises ConfigError with the source of the weights where the file is missing, CheckpointError where the file of that
+    name is not the published one.
     """
     if recipe.weights is None:
         return None
@@ -24,23 +30,35 @@ def weights_file(recipe: Recipe, given: Mapping[str, str]) -> Path | None:
         if not Path(named).is_file():
             raise ConfigError(f"there is no file {named} with the weights of {recipe.name}")
         return Path(named)
-    found = packaged(recipe)
+    found = installed(recipe)
     if found is None:
         raise ConfigError(
             f"the weights of {recipe.name} are not here: get {recipe.weights.file} ({recipe.weights.where}) and give "
-            f"--weights {recipe.name} FILE"
+            f"--weights {recipe.name} FILE, or put it into a folder that {FOLDER} names"
+        )
+    if recipe.weights.sha256 is not None and not file_sha256(found).startswith(recipe.weights.sha256):
+        raise CheckpointError(
+            f"{found} is not the published {recipe.weights.file}: its sha256 does not begin with "
+            f"{recipe.weights.sha256[:8]}; get it again ({recipe.weights.where})"
         )
     return found
 
 
-def packaged(recipe: Recipe) -> Path | None:
-    """The file in the recipe's package; None where the package is not installed."""
-    if recipe.weights is None or recipe.weights.package is None:
+def installed(recipe: Recipe) -> Path | None:
+    """The file in the recipe's package, or below the folder that `FOLDER` names; None where it is in neither."""
+    if recipe.weights is None:
         return None
-    spec = find_spec(recipe.weights.package)
-    if spec is None or spec.origin is None:
-        return None
-    return next(Path(spec.origin).parent.rglob(recipe.weights.file), None)
+    return next(iter(places_of(recipe.weights.file, recipe.weights.package)), None)
+
+
+def places_of(file: str, package: str | None) -> list[Path]:
+    """Where a file of this name lies: in an installed package, of which nothing is imported, and below `FOLDER`."""
+    spec = None if package is None else find_spec(package)
+    given = os.environ.get(FOLDER)
+    roots = [Path(spec.origin).parent] if spec is not None and spec.origin is not None else []
+    return [
+        found for root in [*roots, *([Path(given).expanduser()] if given else [])] for found in sorted(root.rglob(file))
+    ]
 
 
 def file_sha256(file: Path) -> str:

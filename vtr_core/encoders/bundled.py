@@ -11,6 +11,8 @@ so that each hit is explained by the classes that made it.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
 from importlib.resources import files
 
 import numpy as np
@@ -18,6 +20,7 @@ import torch
 from jaxtyping import Float, Float32, UInt8
 from torch import Tensor, nn
 
+from vtr_core.backbones.recipe import Extractor
 from vtr_core.backbones.recipes import recipe
 from vtr_core.backbones.weights import read_state
 from vtr_core.encoders.encoder import BUNDLED, Encoder, Head, TokenVectors, unit
@@ -55,13 +58,12 @@ class BundledEncoder(Encoder):
         self._device = device
         self._sentences = SentenceEncoder(str(MINILM.find().parent), device)
         self.dim, self.token_dim = self._sentences.dim, self._sentences.token_dim
-        self.recipe = recipe("imagenet-lite")
         self.concepts = class_names()
         self.fingerprint = fingerprint([LITE0.sha256, MINILM.sha256, TEMPERATURE, list(self.concepts), _REVISION])
+        self.recipe = replace(recipe("imagenet-lite"), name=BUNDLED, fingerprint=self.fingerprint, load=_load_frames)
         named = self._sentences.encode_text([name.split(" (")[0] for name in self.concepts])
         self._centre = named.mean(axis=0)
         self._names = named - self._centre
-        self._frames: nn.Module | None = None
 
     def encode_text(self, texts: Sequence[str]) -> Float32[np.ndarray, "texts dim"]:
         """The unit vector of each text."""
@@ -73,14 +75,23 @@ class BundledEncoder(Encoder):
 
     def encode_rows(self, frames: UInt8[np.ndarray, "frames height width 3"]) -> Float32[np.ndarray, "frames feature"]:
         """EfficientNet-Lite0's features of frames of 224 x 224 pixels: the mean over places of its last convolution."""
-        from vtr_core.backbones.imagenet_lite import load
+        return np.asarray(self._frames(frames), np.float32)
 
-        return load(str(LITE0.find()), self._device)(frames)
+    @cached_property
+    def _frames(self) -> Extractor:
+        return _load_frames(None, self._device)
 
     def head(self) -> "ClassHead":
         """The classifier, and the names' vectors."""
         state = read_state(LITE0.find())
         return ClassHead(state["_fc.weight"], state["_fc.bias"], torch.from_numpy(self._names))
+
+
+def _load_frames(weights: str | None, device: str) -> Extractor:  # noqa: ARG001  the pinned file, and no other
+    """The network of frames alone, on a machine that decodes and needs no text."""
+    from vtr_core.backbones.imagenet_lite import load
+
+    return load(str(LITE0.find()), device)
 
 
 class ClassHead(Head):

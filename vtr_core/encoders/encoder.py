@@ -2,16 +2,20 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Float32, UInt8
 from torch import Tensor, nn
 
-from vtr_core.backbones.recipe import Recipe
-from vtr_core.errors import ConfigError, nearest
+from vtr_core.backbones.recipe import Extractor, Recipe
+from vtr_core.backbones.recipes import RECIPES
+from vtr_core.errors import CheckpointError, ConfigError, nearest
+from vtr_core.fingerprint import fingerprint as fingerprint_of
+from vtr_core.video.pictures import prepared
+from vtr_core.video.streams import PictureStream
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,17 @@ class TokenVectors:
 
     vectors: Float[Tensor, "texts tokens dim"]
     mask: Bool[Tensor, "texts tokens"]
+
+
+def token_vectors(rows: Sequence[Float[Tensor, "_ dim"]], dim: int) -> TokenVectors:
+    """The vectors of texts of different lengths, filled with zeros."""
+    longest = max((len(row) for row in rows), default=1)
+    vectors = torch.zeros(len(rows), longest, dim)
+    mask = torch.zeros(len(rows), longest, dtype=torch.bool)
+    for place, row in enumerate(rows):
+        vectors[place, : len(row)] = row.float().cpu()
+        mask[place, : len(row)] = True
+    return TokenVectors(vectors, mask)
 
 
 class Encoder(ABC):
@@ -60,9 +75,28 @@ class Encoder(ABC):
         raise self._text_alone("videos")
 
     def encode_frames(self, frames: UInt8[np.ndarray, "frames height width 3"]) -> Float32[np.ndarray, "rows dim"]:
-        """The unit vector of each frame, or of each window of frames, of the recipe's size (RGB)."""
+        """The unit vector of each upright RGB frame of any size, or of each window of frames."""
+        rows = torch.from_numpy(self.encode_rows(self.prepare(frames)))
         with torch.inference_mode():
-            return self.head()(torch.from_numpy(self.encode_rows(frames))).numpy()
+            return self.head()(rows).numpy()
+
+    def prepare(
+        self, frames: UInt8[np.ndarray, "frames height width 3"]
+    ) -> UInt8[np.ndarray, "frames shown_height shown_width 3"]:
+        """Upright RGB frames of any size as the recipe's decoder gives them."""
+        if self.recipe is None or not isinstance(self.recipe.stream, PictureStream):
+            raise self._text_alone(f"{len(frames)} frames")
+        return prepared(frames, self.recipe.stream.picture)
+
+    def encode_patches(
+        self, frames: UInt8[np.ndarray, "frames height width 3"]
+    ) -> Float32[np.ndarray, "frames tokens dim"]:
+        """[CLS] and the patches of each picture of the recipe's size, row by row, in the joint space, not normalised;
+        ConfigError where the model has none there."""
+        raise ConfigError(
+            f"{self.name} gives no vectors of patches in its joint space (of {len(frames)} frames); give a model with "
+            "a [CLS] token, such as hf:openai/clip-vit-base-patch32"
+        )
 
     @property
     def feature_dim(self) -> int:
@@ -70,6 +104,23 @@ class Encoder(ABC):
         if self.recipe is None:
             raise self._text_alone("videos")
         return self.recipe.dim
+
+    def recipe_of(
+        self, network: str, stream: PictureStream, rows_per_second: float, remote_code: bool, name: str | None = None
+    ) -> Recipe:
+        """The recipe of this encoder's rows, which every machine loads by the encoder's name."""
+        return Recipe(
+            name=name or self.name,
+            modality="video",
+            network=network,
+            follows="the model's own preprocessing",
+            stream=stream,
+            dim=self.dim,
+            rows_per_second=rows_per_second,
+            weights=None,
+            load=partial(_rows, self.name, self.fingerprint, remote_code),
+            fingerprint=self.fingerprint,
+        )
 
     def _text_alone(self, given: str) -> ConfigError:
         return ConfigError(f"{self.name} encodes text alone, no {given}; vtr encoders lists those that take frames")
@@ -105,6 +156,30 @@ def unit(vectors: Float32[np.ndarray, "rows dim"]) -> Float32[np.ndarray, "rows 
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
 
 
+def _rows(name: str, fingerprint: str, remote_code: bool, weights: str | None, device: str) -> Extractor:  # noqa: ARG001
+    """The extractor of an encoder's rows, loaded on this machine; CheckpointError where it has other weights here."""
+    loaded = encoder(name, device, remote_code)
+    if loaded.fingerprint != fingerprint:
+        raise CheckpointError(
+            f"{name} has the fingerprint {loaded.fingerprint[:12]} on this machine, and {fingerprint[:12]} where the "
+            "command was given; put the same files on every machine"
+        )
+    return loaded.encode_rows
+
+
+def _token_rows(name: str, fingerprint: str, remote_code: bool, weights: str | None, device: str) -> Extractor:
+    """The extractor of the tokens of frames, one frame's in a row."""
+    _rows(name, fingerprint, remote_code, weights, device)
+    loaded = encoder(name, device, remote_code)
+
+    def tokens(values: UInt8[np.ndarray, "frames height width 3"]) -> Float32[np.ndarray, "frames values"]:
+        return loaded.encode_patches(values).reshape(len(values), -1)
+
+    return tokens
+
+
+TOKENS = "tokens:"
+"""Before an encoder's name: the recipe of all its tokens of a frame, for a model of tokens such as MUSE."""
 BUNDLED = "bundled"
 """The encoder whose weights are Python packages."""
 
@@ -113,6 +188,18 @@ def _bundled(rest: str, device: str, remote_code: bool) -> Encoder:  # noqa: ARG
     from vtr_core.encoders.bundled import BundledEncoder
 
     return BundledEncoder(device)
+
+
+def _hugging_face(rest: str, device: str, remote_code: bool) -> Encoder:
+    from vtr_core.encoders.huggingface import HuggingFaceEncoder
+
+    return HuggingFaceEncoder(rest, device, remote_code)
+
+
+def _open_clip(rest: str, device: str, remote_code: bool) -> Encoder:  # noqa: ARG001  runs no model's code
+    from vtr_core.encoders.open_clip import OpenClipEncoder
+
+    return OpenClipEncoder(rest, device)
 
 
 def _sentence_transformers(rest: str, device: str, remote_code: bool) -> Encoder:
@@ -126,59 +213,129 @@ class Source:
     """Where encoders come from, by the beginning of their names."""
 
     prefix: str
+    pattern: str
     example: str
     what: str
+    encodes: str
     needs: str
+    module: str
+    """The package that loads them."""
     load: Callable[[str, str, bool], Encoder]
     """(the rest of the name, torch device, whether a model's own code may run) → the encoder."""
 
+    def has(self, name: str) -> bool:
+        """Whether a name is of an encoder from here."""
+        if self.example == self.prefix:
+            return name == self.prefix
+        return name.startswith(self.prefix) and name != self.prefix
 
+
+_PLACES = "a model in a folder, in the Hugging Face cache, or on the hub"
 SOURCES = (
     Source(
-        BUNDLED,
-        BUNDLED,
-        "EfficientNet-Lite0's class probabilities x MiniLM's vectors of the class names: text and frames, 384-d",
-        "nothing but Python packages",
-        _bundled,
+        prefix=BUNDLED,
+        pattern=BUNDLED,
+        example=BUNDLED,
+        what="EfficientNet-Lite0's class probabilities x MiniLM's vectors of the class names",
+        encodes="text and frames",
+        needs="two Python packages of weights",
+        module="sentence_transformers",
+        load=_bundled,
     ),
     Source(
-        "st:",
-        "st:sentence-transformers/all-MiniLM-L6-v2",
-        "sentence-transformers: text, and frames where the model is multimodal",
-        "a folder, the Hugging Face cache, or the hub",
-        _sentence_transformers,
+        prefix="hf:",
+        pattern="hf:<id or folder>",
+        example="hf:openai/clip-vit-base-patch32",
+        what="transformers: CLIP, SigLIP, SigLIP 2, MetaCLIP 2, AltCLIP …; X-CLIP and PE-Video see windows of frames",
+        encodes="text and frames",
+        needs=_PLACES,
+        module="transformers",
+        load=_hugging_face,
+    ),
+    Source(
+        prefix="open-clip:",
+        pattern="open-clip:<architecture>/<weights>",
+        example="open-clip:ViT-B-32/laion2b_s34b_b79k",
+        what="open_clip; weights are a .safetensors file, a folder, owner/name of the hub, or a name that it knows",
+        encodes="text and frames",
+        needs=f"the extra clip, and torchvision of torch's build; {_PLACES}",
+        module="open_clip",
+        load=_open_clip,
+    ),
+    Source(
+        prefix="st:",
+        pattern="st:<id or folder>",
+        example="st:sentence-transformers/all-MiniLM-L6-v2",
+        what="sentence-transformers",
+        encodes="text, and frames where the model is multimodal",
+        needs=_PLACES,
+        module="sentence_transformers",
+        load=_sentence_transformers,
     ),
 )
 
 
 def encoder(name: str, device: str = "cpu", remote_code: bool = False) -> Encoder:
-    """The encoder `name`: `bundled`, `st:<id or folder>`, …; loaded once in a process for each device.
+    """The encoder `name`: `bundled`, `hf:<id or folder>`, a recipe such as `howto-2d`, …; loaded once in a process for
+    each device.
 
     remote_code: run the code that a model's repository brings; it can do whatever you can. ConfigError for an unknown
     name or missing weights, CheckpointError for files that are not what they should be.
     """
-    source_of(name)
+    if not is_recipe(name):
+        source_of(name)
     return _loaded(name, device, remote_code)
 
 
 @lru_cache(maxsize=4)
 def _loaded(name: str, device: str, remote_code: bool) -> Encoder:
+    if is_recipe(name):
+        from vtr_core.encoders.extractors import RecipeEncoder
+
+        return RecipeEncoder(name, device)
     source = source_of(name)
     return source.load(name.removeprefix(source.prefix), device, remote_code)
+
+
+def is_recipe(name: str) -> bool:
+    """Whether a name is of a recipe of features, most of which have no text side."""
+    return any(one.name == name for one in RECIPES)
+
+
+def frames_recipe(name: str, remote_code: bool = False) -> Recipe:
+    """The recipe of an encoder's rows, or after `tokens:` of its tokens; ConfigError for an encoder of text alone."""
+    loaded = encoder(name.removeprefix(TOKENS), remote_code=remote_code)
+    if loaded.recipe is None:
+        raise ConfigError(
+            f"{name} encodes text alone, and makes no features of videos; vtr encoders lists those that do"
+        )
+    if not name.startswith(TOKENS):
+        return loaded.recipe
+    _, tokens, dim = loaded.encode_patches(loaded.prepare(np.zeros((1, 32, 32, 3), np.uint8))).shape
+    return replace(
+        loaded.recipe,
+        name=name,
+        network=f"{loaded.name}: the {tokens} tokens of a frame, [CLS] and patches, in the joint space",
+        follows="MUSE: a frame a second, at most 12 of a video in equal steps",
+        dim=tokens * dim,
+        most_rows=12,
+        load=partial(_token_rows, loaded.name, loaded.fingerprint, remote_code),
+        fingerprint=fingerprint_of([TOKENS, loaded.fingerprint]),
+    )
 
 
 def source_of(name: str) -> Source:
     """The source of an encoder's name; ConfigError, with the nearest name, for another."""
     for source in SOURCES:
-        if name == source.prefix or (
-            source.prefix.endswith(":") and name.startswith(source.prefix) and name != source.prefix
-        ):
+        if source.has(name):
             return source
     known = [source.example for source in SOURCES]
-    near = nearest(name, [*known, *(source.prefix for source in SOURCES)], f"there are {', '.join(known)}")
+    recipes = [one.name for one in RECIPES]
+    near = nearest(name, [*known, *(source.prefix for source in SOURCES), *recipes], f"there are {', '.join(known)}")
     raise ConfigError(f"no encoder {name!r}; {near} (vtr encoders lists them)")
 
 
 def is_encoder(name: str) -> bool:
-    """Whether a name is of an encoder, and not of a recipe or a folder."""
-    return any(name == one.prefix or (one.prefix.endswith(":") and name.startswith(one.prefix)) for one in SOURCES)
+    """Whether a name is of an encoder, or of its tokens, and not of a recipe or a folder."""
+    name = name.removeprefix(TOKENS)
+    return any(source.has(name) for source in SOURCES)

@@ -1,20 +1,76 @@
 """A pretrained text encoder inside a model: named by the checkpoint and not stored in it, and computed once a text."""
 
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from threading import Lock
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
+from vtr_core.config.blocks.text_encoder import UNKNOWN_FINGERPRINT, EncoderRecord
 from vtr_core.encoders.encoder import Encoder, TokenVectors, encoder
-from vtr_core.errors import CheckpointError
+from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.text.tokens.vocabulary import texts_of
 
 KEPT_BYTES = 2**29
-"""Vectors of texts that are kept, by module; those that were not asked for longest are dropped."""
+"""Vectors of texts that are kept in a process, of each encoder; those not asked for longest are dropped."""
 _LONGEST = 64
 """Tokens of a text whose vectors are given."""
+
+
+def encoder_record(encoder: Encoder) -> EncoderRecord:
+    """What a checkpoint says of an encoder."""
+    return EncoderRecord(
+        name=encoder.name,
+        fingerprint=encoder.fingerprint,
+        dim=encoder.dim,
+        token_dim=encoder.token_dim,
+        feature_dim=0 if encoder.recipe is None else encoder.recipe.dim,
+        classes=len(encoder.concepts),
+    )
+
+
+def read_record(record: EncoderRecord) -> EncoderRecord:
+    """The record of the encoder of this name; CheckpointError where a run has recorded another of this name."""
+    present = encoder_record(encoder(record.name))
+    if record.fingerprint not in (UNKNOWN_FINGERPRINT, present.fingerprint):
+        raise _other_encoder(record.name, record.fingerprint, present.fingerprint)
+    return present
+
+
+@dataclass
+class KeptVectors:
+    """Vectors of texts by an encoder, those that were asked for last at the end."""
+
+    by_text: OrderedDict[str, Tensor] = field(default_factory=OrderedDict)
+    size: int = 0
+    """Bytes of all vectors."""
+    lock: Lock = field(default_factory=Lock)
+
+    def of(self, texts: Sequence[str], encode: Callable[[list[str]], Sequence[Tensor]], empty: Tensor) -> list[Tensor]:
+        """The vectors of each text, by `encode` where they are not kept; `empty` for an empty text."""
+        with self.lock:
+            asked = [text for text in dict.fromkeys(texts) if text]
+            missing = [text for text in asked if text not in self.by_text]
+            if missing:
+                for text, vectors in zip(missing, encode(missing), strict=True):
+                    self.by_text[text] = vectors
+                    self.size += vectors.nbytes
+            for text in asked:
+                self.by_text.move_to_end(text)
+            found = [self.by_text[text] if text else empty for text in texts]
+            while self.size > KEPT_BYTES:
+                self.size -= self.by_text.popitem(last=False)[1].nbytes
+            return found
+
+
+@lru_cache(maxsize=8)
+def _kept(fingerprint: str, kind: str) -> KeptVectors:  # noqa: ARG001  models of one process share an encoder's vectors
+    return KeptVectors()
 
 
 class FrozenText(nn.Module):
@@ -26,67 +82,57 @@ class FrozenText(nn.Module):
 
     fingerprint: Tensor
 
-    def __init__(self, name: str, fingerprint: str, dim: int, token_dim: int | None) -> None:
+    def __init__(self, record: EncoderRecord) -> None:
         super().__init__()
-        self.name, self.dim, self.token_dim = name, dim, token_dim
-        self.register_buffer("fingerprint", torch.tensor(list(bytes.fromhex(fingerprint)), dtype=torch.uint8))
-        self._sentences: OrderedDict[str, Tensor] = OrderedDict()
-        self._tokens: OrderedDict[str, Tensor] = OrderedDict()
+        self.name, self.dim, self.token_dim = record.name, record.dim, record.token_dim
+        self.register_buffer("fingerprint", torch.tensor(list(bytes.fromhex(record.fingerprint)), dtype=torch.uint8))
 
     @property
     def encoder(self) -> Encoder:
         """The encoder, on this module's device; CheckpointError where the one of this name has other weights."""
         found = encoder(self.name, str(self.fingerprint.device))
-        asked = bytes(self.fingerprint.cpu().tolist()).hex()
-        if found.fingerprint != asked:
-            raise CheckpointError(
-                f"the model was trained with the encoder {self.name} of fingerprint {asked[:12]}, the one here is "
-                f"{found.fingerprint[:12]}: vectors of the two cannot be compared; install the one it was trained with"
-            )
+        if found.fingerprint != self._wanted:
+            raise _other_encoder(self.name, self._wanted, found.fingerprint)
         return found
+
+    @property
+    def _wanted(self) -> str:
+        return bytes(self.fingerprint.cpu().tolist()).hex()
 
     def forward(self, tokens: Int64[Tensor, "texts bytes"]) -> Float[Tensor, "texts dim"]:
         """The unit vector of each text; 0 for an empty one."""
-        texts = texts_of(tokens.cpu().numpy())
-        missing = [text for text in dict.fromkeys(texts) if text.strip() and text not in self._sentences]
-        if missing:
-            for text, vector in zip(missing, torch.from_numpy(self.encoder.encode_text(missing)), strict=True):
-                self._sentences[text] = vector
+
+        def encode(texts: list[str]) -> Sequence[Tensor]:
+            return list(torch.from_numpy(self.encoder.encode_text(texts)))
+
         nothing = torch.zeros(self.dim)
-        found = torch.stack([_taken(self._sentences, text, nothing) for text in texts]) if texts else nothing[None][:0]
-        _forget(self._sentences)
-        return found.to(self.fingerprint.device)
+        rows = _kept(self._wanted, "texts").of(_texts(tokens), encode, nothing)
+        return torch.stack([nothing, *rows])[1:].to(self.fingerprint.device)
 
     def tokens(self, tokens: Int64[Tensor, "texts bytes"]) -> TokenVectors:
-        """The vectors of each text's first tokens; an empty text has none."""
-        texts = texts_of(tokens.cpu().numpy())
-        missing = [text for text in dict.fromkeys(texts) if text.strip() and text not in self._tokens]
-        if missing:
-            found = self.encoder.encode_tokens(missing)
-            for text, vectors, mask in zip(missing, found.vectors, found.mask, strict=True):
-                self._tokens[text] = vectors[mask][:_LONGEST].half()
-        assert self.token_dim is not None, "checked when the model was built"
-        nothing = torch.zeros(0, self.token_dim, dtype=torch.float16)
-        rows = [_taken(self._tokens, text, nothing) for text in texts]
-        _forget(self._tokens)
-        device = self.fingerprint.device
+        """The vectors of each text's first tokens; an empty text has none. ConfigError where the encoder gives none."""
+        if self.token_dim is None:
+            raise ConfigError(f"{self.name} gives no vectors of tokens; name another encoder, such as bundled")
+
+        def encode(texts: list[str]) -> Sequence[Tensor]:
+            found = self.encoder.encode_tokens(texts)
+            return [vectors[mask][:_LONGEST].half() for vectors, mask in zip(found.vectors, found.mask, strict=True)]
+
+        nothing, device = torch.zeros(0, self.token_dim, dtype=torch.float16), self.fingerprint.device
+        rows = _kept(self._wanted, "tokens").of(_texts(tokens), encode, nothing)
         vectors = nn.utils.rnn.pad_sequence([nothing.new_zeros(1, self.token_dim), *rows], batch_first=True)[1:]
         lengths = torch.tensor([len(row) for row in rows], device=device)
-        told = torch.arange(vectors.shape[1], device=device) < lengths[:, None]
-        return TokenVectors(vectors.to(device).float(), told)
+        return TokenVectors(
+            vectors.to(device).float(), torch.arange(vectors.shape[1], device=device) < lengths[:, None]
+        )
 
 
-def _taken(kept: "OrderedDict[str, Tensor]", text: str, otherwise: Tensor) -> Tensor:
-    if text not in kept:
-        return otherwise
-    kept.move_to_end(text)
-    return kept[text]
+def _texts(tokens: Int64[Tensor, "texts bytes"]) -> list[str]:
+    return [text.strip() for text in texts_of(np.asarray(tokens.cpu()))]
 
 
-def _forget(kept: "OrderedDict[str, Tensor]") -> None:
-    """Drop the texts that were not asked for longest, down to `KEPT_BYTES`."""
-    if not kept:
-        return
-    size = int(np.mean([vector.nbytes for vector in list(kept.values())[-64:]])) or 1
-    while len(kept) * size > KEPT_BYTES:
-        kept.popitem(last=False)
+def _other_encoder(name: str, wanted: str, present: str) -> CheckpointError:
+    return CheckpointError(
+        f"the model was trained with the encoder {name} of fingerprint {wanted[:12]}, the one here is {present[:12]}: "
+        "vectors of the two cannot be compared; install the one it was trained with"
+    )

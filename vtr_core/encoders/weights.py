@@ -3,18 +3,18 @@
 Packages that carry weights are looked up without importing them: none of their code runs.
 """
 
+import hashlib
+import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
-from vtr_core.backbones.weights_files import file_sha256
+from vtr_core.backbones.weights_files import FOLDER, file_sha256, places_of
 from vtr_core.errors import CheckpointError, ConfigError
 
-FOLDER = "VTR_WEIGHTS"
-"""Environment variable: a folder with files of weights, in whatever folders below it."""
 PICKLED = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl"})
 
 
@@ -53,11 +53,7 @@ class PinnedWeights:
         return next(self._places(download=False), None) is not None
 
     def _places(self, download: bool = True) -> Iterator[Path]:
-        spec = find_spec(self.package)
-        roots = [Path(spec.origin).parent] if spec is not None and spec.origin is not None else []
-        given = os.environ.get(FOLDER)
-        for root in [*roots, *([Path(given)] if given else [])]:
-            yield from sorted(root.rglob(self.file))
+        yield from places_of(self.file, self.package)
         if self.repository is not None:
             from huggingface_hub import hf_hub_download, try_to_load_from_cache
 
@@ -79,19 +75,104 @@ def _sha256(file: Path, changed_ns: int) -> str:  # noqa: ARG001  a changed file
     return file_sha256(file)
 
 
-def folder_fingerprint(folder: Path) -> str:
-    """sha256 over the files that decide what a model in a folder computes: weights and JSON, by name and content.
+READ_FILES = (
+    "*.safetensors",
+    "*.safetensors.index.json",
+    "config.json",
+    "preprocessor_config.json",
+    "processor_config.json",
+    "video_preprocessor_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "vocab.txt",
+    "merges.txt",
+    "*.model",
+    "modules.json",
+    "config_sentence_transformers.json",
+    "sentence_bert_config.json",
+    "open_clip_config.json",
+)
+"""What is fetched of a repository, at any depth, and what a folder's fingerprint is of."""
+_OTHER_EXPORTS = frozenset({"onnx", "openvino", "coreml"})
+"""Folders of the same weights for other libraries."""
 
-    CheckpointError where it has no safetensors.
+
+def model_folder(place: str) -> Path:
+    """A model's folder: the given one, or that of a repository in the Hugging Face cache, fetched where it is missing.
+
+    ConfigError where there is no such folder or repository.
     """
-    import hashlib
+    if Path(place).expanduser().is_dir():
+        return Path(place).expanduser()
+    if Path(place).is_file():
+        raise ConfigError(f"{place} is a file; give the folder that holds it together with config.json")
+    if place.startswith((".", "/", "~")) or place.count("/") != 1:
+        raise ConfigError(f"there is no folder {place}; give a folder of a model, or owner/name of the hub")
+    from huggingface_hub import snapshot_download
 
-    files = sorted(file for file in folder.rglob("*") if file.is_file() and file.suffix in (".safetensors", ".json"))
+    wanted = [*READ_FILES, *(f"**/{name}" for name in READ_FILES)]
+    unwanted = [f"{folder}/*" for folder in sorted(_OTHER_EXPORTS)]
+    try:
+        cached = Path(snapshot_download(place, allow_patterns=wanted, ignore_patterns=unwanted, local_files_only=True))
+        if any(cached.rglob("*.safetensors")):
+            return cached
+    except Exception:  # not in the cache
+        pass
+    try:
+        return Path(snapshot_download(place, allow_patterns=wanted, ignore_patterns=unwanted))
+    except Exception as error:  # the client's own faults, and those of its transport
+        fault = " ".join(str(error).split())[:200]
+        raise ConfigError(
+            f"{place} is no folder, it is not in the Hugging Face cache, and the hub does not give it ({fault})"
+        ) from error
+
+
+def checked_folder(folder: Path) -> list[Path]:
+    """The files that decide what a model in a folder computes; CheckpointError where it has no safetensors."""
+    if not folder.is_dir():
+        raise ConfigError(f"there is no folder {folder}; give one with config.json and model.safetensors")
+    files = [
+        file
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+        and any(fnmatch(file.name, pattern) for pattern in READ_FILES)
+        and not any(part in _OTHER_EXPORTS or part.startswith(".") for part in file.relative_to(folder).parts)
+    ]
     if not any(file.suffix == ".safetensors" for file in files):
         pickled = next((file.name for file in sorted(folder.rglob("*")) if file.suffix in PICKLED), None)
         reason = f"its weights are pickled ({pickled})" if pickled else "it has no weights"
         raise CheckpointError(f"{folder}: {reason}; give a folder with model.safetensors, as save_pretrained writes it")
+    return files
+
+
+def folder_fingerprint(folder: Path, settings: object = None) -> str:
+    """sha256 over the weights, preprocessing and tokenizer in a folder, by name and content, and over `settings`.
+
+    It does not depend on where the folder lies. CheckpointError where it has no safetensors.
+    """
     digest = hashlib.sha256()
-    for file in files:
-        digest.update(f"{file.relative_to(folder)} {_sha256(file.resolve(), file.stat().st_mtime_ns)}\n".encode())
+    for file in checked_folder(folder):
+        place = file.relative_to(folder).as_posix()
+        digest.update(f"{place} {_sha256(file.resolve(), file.stat().st_mtime_ns)}\n".encode())
+    digest.update(json.dumps(settings, sort_keys=True, default=str).encode())
     return digest.hexdigest()
+
+
+def one_line_fault(said: str, error: Exception) -> CheckpointError:
+    """What a library's own error means, in one line, with the flag that it asks for."""
+    if "trust_remote_code" in str(error):
+        return CheckpointError(
+            f"{said}: it brings code of its own, which could do whatever you can; read it, and if you trust it give "
+            "--remote-code (in Python remote_code=True)"
+        )
+    return CheckpointError(f"{said} ({' '.join(str(error).split())[:300]})")
+
+
+def quiet_loading() -> None:
+    """No progress bars of loading, which mix with the commands' own output."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()

@@ -24,16 +24,23 @@ class Chosen:
 
     def settings(self) -> dict[str, Any]:
         """The settings that determine the features, decoder included, and their fingerprint, for manifests."""
-        settings = self.recipe.settings(self.sha256)
-        if self.decoder != "pyav" and self.recipe.modality == "video":
+        made_with = self.recipe.fingerprint
+        settings = self.recipe.settings(self.sha256 if made_with is None else made_with)
+        other_decoder = self.decoder != "pyav" and self.recipe.modality == "video"
+        if other_decoder:
             settings["decoder"] = self.decoder
-        return {**settings, "fingerprint": fingerprint(settings)}
+        if made_with is None:
+            return {**settings, "fingerprint": fingerprint(settings)}
+        return {**settings, "fingerprint": fingerprint([made_with, self.decoder]) if other_decoder else made_with}
 
 
-def choose(names: Sequence[str], weights: Mapping[str, str], decoder: Decoder = "pyav") -> tuple[Chosen, ...]:
-    """The recipes called `names`, in this order; weights: files by recipe, for those whose package has no weights.
+def choose(
+    names: Sequence[str], weights: Mapping[str, str], decoder: Decoder = "pyav", remote_code: bool = False
+) -> tuple[Chosen, ...]:
+    """The recipes called `names`, in this order, which may be encoders' names: those of the rows that they store.
 
-    Raises ConfigError for unknown or repeated recipes, weights of a recipe that is not chosen, and missing weights.
+    weights: files by recipe, for those whose package has no weights; remote_code: as `encoder`. Raises ConfigError for
+    unknown or repeated recipes, encoders of text alone, weights of a recipe that is not chosen, and missing weights.
     """
     for name in names:
         if names.count(name) > 1:
@@ -41,7 +48,23 @@ def choose(names: Sequence[str], weights: Mapping[str, str], decoder: Decoder = 
     for name in weights:
         if name not in names:
             raise ConfigError(f"--weights names {name}, which is no recipe of this command; --recipe gives them")
-    return tuple(_with_weights(recipe(name), weights, decoder) for name in names)
+    return tuple(_chosen(name, weights, decoder, remote_code) for name in names)
+
+
+def choose_alike(recipes: Sequence[Mapping[str, Any]], weights: Mapping[str, str], uri: str) -> tuple[Chosen, ...]:
+    """The recipes of a model's training data, as its checkpoint `uri` lists them, with this machine's weights.
+
+    ConfigError where they are not the same.
+    """
+    decoder: Decoder = "torchcodec" if any(one.get("decoder") == "torchcodec" for one in recipes) else "pyav"
+    chosen = choose([str(before["name"]) for before in recipes], weights, decoder)
+    for one, before in zip(chosen, recipes, strict=True):
+        if one.settings()["fingerprint"] != before["fingerprint"]:
+            raise ConfigError(
+                f"the recipe {one.recipe.name} is not that of the training data of {uri}: revision or weights differ; "
+                f"give their file as weights={{{one.recipe.name!r}: FILE}}, or arrays of features"
+            )
+    return chosen
 
 
 def check_weights(chosen: Sequence[Chosen], given: Mapping[str, str]) -> None:
@@ -54,11 +77,18 @@ def check_weights(chosen: Sequence[Chosen], given: Mapping[str, str]) -> None:
             one.recipe.load(one.weights, "cpu")
 
 
-def _with_weights(one: Recipe, given: Mapping[str, str], decoder: Decoder) -> Chosen:
-    file = weights_file(one, given)
+def _chosen(name: str, given: Mapping[str, str], decoder: Decoder, remote_code: bool) -> Chosen:
+    from vtr_core.encoders.encoder import frames_recipe, is_encoder  # torch, which decoders do not need
+
+    if is_encoder(name):
+        if name in given:
+            raise ConfigError(f"--weights is for recipes, and {name} is an encoder, which names its weights itself")
+        return Chosen(frames_recipe(name, remote_code), None, None, decoder)
+    found = recipe(name)
+    file = weights_file(found, given)
     if file is None:
-        return Chosen(one, None, None, decoder)
-    return Chosen(one, str(file), file_sha256(file), decoder)
+        return Chosen(found, None, None, decoder)
+    return Chosen(found, str(file), file_sha256(file), decoder)
 
 
 def streams(chosen: Sequence[Chosen]) -> tuple[Stream, ...]:

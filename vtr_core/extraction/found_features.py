@@ -15,7 +15,10 @@ from vtr_core.extraction.features import VideoFeatures
 
 @dataclass(frozen=True)
 class ClipPooling:
-    """How the rows of a clip become one vector."""
+    """How the rows of a clip become one vector.
+
+    Those of a pretrained encoder are never scaled: its head takes their mean as it is.
+    """
 
     pool: Pool = "mean_std"
     normalise: bool = True
@@ -35,7 +38,8 @@ class ClipPooling:
             if rate is not None:
                 rows = window(rows, start, end, rate)
             vector = pool(rows, self.pool)
-            parts.append(l2(vector) if self.normalise else vector)
+            encoder_rows = chosen[position].recipe.fingerprint is not None
+            parts.append(l2(vector) if self.normalise and not encoder_rows else vector)
         return to_float16(np.concatenate(parts), modality)
 
 

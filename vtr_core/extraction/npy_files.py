@@ -60,7 +60,7 @@ class NpyFolder:
         return max(range(len(self.chosen)), key=lambda i: (self.chosen[i].recipe.modality == "video", i))
 
     def _file(self, position: int, video_id: str) -> Location:
-        return self.location / self.chosen[position].recipe.name / f"{video_id}.npy"
+        return self.location / self.chosen[position].recipe.folder / f"{video_id}.npy"
 
 
 def write_features(folder: NpyFolder, files: Sequence[VideoFile], extract: Extract, drops: Drops) -> Iterator[int]:

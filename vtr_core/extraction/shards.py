@@ -25,6 +25,12 @@ class Progress:
     seconds: float
     """Total duration of the extracted videos."""
 
+    def after(self, found: Extracted) -> "Progress":
+        """The progress after one more video."""
+        if isinstance(found, Unusable):
+            return replace(self, videos=self.videos + 1, dropped=self.dropped + 1)
+        return replace(self, videos=self.videos + 1, seconds=self.seconds + found.duration)
+
 
 def write_shards(
     plan: IngestPlan, tasks: Sequence[ShardTask], extract: Extract, keep: Callable[[str, VideoFeatures], None] | None
@@ -48,7 +54,7 @@ def write_shards(
             left[task.name] -= 1
             if not left[task.name]:
                 writing = _started(writing, pool.submit(_write, plan, task, held.pop(task.name)))
-            progress = _more(progress, found)
+            progress = progress.after(found)
             yield progress
         for future in writing:
             future.result()
@@ -66,9 +72,3 @@ def _write(plan: IngestPlan, task: ShardTask, extracted: dict[str, Extracted]) -
     assert isinstance(plan.source, VideoFiles)
     source: Any = plan.source.holding(extracted)
     return do(replace(plan, source=source, tasks=()), task)
-
-
-def _more(before: Progress, found: Extracted) -> Progress:
-    if isinstance(found, Unusable):
-        return replace(before, videos=before.videos + 1, dropped=before.dropped + 1)
-    return replace(before, videos=before.videos + 1, seconds=before.seconds + found.duration)

@@ -33,12 +33,24 @@ def check_model(config: ModelConfig) -> dict[str, tuple[int, ...]]:
 
     Raises ConfigError where the parts of `config` do not fit together.
     """
+    return {name: tuple(tensor.shape) for name, tensor in _sketch(config).state_dict().items()}
+
+
+def frozen_weights(config: ModelConfig) -> frozenset[str]:
+    """The names of the model's weights and buffers that are not trained, without allocating any of them."""
+    model = _sketch(config)
+    trained = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+    return frozenset(model.state_dict().keys() - trained)
+
+
+def _sketch(config: ModelConfig) -> nn.Module:
+    """The model with sizes alone."""
     build = (
         system_of(config).implementation().build
     )  # here: modules that were imported below would hold tensors without values
     try:
         with torch.device("meta"), _Unfilled():
-            return {name: tuple(tensor.shape) for name, tensor in build(config, None, None).state_dict().items()}
+            return build(config, None, None)
     except (KeyError, TypeError, ValueError, OverflowError, RuntimeError) as error:  # sizes and names torch cannot take
         raise ConfigError(f"the model cannot be built: {error}") from error
 

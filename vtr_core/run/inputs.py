@@ -12,6 +12,7 @@ from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.reading.statistics import absent_features
 from vtr_core.data.records.required_kind import require_clips, require_frames, require_images, require_videos
 from vtr_core.data.shards.checks import usable
+from vtr_core.encoders.frozen_text import read_record
 from vtr_core.errors import DatasetError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import ModelConfig, system_of
@@ -30,7 +31,7 @@ def usable_data(model: ModelConfig, uri: str, on_bad_shard: OnBadShard = "fail")
 
 
 def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
-    """`config` with the model's inputs taken from the training data.
+    """`config` with the model's inputs taken from the training data, and its sizes from a pretrained source.
 
     A configuration that already has inputs, as every run's config.json does, must agree with the data: DatasetError.
     Without pretrained word vectors the vocabulary's vectors are trained. ConfigError where the configuration's parts do
@@ -40,7 +41,8 @@ def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
     system = system_of(config.model)
     system.check_data(manifest)
     check_captions(config, manifest)
-    return override(config, system.inputs(manifest, config.model) or _features_and_words(config.model, manifest))
+    inputs = system.inputs(manifest, config.model) or _features_and_words(config.model, manifest)
+    return override(config, {**inputs, **text_encoder_changes(config.model), **system.of_source(config.model)})
 
 
 def training_reader(model: ModelConfig, manifest: Manifest, extra_captions: int) -> RowGroupReader:
@@ -50,12 +52,27 @@ def training_reader(model: ModelConfig, manifest: Manifest, extra_captions: int)
     """
     system = system_of(model)
     columns = training_columns(manifest.schema, extra_captions, system.reads_features(model))
-    return RowGroupReader(manifest, columns, system.reads_means(model), system.reads_texts(model))
+    texts = system.reads_texts(model)
+    return RowGroupReader(manifest, columns, system.reads_means(model), texts, texts and system.reads_words_too)
 
 
 def model_vocabulary(model: ModelConfig, data: Vocabulary) -> Vocabulary:
-    """The vocabulary of a model trained on data with the vocabulary `data`: that, or texts as bytes."""
-    return Vocabulary.utf8() if system_of(model).reads_texts(model) else data
+    """The vocabulary of a model trained on data with the vocabulary `data`: that, texts as bytes, or both."""
+    system = system_of(model)
+    if not system.reads_texts(model):
+        return data
+    return data.with_texts() if system.reads_words_too else Vocabulary.utf8()
+
+
+def text_encoder_changes(model: ModelConfig) -> dict[str, Any]:
+    """The record of the model's text encoder, by the setting's dotted name; CheckpointError where it is another now."""
+    setting = system_of(model).text_encoder(model)
+    if setting is None:
+        return {}
+    record: Any = model
+    for name in setting.split(".")[1:]:
+        record = getattr(record, name)
+    return {setting: read_record(record).model_dump()}
 
 
 def require_features(config: TrainConfig, manifest: Manifest) -> None:
@@ -81,7 +98,7 @@ def _features_and_words(model: ModelConfig, manifest: Manifest) -> dict[str, Any
             f"{manifest.uri} delivers {_listed(features)}, the configuration was made for {_listed(given.features)}; "
             "use a preset, which takes what the data set has"
         )
-    if system_of(model).reads_texts(model):
+    if system_of(model).reads_texts(model) and not system_of(model).reads_words_too:
         texts = ModelInputs(features=features, num_words=256, word_dim=given.word_dim, max_words=TEXT_BYTES)
         return {"model.inputs": texts.model_dump()}
     words = manifest.vocabulary

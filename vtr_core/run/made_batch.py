@@ -19,12 +19,15 @@ from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.data.records.frames import kept_column, mean_column
 from vtr_core.data.records.schema import CAPTION_VECTORS
 from vtr_core.data.records.schema import FRAMES as PICTURES
+from vtr_core.encoders.bundled import class_names
 from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
+from vtr_core.run.inputs import text_encoder_changes
 from vtr_core.run.models import system_of
 from vtr_core.run.signal import Signal, measure
 from vtr_core.run.task import build_task
 from vtr_core.systems.loss_tables import LossTables
+from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
 
 FeatureKind = Literal["unit", "raw", "standardized"]
 KINDS: Mapping[FeatureKind, str] = MappingProxyType(
@@ -75,7 +78,7 @@ def made_batch(config: TrainConfig, kind: FeatureKind, rows: int = MOST_ROWS, se
         changes |= {f"model.inputs.{name}": value for name, value in inputs.items()}
     if system.granularity(config.loss) is not None:  # so that both of its terms count, and not the first alone
         changes |= {"loss.granularity_margin.freeze_bias": False}
-    config = override(config, changes)
+    config = override(config, {**changes, **text_encoder_changes(config.model)})
     statistics: dict[str, FeatureStatistics] = {}
     match records:
         case "clips":
@@ -116,12 +119,21 @@ def _statistics(values: Float32[np.ndarray, "rows dim"]) -> FeatureStatistics:
 
 
 def _tokens(config: TrainConfig, rows: int, generator: np.random.Generator) -> np.ndarray:
-    """Captions of 4 to 12 words; word r has a frequency of about 1/r, so all captions share some words."""
-    longest = config.model.inputs.max_words
+    """Captions of 4 to 12 words; word r has a frequency of about 1/r, so all captions share some words.
+
+    For a model that reads texts a word is the name of a class of ImageNet.
+    """
+    system, longest = system_of(config.model), config.model.inputs.max_words
     frequency = 1 / np.arange(1, NUM_WORDS + 1)
     words = generator.choice(NUM_WORDS, (rows, longest), p=frequency / frequency.sum()) + 1
     counts = np.minimum(generator.integers(4, 13, rows), longest)
-    return np.where(np.arange(longest) < counts[:, None], words, 0).astype(np.int32)
+    tokens = np.where(np.arange(longest) < counts[:, None], words, 0).astype(np.int32)
+    if not system.reads_texts(config.model):
+        return tokens
+    names = class_names()
+    told = [" ".join(names[word % len(names)] for word in row[row != 0]) for row in tokens]
+    texts = Vocabulary.utf8().encode_all(told, TEXT_BYTES)
+    return np.hstack([tokens, texts]) if system.reads_words_too else texts
 
 
 def _keys(rows: int) -> Columns:

@@ -9,8 +9,7 @@ import pyarrow.compute as pc
 from jaxtyping import Int64
 
 from vtr_core.data.records.schema import kept_column
-from vtr_core.data.shards.thumbnails import Thumbnails
-from vtr_core.retrieval.explain.frames import Picture, read_pictures
+from vtr_core.retrieval.explain.frames import KeyFrames, Picture, read_pictures
 from vtr_core.retrieval.index.index import VideoIndex
 from vtr_core.retrieval.search.filters import Condition, meeting
 
@@ -28,9 +27,9 @@ class Column:
 
 
 class Catalogue:
-    """The items of an index; thread-safe. thumbnails: of the data set, where it is still there."""
+    """The items of an index; thread-safe. thumbnails: their pictures, where there are any."""
 
-    def __init__(self, index: VideoIndex, thumbnails: Thumbnails | None) -> None:
+    def __init__(self, index: VideoIndex, thumbnails: KeyFrames | None) -> None:
         self.items, self.index = index.items, index
         self.picture = lru_cache(_PICTURES)(lambda item_id: _picture(item_id, thumbnails))
         self._meeting = lru_cache(_FILTERS)(lambda filters: meeting(self.items, filters))
@@ -67,5 +66,5 @@ def _few(column: pa.ChunkedArray) -> set[str] | None:
     return found
 
 
-def _picture(item_id: str, thumbnails: Thumbnails | None) -> Picture:
+def _picture(item_id: str, thumbnails: KeyFrames | None) -> Picture:
     return read_pictures(None, [item_id], thumbnails)[item_id]

@@ -12,6 +12,7 @@ from vtr_core.retrieval.search.filters import Condition
 from vtr_core.retrieval.search.hit import Hit
 from vtr_core.retrieval.search.searcher import Searcher
 from vtr_core.serving.catalogue import Catalogue
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 Hits = tuple[Hit, ...] | None
 """Hits, best first; None for a query without a known word."""
@@ -34,6 +35,11 @@ class Engine(Protocol):
     @property
     def scoring(self) -> str:
         """A description of the scoring."""
+        ...
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of the model."""
         ...
 
     async def search(self, asked: Sequence[Asked]) -> list[Hits]:
@@ -81,6 +87,11 @@ class LocalEngine:
     def scoring(self) -> str:
         """See `Engine`."""
         return self.shard.searcher.description
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """See `Engine`."""
+        return self.shard.searcher.vocabulary
 
     async def search(self, asked: Sequence[Asked]) -> list[Hits]:
         """See `Engine`."""

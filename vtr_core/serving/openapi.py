@@ -45,6 +45,7 @@ _SCHEMAS = {
     ),
     "Answer": _record(
         query=_TEXT,
+        not_known={**_list(_TEXT), "description": "words of the query that the model does not know"},
         scoring=_TEXT,
         offset=_WHOLE,
         num_items={**_WHOLE, "description": "items that pass the filters"},

@@ -24,6 +24,7 @@ from vtr_core.retrieval.search.hit import Hit
 from vtr_core.serving.engine import Asked, Hits
 from vtr_core.serving.garbage import spare_loaded
 from vtr_core.serving.source import Source
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 ATTEMPTS = 5
 """How often one batch is asked for while replicas end."""
@@ -53,6 +54,10 @@ class Replica:
         """A description of the scoring."""
         return self._shard.searcher.description
 
+    async def vocabulary(self) -> Vocabulary:
+        """The words of the model."""
+        return self._shard.searcher.vocabulary
+
 
 @dataclass(frozen=True)
 class RayEngine:
@@ -60,6 +65,7 @@ class RayEngine:
 
     shards: tuple[DeploymentHandle, ...]
     scoring: str
+    vocabulary: Vocabulary
 
     async def search(self, asked: Sequence[Asked]) -> list[Hits]:
         """See `Engine`. The best of all shards' best are the best of the whole index, ties in its order."""
@@ -106,7 +112,8 @@ def ray_engine(source: Source, shards: int, replicas: int) -> Iterator[RayEngine
     names = [f"vtr-shard-{number}" for number in range(shards)]
     try:
         handles = tuple(_deployed(name, source, number, shards, replicas) for number, name in enumerate(names))
-        yield RayEngine(handles, asyncio.run(_scoring(handles)))
+        words: Vocabulary = asyncio.run(_asked_again(handles[0], "vocabulary"))
+        yield RayEngine(handles, asyncio.run(_scoring(handles)), words)
     finally:
         for name in names:
             serve.delete(name)

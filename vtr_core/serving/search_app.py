@@ -102,6 +102,7 @@ class _Answers:
             raise InputError(f"no word of the query {question.text!r} is known to the model")
         return {
             "query": question.text,
+            "not_known": self._site.engine.vocabulary.unknown_words(question.text),
             "scoring": self._site.engine.scoring,
             "offset": question.offset,
             "num_items": num_items,

@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 
-from vtr_core.data.manifest import Manifest
-from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.index.index import load_index
 from vtr_core.retrieval.index.record import IndexRecord
-from vtr_core.retrieval.search.index import check_data, searcher
+from vtr_core.retrieval.search.index import searcher
 from vtr_core.retrieval.search.searcher import SearchOptions
 from vtr_core.serving.catalogue import Catalogue
 from vtr_core.serving.engine import Shard
@@ -41,8 +39,3 @@ def check_shards(record: IndexRecord, shards: int) -> None:
         raise ConfigError(
             f"--shards is {shards}, the index is in {len(record.shards)}; give no more, or vtr index --shards {shards}"
         )
-
-
-def thumbnails_of(record: IndexRecord) -> Thumbnails | None:
-    """The thumbnails of the indexed data set, where it is still there; DatasetError where it has changed."""
-    return Thumbnails(Manifest.load(record.data)) if check_data(record) else None

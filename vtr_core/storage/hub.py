@@ -1,4 +1,4 @@
-"""The Hugging Face hub: a folder published as a model's repository, and fetched again; needs the extra `hub`."""
+"""The Hugging Face hub: a folder published as a model's repository, and fetched again."""
 
 from pathlib import Path
 from typing import Any
@@ -42,11 +42,7 @@ def check_hub_name(name: str) -> None:
 
 
 def client() -> Any:
-    """The API of the hub that the client is set to; ConfigError, with the extra, where it is not installed."""
-    try:
-        import huggingface_hub
-    except ImportError as error:
-        raise ConfigError(
-            "hub:… needs huggingface_hub, which is not installed: pip install 'vtr-ray[hub]'; a folder needs nothing"
-        ) from error
+    """The API of the hub that the client is set to."""
+    import huggingface_hub
+
     return huggingface_hub.HfApi()

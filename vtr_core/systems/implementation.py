@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.reading.statistics import FeatureStatistics
@@ -31,6 +31,10 @@ def _no_events(*_: Any) -> Mapping[str, Mapping[str, str]]:
 
 def _nothing(*_: Any) -> None:
     """Nothing is done, and None returned."""
+
+
+def _as_they_are(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    return weights
 
 
 def _unknown(*_: Any) -> bool:
@@ -69,6 +73,8 @@ class Implementation:
     """Choices that a model makes for a device, such as a backend, for the event log: values by event."""
     pretrained: Callable[[nn.Module], None] = _nothing
     """Puts given weights into a new model before training; it is not called for a model that a checkpoint restores."""
+    current_names: Callable[[dict[str, Tensor]], dict[str, Tensor]] = _as_they_are
+    """The weights of a checkpoint under today's names, where earlier versions had others."""
     compiles: Callable[[Any], bool] = _unknown
     """Whether a test shows that models of a configuration train alike when compiled: what `training.compile auto` asks.
     """

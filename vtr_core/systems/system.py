@@ -52,6 +52,10 @@ def _all(*_: Any) -> Sequence[str]:
     return ()
 
 
+def _no_settings(*_: Any) -> dict[str, Any]:
+    return {}
+
+
 def _no_features(*_: Any) -> "Mapping[str, int]":
     return {}
 
@@ -95,6 +99,8 @@ class System:
     """The kind of records that a model is trained on, where it is another than `reads`."""
     inputs: "Callable[[Manifest, Any], dict[str, Any] | None]" = _nothing
     """The settings of a model that the training data determines, by dotted name; None: features and words."""
+    of_source: Callable[[Any], dict[str, Any]] = _no_settings
+    """The settings of a model that its pretrained source decides, by dotted name; read when a run starts."""
     trained_vectors: Callable[[Any], str | None] = _nothing
     """The dotted name of a model's setting that says whether word vectors are trained, set automatically for data
     without vectors; None for a model that reads no given word vectors.
@@ -103,6 +109,10 @@ class System:
     """Whether a model stores the training data's mean and standard deviation of its features."""
     reads_texts: Callable[[Any], bool] = never
     """Whether a model reads captions as texts, by a pretrained encoder, instead of the words of its training data."""
+    reads_words_too: bool = False
+    """Whether its models that read texts read the words of the training data as well."""
+    text_encoder: Callable[[Any], str | None] = _nothing
+    """The dotted name of the setting that records a model's text encoder, filled in when a run starts; None: none."""
     reads_unknown_words: bool = False
     """Whether its models read the token of an unknown word, `<unk>`."""
     num_concepts: Callable[[Any], int | None] = _nothing

@@ -1,4 +1,4 @@
-"""A configuration's model with fresh weights, its task, and the first batch of its training data."""
+"""A configuration's model with its initial weights, its task, and the first batch of its training data."""
 
 from dataclasses import dataclass
 
@@ -35,7 +35,7 @@ class FirstBatch:
 
 
 def first_batch(config: TrainConfig, manifest: Manifest, labels: ConceptTable | None) -> FirstBatch:
-    """The model of `config`, whose inputs are those of the data set, from torch's generator, and batch 0.
+    """The model of `config`, whose inputs are those of the data set, from torch's generator and given weights; batch 0.
 
     labels: the concept table of a model with a concept space.
     """
@@ -47,4 +47,5 @@ def first_batch(config: TrainConfig, manifest: Manifest, labels: ConceptTable | 
     plan = Plan(manifest, config.batch, config.seed)
     reader = training_reader(config.model, manifest, plan.extra_captions)
     model = build_model(config.model, words.vectors, statistics)
+    system.implementation().pretrained(model)
     return FirstBatch(model, next(read_directly(reader, plan, Part(0, 1), 0)), tables)

@@ -6,6 +6,7 @@ import numpy as np
 from av import AudioFrame, VideoFrame
 from jaxtyping import Float32, UInt8
 
+from vtr_core.video.faults import Fault, VideoFault
 from vtr_core.video.pictures import picture
 from vtr_core.video.sampling import Sampler
 from vtr_core.video.sound import SoundReader
@@ -30,6 +31,8 @@ class PictureHolder:
     def rest(self) -> Iterator[Chunk]:
         """The incomplete chunk after the last picture."""
         if self._held:
+            if len({pixels.shape for pixels in self._held}) > 1:
+                raise VideoFault(Fault.DAMAGED_VIDEO, "its frames change their size, and the recipe takes whole frames")
             yield Chunk(self._position, self._index, np.stack(self._held))
             self._index += 1
             self._held = []

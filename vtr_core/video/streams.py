@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Shaped
 
-from vtr_core.video.pictures import Picture, WholePicture
+from vtr_core.video.pictures import PictureKind
 from vtr_core.video.sampling import Rate, Uniform
 
 
@@ -13,7 +13,7 @@ from vtr_core.video.sampling import Rate, Uniform
 class PictureStream:
     """Pictures at a rate, or a given number, in chunks of `chunk`: uint8 (pictures, height, width, 3), RGB."""
 
-    picture: Picture | WholePicture
+    picture: PictureKind
     rate: Rate | Uniform
     chunk: int = 32
 

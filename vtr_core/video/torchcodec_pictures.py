@@ -11,6 +11,7 @@ from itertools import count, islice
 import numpy as np
 import torch
 from jaxtyping import UInt8
+from PIL import Image
 from torch import Tensor
 from torchcodec.decoders import VideoDecoder
 
@@ -19,7 +20,7 @@ from vtr_core.video.chunks import PictureHolder
 from vtr_core.video.decoding import decode, has_presentation_times, stated_s, video_stream, whole
 from vtr_core.video.faults import Fault, VideoFault
 from vtr_core.video.opening import opened
-from vtr_core.video.pictures import Picture, WholePicture
+from vtr_core.video.pictures import FullPicture, PictureKind, WholePicture, by_pillow, cropped
 from vtr_core.video.sampling import Rate, Uniform
 from vtr_core.video.spans import Span
 from vtr_core.video.streams import Chunk, End, PictureStream, Stream
@@ -95,15 +96,18 @@ def _due(position: int, stream: PictureStream, span: Span, end: float) -> Iterat
 
 
 def scaled(
-    frame: UInt8[Tensor, "height width 3"], what: Picture | WholePicture
+    frame: UInt8[Tensor, "height width 3"], kind: PictureKind
 ) -> UInt8[np.ndarray, "shown_height shown_width 3"]:
-    """The picture `what` of an upright RGB frame, on the frame's device: bicubic, with antialiasing."""
+    """The picture of an upright RGB frame: by Pillow where its scaler is Pillow's, else bicubic with antialiasing on
+    the frame's device."""
     height, width = frame.shape[:2]
-    size = what.scaled(width, height)
+    size = kind.scaled(width, height)
+    if size == (width, height):
+        return np.ascontiguousarray(cropped(frame.cpu().numpy(), kind))
+    if not isinstance(kind, WholePicture | FullPicture) and kind.scaler != "swscale_bicubic":
+        scaled_frame = by_pillow(Image.fromarray(frame.cpu().numpy()), size, kind.scaler)
+        return np.ascontiguousarray(cropped(scaled_frame, kind))
     values = frame.permute(2, 0, 1)[None].float()
     found = torch.nn.functional.interpolate(values, (size[1], size[0]), mode="bicubic", antialias=True)
-    kept = found[0]
-    if isinstance(what, Picture):
-        left, top = (size[0] - what.size) // 2, (size[1] - what.size) // 2
-        kept = kept[:, top : top + what.size, left : left + what.size]
-    return np.ascontiguousarray(kept.round_().clamp_(0, 255).to(torch.uint8).permute(1, 2, 0).cpu().numpy())
+    pixels = found[0].round_().clamp_(0, 255).to(torch.uint8).permute(1, 2, 0).cpu().numpy()
+    return np.ascontiguousarray(cropped(pixels, kind))

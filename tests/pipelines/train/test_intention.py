@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from pipelines.train.intention import activations, intention, require_memory, require_room, state_bytes
 from tests.builders.toy import toy_dataset
@@ -10,10 +11,11 @@ from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Plan
 from vtr_core.errors import ConfigError
-from vtr_core.run.build import check_model
+from vtr_core.run.build import build_model, check_model, frozen_weights
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.train.activation_memory import ActivationMemory
+from vtr_core.train.optimizer import build_optimizer
 
 SHAPES = {"wide": (30, 40), "bias": (40,)}
 SMALL = override(
@@ -28,7 +30,10 @@ def test_it_counts_rows_steps_and_weights(tmp_path: Path) -> None:
     said = " ".join(intention(SMALL, data, None, Plan(data, SMALL.batch, 0), SHAPES))
     assert "15 rows of 5 videos; no validation" in said
     assert "8, 2 an epoch; 6 rows a step, 2 videos × 3; in this process" in said
-    assert "1,240 weights" in said
+    assert "1,240 weights; with" in said
+    assert "1,240 weights, 1,200 of them frozen;" in " ".join(
+        intention(SMALL, data, None, Plan(data, SMALL.batch, 0), SHAPES, frozen={"wide"})
+    )
     assert "so few steps seldom teach much; --training.epochs 100 makes 200" in said
     long = override(SMALL, {"training.epochs": 50})
     assert "so few steps" not in " ".join(intention(long, data, None, Plan(data, long.batch, 0), SHAPES))
@@ -55,9 +60,34 @@ def test_weights_gradients_and_moments_are_counted() -> None:
     assert state_bytes(override(SMALL, {"training.ema_decay": 0.9}), SHAPES) == 1240 * 4 * 5
 
 
+def test_what_is_frozen_has_neither_gradients_nor_moments() -> None:
+    """One number of four bytes for each of the 1,200 frozen weights, four for each of the 40 others."""
+    assert state_bytes(SMALL, SHAPES, {"wide"}) == 4 * (1200 + 4 * 40)
+    assert state_bytes(override(SMALL, {"training.ema_decay": 0.9}), SHAPES, {"wide"}) == 4 * (2 * 1200 + 5 * 40)
+
+
+def test_a_frozen_clip_costs_what_its_optimizer_holds() -> None:
+    """The estimate against tensors that were really allocated after a step."""
+    for freeze in (0, 1, "all"):
+        changes = {"model.inputs.num_words": 9, "model.backbone.freeze": freeze, "model.frames.kind": "transformer"}
+        config = override(preset("clip4clip-tiny"), changes)
+        model = build_model(config.model)
+        optimizer = build_optimizer(model, config.optimizer)
+        trained = [one for one in model.parameters() if one.requires_grad]
+        for one in trained:
+            one.grad = torch.ones_like(one)
+        optimizer.step()
+        moments = [value for state in optimizer.state.values() for value in state.values() if value.ndim]
+        held = [*model.state_dict().values(), *trained, *moments]  # weights, gradients, moments
+        shapes, frozen = check_model(config.model), frozen_weights(config.model)
+        assert state_bytes(config, shapes, frozen) == 4 * sum(value.numel() for value in held)
+        assert len(trained) == len(shapes) - len(frozen)
+
+
 def test_what_cannot_fit_is_refused_with_the_largest_weight() -> None:
     needed = state_bytes(SMALL, SHAPES)
     require_memory(SMALL, SHAPES, there=needed)
+    require_memory(SMALL, SHAPES, {"wide"}, there=needed // 2)
     with pytest.raises(ConfigError, match=r"take 0.0 MB.*largest weight is wide \(30, 40\)"):
         require_memory(SMALL, SHAPES, there=needed - 1)
     require_memory(override(SMALL, {"scaling.workers": 2}), SHAPES, there=1)  # on machines that are not known yet
@@ -99,4 +129,5 @@ def test_random_weights_at_a_rate_for_pretrained_ones_are_told(tmp_path: Path) -
     assert told in said()
     assert "random weights" not in said(init="runs/other")
     assert "random weights" not in said(**{"model.backbone.weights": "ViT-B-32.safetensors"})
+    assert "random weights" not in said(**{"model.backbone.source": "hf:google/siglip2-base-patch16-224"})
     assert "random weights" not in said(**{"optimizer.backbone_factor": 1.0})

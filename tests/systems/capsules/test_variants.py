@@ -7,6 +7,7 @@ from tests.builders.clip_batches import INPUTS, clips
 from vtr_core.config.override import override
 from vtr_core.losses.objectives.build import build_objective
 from vtr_core.run.build import build_model
+from vtr_core.run.inputs import text_encoder_changes
 from vtr_core.run.presets import preset
 from vtr_core.systems.capsules.variants import VARIANTS
 
@@ -15,6 +16,7 @@ from vtr_core.systems.capsules.variants import VARIANTS
 @pytest.mark.parametrize("base", ["capsule-howto-tiny", "capsule-msrvtt"])
 def test_a_variant_takes_a_step(base: str, name: str) -> None:
     config = override(preset(base + name), {"model.inputs": INPUTS.model_dump()})
+    config = override(config, text_encoder_changes(config.model))
     assert config.preset == base + name
     torch.manual_seed(0)
     model, batch = build_model(config.model), clips(extra=config.batch.candidates - 1 or None)

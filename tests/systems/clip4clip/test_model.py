@@ -8,18 +8,19 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from tests.encoders.test_trainable import openai_state
 from tests.reference import clip as slow
+from vtr_core.backbones.clip_weights import transformers_state
 from vtr_core.config.override import override
 from vtr_core.data.batches.crops import Crops
 from vtr_core.data.batches.pictures import PictureBatch
 from vtr_core.errors import CheckpointError, ConfigError
-from vtr_core.nn.clip.clip import Clip
 from vtr_core.nn.embeddings import TEXT, VIDEO
 from vtr_core.nn.frame_mean import mean_direction
 from vtr_core.run.presets import preset
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig
 from vtr_core.systems.clip4clip.model import Clip4Clip, FrameTransformer
-from vtr_core.systems.clip4clip.pretrained import load_pretrained
+from vtr_core.systems.clip4clip.pretrained import current_names, load_pretrained
 
 WORDS, SIDE, FRAMES = 7, 16, 3
 
@@ -61,7 +62,9 @@ def unit(x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("activation", [slow.quick_gelu, slow.gelu], ids=lambda given: given.__name__)
 def test_both_sides_are_those_of_loops(activation: slow.Activation) -> None:
     net, given = model(**{"model.backbone.activation": activation.__name__}), batch()
-    state = {name: tensor.detach().double().numpy() for name, tensor in net.clip.state_dict().items()}
+    published = openai_state()
+    net.clip.model.load_state_dict(transformers_state(published))
+    state = {name: tensor.double().numpy() for name, tensor in published.items()}
     found = net(given)
     assert found.present[TEXT].tolist() == [True, True, False]
     assert torch.equal(found.vectors[TEXT][2], torch.zeros(8))
@@ -107,10 +110,10 @@ def test_gradients_of_what_joins_frames_are_those_of_given_tokens(kind: str) -> 
     weights = torch.randn(3, 8)
     (net.video(given.frames, given.mask) * weights).sum().backward()
     whole = {name: one.grad.clone() for name, one in net.temporal.named_parameters() if one.grad is not None}
-    assert any(one.grad is not None and one.grad.abs().max() > 0 for one in net.clip.visual.parameters())
+    assert any(one.grad is not None and one.grad.abs().max() > 0 for one in net.clip.model.vision_model.parameters())
     net.zero_grad()
     with torch.no_grad():
-        seen = net.clip.visual(given.frames[given.mask])
+        seen = net.clip.encode_patches(given.frames[given.mask])
         tokens = torch.zeros(3, FRAMES, 5, 8).index_put((given.mask,), seen)
     (net.pooled(tokens, given.mask) * weights).sum().backward()
     assert whole
@@ -120,84 +123,44 @@ def test_gradients_of_what_joins_frames_are_those_of_given_tokens(kind: str) -> 
             assert torch.allclose(whole[name], one.grad, atol=1e-6), name
 
 
-def test_recomputation_gives_the_same_gradients() -> None:
-    given, found = batch(), []
-    for recompute in (False, True):
-        net = model(**{"model.backbone.recompute": recompute})
-        net(given).vectors[VIDEO][:, 0].sum().backward()
-        found.append([one.grad for one in net.clip.visual.parameters()])
-    for plain, again in zip(*found, strict=True):
-        assert plain is not None
-        assert torch.equal(plain, again)
-
-
-def test_what_is_frozen_has_no_gradient() -> None:
-    def trained(freeze: int | str) -> set[str]:
-        clip = model(**{"model.backbone.freeze": freeze}).clip
-        return {name for name, one in clip.named_parameters() if one.requires_grad}
-
-    every = {name for name, _ in model().clip.named_parameters()}
-    assert trained(0) == every
-    assert trained("all") == set()
-    last = {name for name in every if ".1." in name or name.startswith(("ln_final", "text_proj", "visual.ln_post"))}
-    assert {name for name in trained(1) if ".0." in name} == set()
-    assert trained(1) >= {name for name in last if "resblocks.0" not in name} | {"visual.proj"}
-    assert not trained(1) & {"token_embedding.weight", "visual.conv1.weight", "visual.ln_pre.weight"}
-
-
-def huggingface(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The same parameters under transformers' names."""
-    found: dict[str, Tensor] = {"logit_scale": torch.tensor(1.0)}
-    for side, prefix in (("visual.", "vision_model"), ("", "text_model")):
-        for layer in range(2):
-            mine, theirs = f"{side}transformer.resblocks.{layer}", f"{prefix}.encoder.layers.{layer}"
-            for kind in ("weight", "bias"):
-                for letter, part in zip("qkv", state[f"{mine}.attn.in_proj_{kind}"].chunk(3), strict=True):
-                    found[f"{theirs}.self_attn.{letter}_proj.{kind}"] = part.clone()
-                for a, b in (
-                    ("attn.out_proj", "self_attn.out_proj"),
-                    ("ln_1", "layer_norm1"),
-                    ("ln_2", "layer_norm2"),
-                    ("mlp.c_fc", "mlp.fc1"),
-                    ("mlp.c_proj", "mlp.fc2"),
-                ):
-                    found[f"{theirs}.{b}.{kind}"] = state[f"{mine}.{a}.{kind}"]
-    for kind in ("weight", "bias"):
-        found[f"vision_model.pre_layrnorm.{kind}"] = state[f"visual.ln_pre.{kind}"]
-        found[f"vision_model.post_layernorm.{kind}"] = state[f"visual.ln_post.{kind}"]
-        found[f"text_model.final_layer_norm.{kind}"] = state[f"ln_final.{kind}"]
-    vision, text = "vision_model.embeddings", "text_model.embeddings"
-    found[f"{vision}.class_embedding"] = state["visual.class_embedding"]
-    found[f"{vision}.patch_embedding.weight"] = state["visual.conv1.weight"]
-    found[f"{vision}.position_embedding.weight"] = state["visual.positional_embedding"]
-    found[f"{vision}.position_ids"] = torch.arange(5)
-    found[f"{text}.token_embedding.weight"] = state["token_embedding.weight"]
-    found[f"{text}.position_embedding.weight"] = state["positional_embedding"]
-    found["visual_projection.weight"] = state["visual.proj"].T.contiguous()
-    found["text_projection.weight"] = state["text_projection"].T.contiguous()
-    return found
-
-
-@pytest.mark.parametrize("names", ["openai", "clip4clip", "transformers"])
+@pytest.mark.parametrize("names", ["openai", "clip4clip", "text", "transformers", "our own run"])
 def test_weights_load_under_each_published_name(names: str, tmp_path: Path) -> None:
-    torch.manual_seed(5)
-    given = Clip(config().backbone, WORDS)
-    state = {name: tensor.contiguous() for name, tensor in given.state_dict().items()}
-    told = {
+    state = openai_state()
+    later = {name if name.startswith("visual.") else f"text.{name}": value for name, value in state.items()}
+    given = {
         "openai": {**state, "logit_scale": torch.tensor(4.6)},
         "clip4clip": {**{f"clip.{name}": value for name, value in state.items()}, "other": torch.zeros(1)},
-        "transformers": huggingface(state),
+        "text": {**later, "logit_bias": torch.tensor(0.0)},
+        "transformers": {**transformers_state(state), "vision_model.embeddings.position_ids": torch.arange(5)},
+        "our own run": {f"clip.model.{name}": value for name, value in transformers_state(state).items()},
     }[names]
     file = str(tmp_path / "w.safetensors")
-    save_file(told, file)
+    save_file(given, file)
     net = model("transformer", **{"model.backbone.weights": file})
     load_pretrained(net)
-    for name, value in net.clip.state_dict().items():
-        assert torch.equal(value, state[name]), name
+    for name, value in net.clip.model.state_dict().items():
+        assert torch.equal(value, transformers_state(state)[name]), name
     assert isinstance(net.temporal, FrameTransformer)  # begins with the text transformer
     assert torch.equal(net.temporal.positions[:7], state["positional_embedding"])
-    first = net.temporal.transformer.resblocks[1].state_dict()["mlp.c_fc.weight"]
+    first = net.temporal.transformer.layers[1].state_dict()["mlp.fc1.weight"]
     assert torch.equal(first, state["transformer.resblocks.1.mlp.c_fc.weight"])
+
+
+def test_a_checkpoint_with_the_names_of_earlier_versions_loads() -> None:
+    """CLIP's and the frame transformer's names were OpenAI's; the rest is as it was."""
+    state, net = openai_state(), model("transformer")
+    layers = {name: value for name, value in state.items() if name.startswith("transformer.")}
+    old = {f"clip.{name}": value for name, value in state.items()}
+    old |= {f"temporal.{name}": value for name, value in layers.items()} | {"temporal.positions": torch.ones(77, 8)}
+    found = current_names(old)
+    small = {name: value for name, value in found.items() if ".layers.2." not in name and ".layers.3." not in name}
+    own = net.state_dict()
+    assert small.keys() == {name for name in own if ".layers.2." not in name and ".layers.3." not in name}
+    net.load_state_dict({**own, **small})
+    assert torch.equal(net.clip.model.text_projection.weight, state["text_projection"].T)
+    query = net.temporal.transformer.layers[1].self_attn.k_proj.weight
+    assert torch.equal(query, state["transformer.resblocks.1.attn.in_proj_weight"][8:16])
+    assert current_names(own) is own
 
 
 class Nested(torch.nn.Module):
@@ -224,29 +187,28 @@ class Nested(torch.nn.Module):
 
 def test_a_script_archive_with_openais_names_loads(tmp_path: Path) -> None:
     """With the sizes and masks that such files hold beside the parameters."""
-    torch.manual_seed(5)
-    state = {name: tensor.contiguous() for name, tensor in Clip(config().backbone, WORDS).state_dict().items()}
+    state = openai_state()
     sizes = {name: torch.tensor(1) for name in ("input_resolution", "context_length", "vocab_size")}
     file = str(tmp_path / "ViT-tiny.pt")
     torch.jit.script(Nested({**state, "logit_scale": torch.tensor(4.6)}, sizes)).save(file)
     net = model(**{"model.backbone.weights": file})
     load_pretrained(net)
-    for name, value in net.clip.state_dict().items():
-        assert torch.equal(value, state[name].half().float()), name
+    for name, value in net.clip.model.state_dict().items():
+        assert torch.equal(value, transformers_state(state)[name].half().float()), name
 
 
 def test_weights_of_another_vocabulary_say_what_to_do(tmp_path: Path) -> None:
     file = str(tmp_path / "w.safetensors")
-    save_file(dict(Clip(config().backbone, WORDS + 1).state_dict()), file)
-    with pytest.raises(CheckpointError, match="has 10 tokens, the data set's vocabulary has 9"):
+    save_file({**openai_state(), "token_embedding.weight": torch.zeros(WORDS + 3, 8)}, file)
+    with pytest.raises(
+        CheckpointError, match=r"has 10 tokens, the data set's vocabulary, .*, has 9.*backbone.tokenizer"
+    ):
         load_pretrained(model(**{"model.backbone.weights": file}))
     with pytest.raises(CheckpointError, match="there is no file of weights nowhere"):
         load_pretrained(model(**{"model.backbone.weights": "nowhere"}))
 
 
-def test_captions_longer_than_the_context_and_small_frames_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"captions of up to 6 words .* longer than the context of 7"):
-        model().text(torch.ones(1, 6, dtype=torch.int64))
+def test_small_frames_and_scales_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"frames of 8 pixels are smaller than backbone\.image_size = 16"):
         config(**{"model.stored_size": 8})
     with pytest.raises(ConfigError, match=r"scales = \(2, 4\) must hold 1"):

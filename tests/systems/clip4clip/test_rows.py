@@ -1,6 +1,5 @@
 """Frames that are given are encoded as evaluation encodes stored ones."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,43 +9,38 @@ import torch
 import vtr_core
 from pipelines.extract.command import extract
 from pipelines.extract.flags import ExtractFlags
+from tests.builders.pretrained import save_clip
 from tests.builders.small_videos import grey_video
-from tests.text.tokens.test_byte_pairs import LINES, PAIRS
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.pictures import picture_rows
+from vtr_core.data.records.binary_columns import as_sequences
+from vtr_core.data.records.schema import TOKEN_DTYPE
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, InputError
 from vtr_core.nn.embeddings import TEXT, VIDEO
 from vtr_core.run.build import build_model
-from vtr_core.run.inputs import with_inputs
+from vtr_core.run.inputs import model_vocabulary, training_reader, with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from vtr_core.systems.clip4clip.model import Clip4Clip
-from vtr_core.systems.clip4clip.rows import embed_clips
+from vtr_core.systems.clip4clip.pretrained import load_pretrained
+from vtr_core.systems.clip4clip.rows import embed_clips, embed_words
+from vtr_core.text.tokens.vocabulary import TEXT_BYTES, texts_of
 from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
 
 
 @pytest.fixture(scope="module")
 def films(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
-    """Three clips of frames of 40 pixels, whose captions are in CLIP's pieces of words."""
+    """Three clips of frames of 40 pixels."""
     folder = tmp_path_factory.mktemp("films")
     rows = ["id,caption,video"]
     for number, count in enumerate((12, 3, 7)):
         grey_video(folder / f"{number}.mp4", [k / 4 for k in range(count)], (64, 48))
-        rows.append(f"{number},the man's cooking {number},{number}.mp4")
+        rows.append(f"{number},the man lifts {number},{number}.mp4")
     (folder / "clips.csv").write_text("\n".join(rows))
-    (folder / "merges.txt").write_text("#version: 0.2\n" + LINES)
     given = {"records": "frames", "frame_size": 40, "frame_rate": 4.0, "workers": 0}
-    merges = str(folder / "merges.txt")
-    flags = ExtractFlags(
-        str(folder),
-        str(folder / "data"),
-        str(folder / "clips.csv"),
-        clip_merges=merges,
-        **given,  # type: ignore[arg-type]
-    )
+    flags = ExtractFlags(str(folder), str(folder / "data"), str(folder / "clips.csv"), **given)  # type: ignore[arg-type]
     (manifest,) = extract(flags).manifests
     return manifest
 
@@ -61,27 +55,23 @@ def model(films: Manifest, tmp_path_factory: pytest.TempPathFactory) -> vtr_core
     return vtr_core.load(str(folder), "cpu")
 
 
-def test_captions_are_stored_in_clips_pieces(films: Manifest, model: vtr_core.Model) -> None:
-    vocabulary = WordTable.load(films).vocabulary
-    (rows,) = picture_rows(films, row_groups(films), 99, 99)
-    assert vocabulary.pairs == PAIRS
-    assert rows.tokens.tolist() == vocabulary.encode_all(rows.captions, 20).tolist()
-    assert vocabulary.words[rows.tokens[0, 0] - 1] == "the</w>"
-    inner = model.loaded.model
-    assert isinstance(inner, Clip4Clip)
-    assert len(inner.clip.token_embedding.weight) == 2 * 256 + len(PAIRS.merges) + 2
-    assert model.encode_text("The MAN's xyz").present[TEXT].tolist() == [True]
-
-
-def test_only_frames_take_the_pieces_of_another_data_set(films: Manifest, tmp_path: Path) -> None:
-    folder = Path(films.uri).parent
-    flags = ExtractFlags(
-        str(folder), str(tmp_path / "out"), str(folder / "clips.csv"), vocabulary=films.uri, workers=0, records="frames"
-    )
-    (manifest,) = extract(flags).manifests
-    assert manifest.vocabulary == films.vocabulary
-    with pytest.raises(ConfigError, match="is of CLIP's pieces of words, for --records frames"):
-        extract(replace(flags, out=str(tmp_path / "clips"), records="clips"))
+def test_captions_reach_a_pretrained_encoder_as_texts(films: Manifest, tmp_path: Path) -> None:
+    """Words that the data set never had have vectors of their own."""
+    save_clip(tmp_path)
+    config = with_inputs(override(preset("clip4clip-tiny"), {"model.backbone.source": f"hf:{tmp_path}"}), films)
+    inner = build_model(config.model)
+    load_pretrained(inner)
+    words = model_vocabulary(config.model, WordTable.load(films).vocabulary)
+    told = embed_words(inner, config, words, ["the man lifts 0", "a red car", "a red dog", ""])
+    stored = embed_clips(inner, config, films, words, row_groups(films))
+    assert told[0][0] == pytest.approx(stored.vectors[TEXT][0], abs=1e-6)
+    assert np.abs(told[0][1] - told[0][2]).max() > 1e-3
+    assert told[1].tolist() == [True, True, True, False]
+    assert not told[0][3].any()
+    reader = training_reader(config.model, films, 0)
+    rows = reader.read_arrow(row_groups(films)[0])
+    texts = texts_of(as_sequences(rows["tokens"], TEXT_BYTES, TOKEN_DTYPE).vectors.astype(np.int64))
+    assert sorted(texts) == [f"the man lifts {number}" for number in range(3)]
 
 
 def test_given_frames_have_the_vectors_of_evaluation(films: Manifest, model: vtr_core.Model) -> None:
@@ -109,10 +99,3 @@ def test_other_arrays_are_refused(model: vtr_core.Model, clip: object) -> None:
 def test_what_is_frozen_is_a_number_or_all(freeze: object) -> None:
     with pytest.raises(ConfigError, match="give the number of first layers that are not trained, or all"):
         override(preset("clip4clip-tiny"), {"model.backbone.freeze": freeze})
-
-
-@pytest.mark.parametrize("changes", [{"records": "clips"}, {"min_count": 2}, {"word_vectors": "vectors.txt"}])
-def test_merges_are_for_frames_and_all_of_the_vocabulary(changes: dict[str, object], tmp_path: Path) -> None:
-    given = {"records": "frames", "clip_merges": "merges.txt", "workers": 0, "captions": "x.csv", **changes}
-    with pytest.raises(ConfigError, match="--clip-merges is all of the vocabulary of --records frames"):
-        extract(ExtractFlags(str(tmp_path), str(tmp_path / "out"), **given))  # type: ignore[arg-type]

@@ -1,11 +1,13 @@
-"""CLIP's two transformers, of pictures and of captions, and how they are trained."""
+"""A joint encoder of pictures and captions that is trained: CLIP of given sizes, or a pretrained model."""
 
-from typing import Literal
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from vtr_core.config.blocks.frozen import FrozenLayers
-from vtr_core.config.settings import PositiveInt, Settings
+from vtr_core.config.settings import NonNegativeInt, PositiveInt, Settings
 
 Activation = Literal["quick_gelu", "gelu"]
 
@@ -27,9 +29,30 @@ class TransformerSize(Settings):
         return self
 
 
-class ClipConfig(Settings):
-    """CLIP with a vision transformer (Radford et al. 2021); the defaults are ViT-B/32."""
+class JointRecord(Settings):
+    """A pretrained encoder as a run's configuration records it: enough to build it without its source."""
 
+    source: str
+    """Where its tokenizer, and with an `hf:` source its weights, were read from."""
+    fingerprint: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    """sha256 of what was read."""
+    architecture: dict[str, Any]
+    """transformers' configuration of the model, as JSON."""
+    tokenizer_bytes: NonNegativeInt
+    """Size of the tokenizer, which is part of the model's state."""
+    mean: tuple[float, float, float]
+    """Mean of the channels red, green and blue, for pixel values from 0 to 1."""
+    deviation: tuple[float, float, float]
+    """Their standard deviation."""
+
+
+class ClipConfig(Settings):
+    """CLIP with a vision transformer (Radford et al. 2021), whose defaults are ViT-B/32; or any pretrained model of
+    transformers with features of pictures and of texts. With a source the sizes are the source's."""
+
+    source: str | None = None
+    """Pretrained encoder, `hf:` and a folder or the id of a model on the Hugging Face hub: CLIP, SigLIP, SigLIP 2,
+    MetaCLIP 2. None: CLIP of the sizes below."""
     image_size: PositiveInt = 224
     """Width and height of the pictures in pixels."""
     patch: PositiveInt = 32
@@ -46,12 +69,23 @@ class ClipConfig(Settings):
     """
     freeze: FrozenLayers = 0
     """Number of first layers of both transformers that are not trained, with the embeddings below them; all: nothing of
-    CLIP is trained."""
+    the encoder is trained."""
     recompute: bool = False
     """Recompute each layer in the backward pass (gradient checkpointing): memory of one layer instead of all."""
     weights: str | None = None
-    """File of weights (.safetensors, with OpenAI's, open_clip's or transformers' names) on every node; None: random
-    initial weights."""
+    """File of weights of a CLIP of these sizes (.safetensors or torch's, with OpenAI's, open_clip's, CLIP4Clip's or
+    transformers' names) on every node; None: the source's, or random initial ones."""
+    tokenizer: str | None = None
+    """With `weights` of a published CLIP, its tokenizer: a folder or hub id with tokenizer files, a tokenizer.json, or
+    CLIP's file of merges (bpe_simple_vocab_16e6.txt.gz, merges.txt). None: captions are read in the data set's words.
+    """
+    record: JointRecord | None = None
+    """Set when a run starts from a source or tokenizer, so that its checkpoints need neither."""
+
+    @property
+    def reads_texts(self) -> bool:
+        """Whether captions are read as texts, by a pretrained tokenizer, instead of as the data set's words."""
+        return not (self.source is None and self.tokenizer is None and self.record is None)
 
     @property
     def grid(self) -> int:
@@ -59,7 +93,46 @@ class ClipConfig(Settings):
         return self.image_size // self.patch
 
     @model_validator(mode="after")
-    def _patches_fit(self) -> "ClipConfig":
-        if self.image_size % self.patch:
+    def _parts_fit(self) -> "ClipConfig":
+        if self.source is not None and not (self.source.startswith("hf:") and self.source != "hf:"):
+            raise ValueError(
+                f"source = {self.source!r} is no encoder that can be trained; give hf: and a folder or a hub id, "
+                "or weights = FILE and tokenizer = FILE of a CLIP"
+            )
+        if self.source is not None and not (self.weights is None and self.tokenizer is None):
+            raise ValueError("a source has its weights and tokenizer; leave out weights and tokenizer, or the source")
+        if self.record is None and self.image_size % self.patch:
             raise ValueError(f"image_size = {self.image_size} is not a multiple of patch = {self.patch}")
+        if self.record is not None:
+            self._require_sizes_of(self.record)
         return self
+
+    def _require_sizes_of(self, record: JointRecord) -> None:
+        for name, value in recorded_sizes(record.architecture).items():
+            if getattr(self, name) != value:
+                raise ValueError(f"{name} = {getattr(self, name)} is not the {value} of {record.source}; leave it")
+
+
+def recorded_sizes(architecture: Mapping[str, Any]) -> dict[str, Any]:
+    """`image_size`, `patch`, `vision`, `text`, `context` and `embedding_dim` of a configuration of transformers.
+
+    KeyError or TypeError where it is of no joint encoder with square pictures.
+    """
+    vision, text = architecture["vision_config"], architecture["text_config"]
+    # SigLIP 2's pictures of any shape: the square one of as many patches.
+    side = vision.get("image_size") or math.isqrt(vision["num_patches"]) * vision["patch_size"]
+    projected = architecture.get("projection_dim") or text.get("projection_size")
+    return {
+        "image_size": int(side),
+        "patch": int(vision["patch_size"]),
+        "vision": _size(vision),
+        "text": _size(text),
+        "context": int(text["max_position_embeddings"]),
+        "embedding_dim": int(projected or vision["hidden_size"]),
+    }
+
+
+def _size(side: Mapping[str, Any]) -> TransformerSize:
+    return TransformerSize(
+        width=side["hidden_size"], layers=side["num_hidden_layers"], heads=side["num_attention_heads"]
+    )

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from vtr_core.config.blocks.text_encoder import TextEncoder
 from vtr_core.config.model_inputs import Probability
 from vtr_core.config.settings import PositiveInt, Settings
 
@@ -9,6 +10,8 @@ from vtr_core.config.settings import PositiveInt, Settings
 class WordEncoderConfig(Settings):
     """Caption words to one vector: word vectors, a linear layer with ReLU, pooling under the padding mask."""
 
+    encoder: TextEncoder = None
+    """A pretrained encoder whose vectors of tokens, which are not trained, take the place of word vectors."""
     hidden_dim: PositiveInt = 4096
     """Width of the linear layer."""
     pooling: Literal["max", "mean", "max_mean"] = "max"

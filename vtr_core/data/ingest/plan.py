@@ -153,8 +153,6 @@ def plan_ingest(
 
 def _longest(captions: Iterable[str], given: WordTable | None, tokenizer: TextUnit) -> int:
     """The number of words of the longest caption, at least 1."""
-    if given is not None and given.vocabulary.pairs is not None:
-        return max(1, max(map(len, given.vocabulary.cut_all(captions)), default=1))
     tokenizer = tokenizer if given is None else given.vocabulary.tokenizer
     return max(1, max((len(words_of(caption, tokenizer)) for caption in captions), default=1))
 

@@ -70,12 +70,16 @@ class RowGroupReader:
     """Whether `assemble` adds the means of features over all frames of whole videos."""
     utf8: bool = False
     """Whether tokens are the captions' texts as bytes (`Vocabulary.utf8`) instead of the data set's words."""
+    words: bool = False
+    """With `utf8`: whether these texts follow the data set's words (`Vocabulary.with_texts`)."""
 
     @property
     def schema(self) -> Schema:
         """The data set's schema, with the length of a row of tokens."""
         schema = self.manifest.schema
-        return replace(schema, max_words=TEXT_BYTES) if self.utf8 else schema
+        if not self.utf8:
+            return schema
+        return replace(schema, max_words=TEXT_BYTES + schema.max_words * self.words)
 
     def read(self, place: RowGroup) -> Columns:
         """One row group of clips as arrays. Raises DamagedShard."""
@@ -84,11 +88,7 @@ class RowGroupReader:
     def read_in_place(self, place: RowGroup) -> Columns:
         """As `read`, but features are views of the read bytes, possibly unaligned, without a copy."""
         with self._open(place) as file:
-            return (
-                _with_texts(_arrays(file, place.index, self._stored))
-                if self.utf8
-                else _arrays(file, place.index, self.columns)
-            )
+            return self._with_texts(_arrays(file, place.index, self._stored))
 
     def read_rows(self, place: RowGroup, rows: Sequence[Int64[np.ndarray, " _"]], into: Into) -> Columns:
         """Rows of a row group of clips, with one copy of each byte where that is possible.
@@ -104,7 +104,7 @@ class RowGroupReader:
                 targets = into(name, file.layout.arrow_type(name).byte_width // dtype.itemsize, dtype)
                 file.scatter(place.index, name, scatter, [target.view(np.uint8) for target in targets])
             columns = _arrays(file, place.index, [name for name in self._stored if name not in direct])
-        return _with_texts(columns) if self.utf8 else columns
+        return self._with_texts(columns)
 
     def rows(self, place: RowGroup) -> int:
         """The number of rows of a row group. Raises DamagedShard."""
@@ -115,7 +115,7 @@ class RowGroupReader:
         """One row group of any record kind as contiguous Arrow arrays. Raises DamagedShard."""
         with self._open(place) as file:
             columns = file.decoded(place.index, self._stored)
-        return _with_text_cells(columns) if self.utf8 else columns
+        return self._with_text_cells(columns)
 
     @property
     def _stored(self) -> Sequence[str]:
@@ -123,7 +123,29 @@ class RowGroupReader:
         if not self.utf8 or "tokens" not in self.columns:
             return self.columns
         told = "captions" if isinstance(self.manifest.schema, VideoSchema | FrameSchema) else "caption"
-        return list(dict.fromkeys([*(name for name in self.columns if name != "tokens"), told]))
+        read = [name for name in self.columns if name != "tokens" or self.words]
+        return list(dict.fromkeys([*read, told]))
+
+    def _with_texts(self, columns: Columns) -> Columns:
+        """Columns of clips with tokens made of their captions, where these are read so."""
+        if not self.utf8 or "caption" not in columns:
+            return columns
+        texts = Vocabulary.utf8().encode_all(columns["caption"].tolist(), TEXT_BYTES)
+        return {**columns, "tokens": np.hstack([columns["tokens"], texts]) if self.words else texts}
+
+    def _with_text_cells(self, columns: dict[str, pa.Array]) -> dict[str, pa.Array]:
+        """Columns of whole videos or clips with frames, with a cell of tokens made of each row's captions."""
+        if not self.utf8 or "captions" not in columns:
+            return columns
+        vocabulary = Vocabulary.utf8()
+        cells = [vocabulary.encode_all(texts, TEXT_BYTES) for texts in columns["captions"].to_pylist()]
+        if self.words:
+            held = [np.frombuffer(cell, TOKEN_DTYPE) for cell in columns["tokens"].to_pylist()]
+            cells = [
+                np.hstack([words.reshape(len(texts), self.manifest.schema.max_words), texts])
+                for words, texts in zip(held, cells, strict=True)
+            ]
+        return {**columns, "tokens": sequence_binary(cells)}
 
     def _open(self, place: RowGroup) -> ShardFile:
         shard = self.manifest.shards[place.shard]
@@ -141,22 +163,6 @@ def _arrays(file: ShardFile, group: int, names: Sequence[str]) -> Columns:
         else _from_arrow(decoded[name], name)
         for name in names
     }
-
-
-def _with_texts(columns: Columns) -> Columns:
-    """Columns of clips with tokens made of their captions."""
-    if "caption" not in columns:
-        return columns
-    return {**columns, "tokens": Vocabulary.utf8().encode_all(columns["caption"].tolist(), TEXT_BYTES)}
-
-
-def _with_text_cells(columns: dict[str, pa.Array]) -> dict[str, pa.Array]:
-    """Columns of whole videos or clips with frames, with a cell of tokens made of each row's captions."""
-    if "captions" not in columns:
-        return columns
-    vocabulary = Vocabulary.utf8()
-    cells = [vocabulary.encode_all(texts, TEXT_BYTES) for texts in columns["captions"].to_pylist()]
-    return {**columns, "tokens": sequence_binary(cells)}
 
 
 def _is_direct(file: ShardFile, group: int, name: str, scatter: Scatter) -> bool:

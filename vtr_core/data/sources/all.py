@@ -1,4 +1,4 @@
-"""The sources of `vtr ingest` by name."""
+"""The sources of `vtr ingest` by name, but for those that encode."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -8,7 +8,6 @@ from vtr_core.data.sources.bigfile.collection import BigFileVideos
 from vtr_core.data.sources.bigfile.tgif import Tgif
 from vtr_core.data.sources.bigfile.trecvid import Trecvid
 from vtr_core.data.sources.captions import Captions
-from vtr_core.data.sources.clip.frames import ClipFrames
 from vtr_core.data.sources.clip.tokens import ClipTokens
 from vtr_core.data.sources.crosstask.crosstask import CrossTask
 from vtr_core.data.sources.didemo.didemo import DiDeMo, DiDeMoVideos
@@ -33,7 +32,6 @@ SOURCES: Mapping[str, type[Source]] = MappingProxyType(
         "activitynet": ActivityNet,
         "bigfile": BigFileVideos,
         "captions": Captions,
-        "clip_frames": ClipFrames,
         "clip_tokens": ClipTokens,
         "crosstask": CrossTask,
         "didemo": DiDeMo,
@@ -59,7 +57,6 @@ WHOLE_VIDEOS: Mapping[str, type[Source]] = MappingProxyType(
         "activitynet": ActivityNetVideos,
         "bigfile": BigFileVideos,
         "captions": Captions,
-        "clip_frames": ClipFrames,
         "clip_tokens": ClipTokens,
         "didemo": DiDeMoVideos,
         "lsmdc": LsmdcVideos,

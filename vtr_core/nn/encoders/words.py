@@ -18,12 +18,16 @@ class WordEncoder(nn.Module):
 
     Token 0 is padding and takes no part in the pooling, neither in a maximum nor in a mean. A caption of no words gives
     zeros. Word vectors are trained; those that `load_word_vectors` has loaded only with `train_vectors`.
+
+    given: a module from tokens to (e, which of them are words), in the place of these vectors.
     """
 
-    def __init__(self, num_words: int, word_dim: int, config: WordEncoderConfig) -> None:
+    def __init__(
+        self, num_words: int, word_dim: int, config: WordEncoderConfig, given: nn.Module | None = None
+    ) -> None:
         super().__init__()
         self.config = config
-        self.vectors = nn.Embedding(num_words + 1, word_dim, padding_idx=PADDING)
+        self.vectors = nn.Embedding(num_words + 1, word_dim, padding_idx=PADDING) if given is None else given
         self.linear = nn.Linear(word_dim, config.hidden_dim)
         self.dropout = nn.Dropout(config.dropout)
         self.out_dim = config.hidden_dim * (2 if config.pooling == "max_mean" else 1)
@@ -33,6 +37,7 @@ class WordEncoder(nn.Module):
 
         Raises InputError where their number or dimension is not the vocabulary's.
         """
+        assert isinstance(self.vectors, nn.Embedding), "an encoder's vectors are its own"
         num_words, word_dim = self.vectors.num_embeddings - 1, self.vectors.embedding_dim
         if vectors.shape != (num_words, word_dim):
             raise InputError(
@@ -45,12 +50,20 @@ class WordEncoder(nn.Module):
 
     def forward(self, tokens: Int64[Tensor, "batch max_words"]) -> Float[Tensor, "batch out_dim"]:
         """The vector of each caption, `out_dim` long."""
-        words = tokens != PADDING
+        vectors, words = self._vectors(tokens)
         if self.training and self.config.word_dropout:
             words = keep_words(words, self.config.word_dropout)
-        hidden = torch.relu(self.linear(self.vectors(tokens))) * words.unsqueeze(-1)
+        hidden = torch.relu(self.linear(vectors)) * words.unsqueeze(-1)
         pooled = self._pool(hidden, words)
         return self.dropout(layer_norm(pooled, pooled.shape[1:]) if self.config.layer_norm else pooled)
+
+    def _vectors(
+        self, tokens: Int64[Tensor, "batch max_words"]
+    ) -> tuple[Float[Tensor, "batch words word_dim"], Bool[Tensor, "batch words"]]:
+        if isinstance(self.vectors, nn.Embedding):
+            return self.vectors(tokens), tokens != PADDING
+        vectors, words = self.vectors(tokens)
+        return vectors.to(self.linear.weight.dtype), words
 
     def _pool(
         self, hidden: Float[Tensor, "batch max_words hidden"], words: Bool[Tensor, "batch max_words"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float32
+from jaxtyping import Bool, Float32, Num
 from torch import Tensor, nn
 
 from vtr_core.data.manifest import Manifest
@@ -15,6 +15,22 @@ from vtr_core.retrieval.embed.encoded import Encoded
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.text.tokens.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class ConceptTerms:
+    """A model whose similarity is exactly Σ_i z_i q_i over the concepts that it names, `TrainedModel.concepts`."""
+
+    feature: str
+    """The feature that z is of."""
+    clips: Callable[[Num[np.ndarray, "clips values"]], Float32[np.ndarray, "clips concepts"]]
+    """z of clips, of the feature's values."""
+    texts: Callable[[Float32[np.ndarray, "texts dim"]], Float32[np.ndarray, "texts concepts"]]
+    """q of texts, of their vectors."""
+
+
+def _no_terms(_: TrainedModel) -> ConceptTerms | None:
+    return None
 
 
 @dataclass(frozen=True)
@@ -38,3 +54,5 @@ class JointSpace:
     """Returns a network from a matrix to vectors for each modality, with an example of its input, for ONNX; None where
     the models have none.
     """
+    concept_terms: Callable[[TrainedModel], ConceptTerms | None] = _no_terms
+    """Returns the terms that explain a model's similarities; None for a model without named concepts."""

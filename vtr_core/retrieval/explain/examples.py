@@ -58,7 +58,7 @@ def examples(
     texts = [text for text, _ in given]
     items, scores = _scored(loaded, space, manifest, texts)
     ids = [item.item_id for item in items.items]
-    asked = _asked(manifest, given, ids)
+    asked = asked_of_items(manifest, given, ids)
     found = [best(row, options.hits) for row in scores]
     shown = {ids[position] for positions in found for position in positions.tolist()}
     responses = system_of(loaded.config.model).implementation().responses(loaded, manifest, texts, shown)
@@ -89,7 +89,8 @@ def _scored(
     return items, scores
 
 
-def _asked(manifest: Manifest, given: Sequence[tuple[str, str | None]], ids: Sequence[str]) -> list[AskedQuery]:
+def asked_of_items(manifest: Manifest, given: Sequence[tuple[str, str | None]], ids: Sequence[str]) -> list[AskedQuery]:
+    """The queries with the positions of their items; without one those with exactly this caption are relevant."""
     position = {item_id: place for place, item_id in enumerate(ids)}
     told = [(caption, position[item_id]) for item_id, caption in item_captions(manifest) if item_id in position]
     return asked_queries(given, ids, [caption for caption, _ in told], [place for _, place in told])

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from vtr_core.analysis.causality import causality_at_k
-from vtr_core.analysis.transforms import ConceptSimilarity
+from vtr_core.config.concept_similarity import Comparison
 from vtr_core.contributions import contributions
 from vtr_core.retrieval.explain.tag_cloud import Tag
 from vtr_core.retrieval.explain.values import FEW, MANY, HitExplanation
@@ -71,20 +71,20 @@ def tag_columns(
     video: Float[Tensor, " concepts"],
     text: Float[Tensor, " concepts"],
     shares: Float[Tensor, " concepts"],
-    kind: ConceptSimilarity,
+    kind: Comparison,
     concepts: Sequence[str],
     num_tags: int,
 ) -> tuple[tuple[Tag, ...], tuple[Tag, ...], tuple[Tag, ...], tuple[Tag, ...]]:
     """Detections of the video, detections of the query, contributions and shared tags, at most `num_tags` each.
 
-    A tag is matched where it is among the strongest of both. Detections are positive values. Under cosine negative
-    scores contribute as well: a concept that is negative in both raises the similarity and is shown with ¬, one of
-    opposite signs lowers it.
+    A tag is matched where it is among the strongest of both. Detections are positive values. Under cosine and dot
+    negative scores contribute as well: a concept that is negative in both raises the similarity and is shown with ¬
+    (cosine), one of opposite signs lowers it.
     """
     strongest_video, strongest_text = strongest(video, num_tags), strongest(text, num_tags)
     matched = [i for i in strongest_text if i in set(strongest_video)]
     common = _in_common(video, text, kind)
-    decimals = 2 if kind == "jaccard" else 1
+    decimals = 1 if kind == "cosine" else 2
 
     def detected(values: Tensor, chosen: Sequence[int]) -> tuple[Tag, ...]:
         return tuple(
@@ -97,7 +97,7 @@ def tag_columns(
             value=float(shares[i]),
             shown=percent(float(shares[i])),
             matched=i in matched,
-            against=kind == "cosine" and bool(video[i] * text[i] < 0),
+            against=kind != "jaccard" and bool(video[i] * text[i] < 0),
         )
         for i in strongest(shares, num_tags)
     )
@@ -112,13 +112,13 @@ def strongest(values: Float[Tensor, " concepts"], count: int) -> list[int]:
 
 
 def _in_common(
-    video: Float[Tensor, " concepts"], text: Float[Tensor, " concepts"], kind: ConceptSimilarity
+    video: Float[Tensor, " concepts"], text: Float[Tensor, " concepts"], kind: Comparison
 ) -> Float[Tensor, " concepts"]:
-    """jaccard: the smaller of the two. cosine: their geometric mean where both are positive, else 0."""
+    """jaccard: the smaller of the two. cosine, dot: their geometric mean where both are positive, else 0."""
     match kind:
         case "jaccard":
             return torch.minimum(video, text)
-        case "cosine":
+        case "cosine" | "dot":
             return (video.clamp(min=0) * text.clamp(min=0)).sqrt()
         case _:
             assert_never(kind)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 
 import jinja2
 
@@ -34,9 +35,23 @@ def render_examples(report: ExampleReport, pictures: Mapping[str, Picture]) -> s
     return page_environment().get_template(EXAMPLES).render(report=report, pictures=pictures, pictured=pictured)
 
 
-def render_hits(query: str, scoring: str, data: str, hits: Sequence[object], pictures: Mapping[str, Picture]) -> str:
-    """The hits of a search as HTML, everything escaped. pictures: by item id, one for every hit."""
-    values = {"query": query, "scoring": scoring, "data": data, "hits": hits, "pictures": pictures}
+def render_hits(
+    query: str,
+    scoring: str,
+    data: str,
+    hits: Sequence[object],
+    pictures: Mapping[str, Picture],
+    links: Mapping[str, str] = MappingProxyType({}),
+    not_known: str = "",
+) -> str:
+    """The hits of a search as HTML, everything escaped.
+
+    pictures: by item id, one for every hit. links: by item id, where a hit can be watched; only those of http(s) and
+    of local files become links. not_known: the words of the query that the model does not know, in a line.
+    """
+    shown = {item_id: link for item_id, link in links.items() if link.startswith(("http://", "https://", "file://"))}
+    values = {"query": query, "scoring": scoring, "data": data, "hits": hits, "pictures": pictures, "links": shown}
+    values["not_known"] = not_known
     return page_environment().get_template(HITS).render(values)
 
 

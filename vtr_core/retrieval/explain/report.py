@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from vtr_core.analysis.transforms import Transform
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, InputError
 from vtr_core.retrieval.explain.hits import explain_hits
 from vtr_core.retrieval.explain.values import (
     Answer,
@@ -19,6 +19,8 @@ from vtr_core.retrieval.explain.values import (
     QueryExplanation,
     System,
 )
+from vtr_core.retrieval.index.items import Items
+from vtr_core.retrieval.search.joint_searcher import JointSearcher
 from vtr_core.retrieval.search.search import (
     DualQuery,
     DualVideos,
@@ -113,6 +115,39 @@ def explain_report(
             _system(titles[i], described.step, len(videos.concepts), one, [query.answers[i] for query in explained])
             for i, one in enumerate(scorings)
         ),
+        queries=tuple(explained),
+    )
+
+
+def zero_shot_report(
+    described: Described, searcher: JointSearcher, items: Items, asked: Sequence[AskedQuery], options: ExplainOptions
+) -> ExplainReport:
+    """Explained results of an index whose model names concepts, under its own similarity Σ_i z_i q_i.
+
+    InputError for an empty query.
+    """
+    scoring = Scoring("concept", Transform("dot"))
+    explained = []
+    for given in asked:
+        positions = searcher.ranking(given.text, len(items) if given.right else options.hits)
+        hits = searcher.explained(given.text, positions[: options.hits], options.tags, given.right)
+        if hits is None:
+            raise InputError("a query is empty; say what the video shows")
+        places = np.flatnonzero(np.isin(positions, given.right))
+        right = tuple(item.item_id for item in items.at(list(given.right)))
+        explained.append(QueryExplanation(given.text, right, (Answer(int(places[0]) + 1 if right else None, hits),)))
+    answers = [query.answers[0] for query in explained]
+    return ExplainReport(
+        checkpoint=described.checkpoint,
+        preset=described.preset,
+        step=described.step,
+        data=described.data,
+        num_videos=len(items),
+        num_concepts=len(searcher.concepts),
+        space="concept",
+        latent_weight=0.0,
+        options=options,
+        systems=(_system("zero-shot", described.step, len(searcher.concepts), scoring, answers),),
         queries=tuple(explained),
     )
 

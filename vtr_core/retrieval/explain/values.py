@@ -118,5 +118,7 @@ class ExplainReport:
 
 def described(transform: Transform) -> str:
     """A transform as displayed."""
+    if transform.similarity == "dot":
+        return "zero-shot"
     values = f"a = {transform.scale:g}, b = {transform.shift:g}, p = {transform.power:g}"
     return f"as trained ({values})" if transform.is_identity else values

@@ -6,20 +6,22 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from jaxtyping import Float16, Int64, Num
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup, row_groups
+from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import key64
 from vtr_core.retrieval.embed.clips import EmbeddedRows
 from vtr_core.retrieval.embed.embeddings import EmbeddingSet, read_embeddings
 from vtr_core.retrieval.embed.job import shard_places
-from vtr_core.retrieval.embed.joint_space import JointSpace
+from vtr_core.retrieval.embed.joint_space import ConceptTerms, JointSpace
 from vtr_core.retrieval.embed.model_fingerprint import model_fingerprint
 from vtr_core.retrieval.index.clips import joint_clips
 from vtr_core.retrieval.index.index import Shard, VideoIndex
 from vtr_core.retrieval.index.items import described
-from vtr_core.retrieval.index.record import Backend, IndexRecord, Kind
+from vtr_core.retrieval.index.record import CONCEPTS, Backend, IndexRecord, Kind
 from vtr_core.retrieval.index.shards import new_shard
 from vtr_core.retrieval.search.dual_spaces import DualSpaces
 from vtr_core.retrieval.spaces import spaces_of
@@ -90,8 +92,9 @@ def plan_index(
                 raise ConfigError(
                     f"--backend {backend} finds candidates by cosine, the model compares by {similarity}; use exact"
                 )
-            record = _record(loaded, manifest, "joint", similarity, backend)
-            return PlannedIndex(record, _Joint(loaded, space, manifest, backend, stored, watch).shards(shards))
+            record = index_record(loaded, manifest.uri, manifest.fingerprint, "joint", similarity, backend)
+            parts = _Joint(loaded, space, manifest, backend, stored, watch).shards(shards)
+            return PlannedIndex(record, parts, term_names(loaded, space))
 
 
 def _dual(
@@ -114,7 +117,7 @@ def _dual(
     vectors = {"latent": videos.latent, "concept": videos.concept}
     tensors = {name: space.numpy() for name, space in vectors.items() if space is not None}
     items = described(manifest, np.array([key64(name) for name in videos.video_id], np.int64))
-    record = _record(loaded, manifest, "dual", videos.similarity, backend)
+    record = index_record(loaded, manifest.uri, manifest.fingerprint, "dual", videos.similarity, backend)
     return PlannedIndex(record, iter([new_shard(tensors, items, backend)]), videos.concepts)
 
 
@@ -142,7 +145,17 @@ class _Joint:
         if clips is None:
             return None
         presence = {f"has_{name}": present for name, present in clips.present.items()}
-        return new_shard({**clips.vectors, **presence}, clips.items, self.backend)
+        terms = self.space.concept_terms(self.loaded)
+        concepts = {} if terms is None else {CONCEPTS: self._concepts(terms, places, clips.rows)}
+        return new_shard({**clips.vectors, **presence, **concepts}, clips.items, self.backend)
+
+    def _concepts(
+        self, terms: ConceptTerms, places: Sequence[RowGroup], rows: Int64[np.ndarray, " clips"]
+    ) -> Float16[np.ndarray, "clips concepts"]:
+        """z of the clips in these rows of the row groups."""
+        reader = RowGroupReader(self.manifest, [terms.feature])
+        values = np.concatenate([reader.read(place)[terms.feature] for place in places])
+        return stored_concepts(terms, values[rows])
 
     def _rows(self, group: slice, places: Sequence[RowGroup]) -> EmbeddedRows:
         loaded, stored = self.loaded, self.stored
@@ -162,14 +175,29 @@ def _groups(manifest: Manifest, parts: int, shards: int | None) -> list[slice]:
     return [slice(first, end) for first, end in pairwise(bounds)]
 
 
-def _record(loaded: TrainedModel, manifest: Manifest, kind: Kind, similarity: str, backend: Backend) -> IndexRecord:
+def term_names(loaded: TrainedModel, space: JointSpace) -> tuple[str, ...]:
+    """The concepts that an index of the model keeps z of."""
+    return () if space.concept_terms(loaded) is None else loaded.concepts
+
+
+def stored_concepts(
+    terms: ConceptTerms, values: Num[np.ndarray, "clips values"]
+) -> Float16[np.ndarray, "clips concepts"]:
+    """z of clips as an index keeps it."""
+    return terms.clips(values).astype(np.float16)
+
+
+def index_record(
+    loaded: TrainedModel, data: str, data_fingerprint: str, kind: Kind, similarity: str, backend: Backend
+) -> IndexRecord:
+    """The record of an index before its shards are known."""
     return IndexRecord(
         kind=kind,
         checkpoint=loaded.uri,
         model_fingerprint=model_fingerprint(loaded.model),
         preset=loaded.config.preset,
-        data=manifest.uri,
-        data_fingerprint=manifest.fingerprint,
+        data=data,
+        data_fingerprint=data_fingerprint,
         num_items=0,
         sizes={},
         similarity=similarity,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float32
+from jaxtyping import Bool, Float32, Int64
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup
@@ -22,6 +22,8 @@ class JointClips:
     items: Items
     vectors: dict[str, Float32[np.ndarray, "clips dim"]]
     present: dict[str, Bool[np.ndarray, " clips"]]
+    rows: Int64[np.ndarray, " clips"]
+    """The row of each clip among those that were embedded."""
 
 
 def joint_clips(rows: EmbeddedRows, manifest: Manifest, places: Sequence[RowGroup]) -> JointClips | None:
@@ -39,4 +41,5 @@ def joint_clips(rows: EmbeddedRows, manifest: Manifest, places: Sequence[RowGrou
         items=described(manifest, keys[kept], places),
         vectors={name: np.where(rows.present[name][kept, None], rows.vectors[name][kept], 0) for name in names},
         present={name: rows.present[name][kept] for name in names},
+        rows=kept,
     )

@@ -199,7 +199,7 @@ def load_index(location: Location, part: int = 0, parts: int = 1) -> VideoIndex:
     try:
         shards = tuple(_load(location, found, shard) for shard in chosen)
         scores = found.sizes.get("concept", 0)
-        if found.kind == "dual" and len(found.concepts) != scores:
+        if len(found.concepts) != scores:
             raise ValueError(f"it names {len(found.concepts)} concepts and scores {scores}")
     except DatasetError:
         raise
@@ -224,6 +224,11 @@ def _check_rows(arrays: Mapping[str, np.ndarray], items: int, expected: int) -> 
     rows = {name: len(array) for name, array in arrays.items()}
     if set(rows.values()) != {items} or items != expected:
         raise ValueError(f"it lists {items} items of {expected}, its tensors hold {rows}")
+
+
+def modalities(tensors: Mapping[str, np.ndarray]) -> list[str]:
+    """The names of the vectors of a joint space among the tensors, one for each modality."""
+    return [name for name in sizes(tensors) if f"has_{name}" in tensors]
 
 
 def sizes(tensors: Mapping[str, np.ndarray]) -> dict[str, int]:

@@ -11,6 +11,8 @@ from vtr_core.storage import Location, is_file_name
 
 MARKER, ITEMS, CANDIDATES, KEYS, ORDER = "index.json", "items", "candidates", "id_keys", "id_order"
 VERSION = 3
+CONCEPTS = "concept"
+"""The tensor of concept scores (dual), or of z of the concepts that explain a similarity (joint)."""
 
 Approximate = Literal["hnsw", "ivf-pq"]
 Backend = Literal["exact"] | Approximate
@@ -75,8 +77,8 @@ def load_record(location: Location) -> IndexRecord:
     storage.check_readable(location)
     if not storage.exists(location / MARKER):
         raise DatasetError(
-            f"{location} is not an index: it has no {MARKER}; make one with vtr index <checkpoint> --data <URI> "
-            f"--out {location}"
+            f"{location} is not an index: it has no {MARKER}; make one with vtr index <videos> --out {location}, "
+            f"or vtr index <checkpoint> --data <URI> --out {location}"
         )
     value = storage.read_json(location / MARKER)
     if isinstance(value, dict) and value.get("version") not in (None, VERSION):

@@ -5,7 +5,7 @@ import pyarrow as pa
 from jaxtyping import Bool, Float32
 
 from vtr_core.retrieval.index.candidates import build_candidates
-from vtr_core.retrieval.index.index import Shard, sizes
+from vtr_core.retrieval.index.index import Shard, modalities, sizes
 from vtr_core.retrieval.index.items import Items
 from vtr_core.retrieval.index.record import Backend
 
@@ -38,7 +38,7 @@ def searched(tensors: dict[str, np.ndarray]) -> Float32[np.ndarray, "items dim"]
     """The vectors among which candidates are found: latent vectors, or the sums of an item's modalities."""
     if "latent" in tensors:
         return tensors["latent"]
-    first, *others = (tensors[name] for name in sizes(tensors))
+    first, *others = (tensors[name] for name in modalities(tensors))
     return np.asarray(sum(others, start=first), np.float32)
 
 

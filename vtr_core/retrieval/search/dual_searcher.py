@@ -28,10 +28,8 @@ from vtr_core.retrieval.search.search import (
     prepare,
     ranked,
 )
-from vtr_core.retrieval.search.searcher import Searcher, SearchOptions
+from vtr_core.retrieval.search.searcher import NUM_TAGS, Searcher, SearchOptions
 from vtr_core.systems.loaded_model import TrainedModel
-
-NUM_TAGS = 5
 
 
 class DualSearcher(Searcher):
@@ -55,6 +53,7 @@ class DualSearcher(Searcher):
             candidates=options.num_candidates(index.record.backend) if space == "hybrid" else None,
         )
         self._loaded, self._spaces, self._index = loaded, spaces, index
+        self.vocabulary = loaded.vocabulary
         self._prepared = prepare(videos, scoring)
         self._candidates = candidates_of(shard, "latent")
         self.description = _described(

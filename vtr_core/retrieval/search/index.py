@@ -3,12 +3,16 @@
 from vtr_core import storage
 from vtr_core.config.data_sets import joined_uris
 from vtr_core.data.manifest import FILE, Manifest
+from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import short
 from vtr_core.retrieval.embed.joint_space import JointSpace
 from vtr_core.retrieval.embed.model_fingerprint import model_fingerprint
+from vtr_core.retrieval.explain.frames import KeyFrames
 from vtr_core.retrieval.index.index import VideoIndex
 from vtr_core.retrieval.index.record import IndexRecord
+from vtr_core.retrieval.index.window_index import WindowFrames
+from vtr_core.retrieval.index.windows import WindowStore
 from vtr_core.retrieval.search.dual_searcher import DualSearcher
 from vtr_core.retrieval.search.dual_spaces import DualSpaces
 from vtr_core.retrieval.search.joint_searcher import JointSearcher
@@ -33,9 +37,21 @@ def check_model(record: IndexRecord, loaded: TrainedModel) -> None:
     found = model_fingerprint(loaded.model)
     if found != record.model_fingerprint:
         raise DatasetError(
-            f"the index was made with the model {short(record.model_fingerprint)}, the checkpoint is {short(found)}: "
-            "their vectors cannot be compared; run vtr index again, or give the index's own --checkpoint"
+            f"the index was made with the model {short(record.model_fingerprint)} ({record.checkpoint}), the "
+            f"checkpoint is {short(found)} ({loaded.uri}): their vectors cannot be compared; run vtr index again, or "
+            "give the index's own --checkpoint"
         )
+
+
+def key_frames(index: str, record: IndexRecord) -> KeyFrames | None:
+    """The pictures of an index's items: those beside an index of video files, or the data set's, where it is there.
+
+    DatasetError where the data set is another than the one that was indexed.
+    """
+    store = WindowStore.beside(locate(index))
+    if store:
+        return WindowFrames(store)
+    return Thumbnails(Manifest.load(record.data)) if check_data(record) else None
 
 
 def check_data(record: IndexRecord) -> bool:

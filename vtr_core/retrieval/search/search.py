@@ -10,7 +10,8 @@ import torch
 from jaxtyping import Float32, Int64
 from torch import Tensor
 
-from vtr_core.analysis.transforms import ConceptSimilarity, Transform
+from vtr_core.analysis.transforms import Transform
+from vtr_core.config.concept_similarity import Comparison
 from vtr_core.errors import ConfigError
 from vtr_core.similarity import cosine, cosine_to, generalized_jaccard, hybrid, lengths
 
@@ -27,7 +28,7 @@ class DualVideos:
     concept: Float32[Tensor, "videos concepts"] | None
     concepts: tuple[str, ...]
     """The names of the concepts, in the order of the scores."""
-    similarity: ConceptSimilarity
+    similarity: Comparison
     """The similarity of concept scores."""
 
     @property
@@ -146,7 +147,7 @@ def latent_scores(videos: DualVideos, query: DualQuery) -> Float32[Tensor, " vid
 
 
 def concept_scores(
-    compared: Float32[Tensor, "videos concepts"], query: Float32[Tensor, " concepts"], similarity: ConceptSimilarity
+    compared: Float32[Tensor, "videos concepts"], query: Float32[Tensor, " concepts"], similarity: Comparison
 ) -> Float32[Tensor, " videos"]:
     """The similarity of transformed concept scores."""
     match similarity:
@@ -154,6 +155,8 @@ def concept_scores(
             return generalized_jaccard(query[None], compared)[0]
         case "cosine":
             return cosine(query[None], compared)[0]
+        case "dot":
+            return compared @ query
         case _:
             assert_never(similarity)
 

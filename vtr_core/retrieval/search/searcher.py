@@ -13,6 +13,10 @@ from vtr_core.retrieval.index.candidates import default_candidates
 from vtr_core.retrieval.index.record import Backend
 from vtr_core.retrieval.search.hit import Hit
 from vtr_core.retrieval.search.search import Normalise, Space
+from vtr_core.text.tokens.vocabulary import Vocabulary
+
+NUM_TAGS = 5
+"""Concepts that a hit lists."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,8 @@ class Searcher(ABC):
 
     description: str
     """A description of the scoring."""
+    vocabulary: Vocabulary
+    """The words of the model: which ones of a query it does not know."""
 
     @abstractmethod
     def search(

@@ -1,28 +1,10 @@
 """The adapter's configuration: the pretrained encoder under it, and what is trained on top."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field
-
+from vtr_core.config.blocks.text_encoder import EncoderRecord
 from vtr_core.config.model_inputs import ModelInputs, Probability
-from vtr_core.config.settings import NonNegativeInt, PositiveInt, Settings
-
-
-class EncoderRecord(Settings):
-    """A pretrained encoder as a checkpoint names it: enough to build its parts without its weights."""
-
-    name: str = "bundled"
-    """As `vtr_core.encoder` takes it. Data whose features an encoder made is trained with that one."""
-    fingerprint: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] = "0" * 64
-    """sha256 of weights and preprocessing."""
-    dim: PositiveInt = 384
-    """Dimension of the joint space."""
-    token_dim: PositiveInt | None = None
-    """Dimension of a text token's vector; None where the encoder gives none."""
-    feature_dim: NonNegativeInt = 0
-    """Dimension of a stored row of frames; 0 where the features are not the encoder's, which then reads text alone."""
-    classes: NonNegativeInt = 0
-    """Named concepts of its head; 0 where stored rows are vectors of the joint space."""
+from vtr_core.config.settings import NonNegativeInt, Settings
 
 
 class AdapterConfig(Settings):

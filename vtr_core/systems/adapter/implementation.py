@@ -1,13 +1,17 @@
 """`Implementation` of the adapter."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
-from torch import nn
+import torch
+from jaxtyping import Float32, Num
+from torch import Tensor, nn
 
 from vtr_core.data.batches.frames import frame_batch
 from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.encoders.encoder import encoder
+from vtr_core.retrieval.embed.joint_space import ConceptTerms
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.adapter.config import AdapterConfig
 from vtr_core.systems.adapter.model import Adapter
@@ -17,6 +21,7 @@ from vtr_core.systems.joint_space.clips import clip_task
 from vtr_core.systems.joint_space.served import predict
 from vtr_core.systems.joint_space.signature import signature
 from vtr_core.systems.joint_space.task import RetrievalTask
+from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.loss_tables import LossTables
 
 
@@ -47,11 +52,37 @@ def _pretrained(model: nn.Module) -> None:
         model.head.load_state_dict(encoder(model.config.encoder.name).head().state_dict())
 
 
+def _concept_terms(loaded: TrainedModel) -> ConceptTerms | None:
+    """z and q of an encoder with named concepts, as long as nothing was trained on top of it."""
+    model = loaded.model
+    if not isinstance(model, Adapter) or not model.config.encoder.classes or not model.is_zero_shot:
+        return None
+    config, head = model.config, model.head
+    assert head is not None, "an encoder with concepts has a head"
+
+    def clips(rows: Num[np.ndarray, "clips values"]) -> Float32[np.ndarray, "clips concepts"]:
+        return _on_device(head.concepts, rows[:, : config.encoder.feature_dim], model)
+
+    def texts(vectors: Float32[np.ndarray, "texts dim"]) -> Float32[np.ndarray, "texts concepts"]:
+        return _on_device(head.text_concepts, vectors, model)
+
+    return ConceptTerms(config.feature, clips, texts)
+
+
+def _on_device(
+    use: Callable[[Tensor], Tensor | None], rows: Num[np.ndarray, "rows values"], model: Adapter
+) -> Float32[np.ndarray, "rows concepts"]:
+    with torch.inference_mode():
+        concepts = use(torch.from_numpy(np.array(rows, np.float32)).to(model.device))
+    assert concepts is not None, "a head of classes names concepts"
+    return concepts.cpu().numpy()
+
+
 IMPLEMENTATION = Implementation(
     build=_build,
     task=_task,
     predict=predict,
     signature=signature,
-    retrieval=ADAPTER_SPACE,
+    retrieval=replace(ADAPTER_SPACE, concept_terms=_concept_terms),
     pretrained=_pretrained,
 )

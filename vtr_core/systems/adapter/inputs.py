@@ -2,13 +2,15 @@
 
 from typing import Any
 
+from vtr_core.backbones.recipes import RECIPES
+from vtr_core.config.blocks.text_encoder import EncoderRecord
 from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.data.manifest import Manifest
 from vtr_core.encoders.bundled import LITE0
 from vtr_core.encoders.encoder import BUNDLED, Encoder, encoder, is_encoder
+from vtr_core.encoders.frozen_text import encoder_record
 from vtr_core.errors import DatasetError
 from vtr_core.systems.adapter.config import AdapterConfig
-from vtr_core.systems.adapter.zero_shot import encoder_record
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES
 
 _LITE = "imagenet-lite"
@@ -47,6 +49,26 @@ def made_with(manifest: Manifest) -> Encoder | None:
         if is_encoder(name):
             return encoder(name)
     return None
+
+
+def check_made_with(manifest: Manifest, record: EncoderRecord) -> None:
+    """DatasetError unless a data set's pictures are the rows of this encoder alone, see `check_rows`."""
+    made_by = made_with(manifest)
+    if made_by is None or made_by.fingerprint != record.fingerprint or len(_pictures(manifest)) > 1:
+        names = ", ".join(_pictures(manifest)) or "no recipe that the data set names"
+        raise DatasetError(
+            f"{manifest.uri} has features of {names}, not those of the encoder {record.name}; extract them with "
+            f"vtr extract VIDEOS --recipe {record.name} --captions TABLE --out FOLDER"
+        )
+    check_rows(manifest, made_by)
+
+
+def _pictures(manifest: Manifest) -> list[str]:
+    """The recipes of a data set that see pictures."""
+    sound = {recipe.name for recipe in RECIPES if recipe.modality == "audio"}
+    recipes = manifest.source.get("recipes")
+    names = [str(recipe.get("name")) for recipe in recipes] if isinstance(recipes, list) else []
+    return [name for name in names if name not in sound]
 
 
 def check_rows(manifest: Manifest, made_by: Encoder) -> None:

@@ -5,6 +5,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from vtr_core.config.blocks.text_encoder import EncoderRecord
 from vtr_core.data.batches.batch import ClipBatch
 from vtr_core.data.batches.frames import FrameBatch
 from vtr_core.data.reading.statistics import FeatureStatistics
@@ -15,7 +16,7 @@ from vtr_core.errors import ConfigError
 from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings
 from vtr_core.nn.joint_space import joint_embeddings
 from vtr_core.nn.standardization import Standardization
-from vtr_core.systems.adapter.config import AdapterConfig, EncoderRecord
+from vtr_core.systems.adapter.config import AdapterConfig
 
 LEAST_DEVIATION = 0.1
 """Least standard deviation of a dimension, as a share of the mean one: a channel that is nearly constant in the
@@ -34,7 +35,7 @@ class Adapter(nn.Module):
     def __init__(self, config: AdapterConfig) -> None:
         super().__init__()
         self.config, record = config, config.encoder
-        self.text = FrozenText(record.name, record.fingerprint, record.dim, record.token_dim)
+        self.text = FrozenText(record)
         self.head = None if record.feature_dim == 0 else _empty_head(record)
         given = config.inputs.features.get(config.feature, record.feature_dim)
         if self.head is not None:
@@ -50,6 +51,12 @@ class Adapter(nn.Module):
     def device(self) -> torch.device:
         """The model's device."""
         return self.standardization.mean.device
+
+    @property
+    def is_zero_shot(self) -> bool:
+        """Whether nothing was trained: the similarity is the encoder's own."""
+        added = (self.words[-1], self.video[-1])
+        return self.head is not None and not any(bool(one.any()) for last in added for one in last.parameters())
 
     def load_statistics(self, statistics: FeatureStatistics) -> None:
         """The training data's mean and deviation of each value of a row, with a least deviation."""
@@ -74,7 +81,8 @@ class Adapter(nn.Module):
         return normalize(frozen + self.words(frozen), dim=-1)
 
     def encode_video(self, rows: Float[Tensor, "clips values"]) -> Float[Tensor, "clips dim"]:
-        """The unit vectors of clips, of their pooled rows."""
+        """The unit vectors of clips, of their pooled rows; of mean and deviation a model of the mean takes the mean."""
+        rows = rows[:, : len(self.standardization.mean)]
         return self._project(rows[:, : self.config.encoder.feature_dim], rows)
 
     def encode_frames(

@@ -11,7 +11,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup
 from vtr_core.data.reading.frames import MAX_VIDEOS, video_rows
 from vtr_core.nn.embeddings import TEXT, VIDEO
-from vtr_core.retrieval.embed.clips import EmbeddedRows, concatenate
+from vtr_core.retrieval.embed.clips import EmbeddedRows, check_features, concatenate
 from vtr_core.retrieval.embed.encoded import Encoded
 from vtr_core.retrieval.embed.evaluating import evaluating
 from vtr_core.retrieval.embed.frame_sequences import given_frames
@@ -20,7 +20,7 @@ from vtr_core.retrieval.embed.joint_space import JointSpace
 from vtr_core.retrieval.embed.tokens import encode
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.adapter.config import AdapterConfig
-from vtr_core.systems.adapter.inputs import check_rows, made_with
+from vtr_core.systems.adapter.inputs import check_made_with
 from vtr_core.systems.adapter.model import Adapter
 from vtr_core.systems.joint_space.clips import CLIP_SPACE
 from vtr_core.systems.loaded_model import TrainedModel
@@ -34,10 +34,18 @@ def _check(config: TrainConfig, manifest: Manifest) -> None:
     if model.frames == "attention":
         check_frames(manifest, model)
     else:
-        CLIP_SPACE.check(config, manifest)
-    made_by = made_with(manifest)
-    if model.encoder.feature_dim and made_by is not None:
-        check_rows(manifest, made_by)
+        check_features(manifest, _taken(model, manifest))
+    if model.encoder.feature_dim:
+        check_made_with(manifest, model.encoder)
+
+
+def _taken(model: AdapterConfig, manifest: Manifest) -> dict[str, int]:
+    """The features that are compared with a data set's: of mean and deviation a model of the mean takes the mean."""
+    wanted = dict(model.inputs.features)
+    dims = {feature.name: feature.dim for feature in manifest.schema.features}
+    if wanted[model.feature] == model.encoder.feature_dim and dims.get(model.feature) == 2 * wanted[model.feature]:
+        wanted[model.feature] *= 2
+    return wanted
 
 
 def _rows(

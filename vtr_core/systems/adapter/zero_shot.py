@@ -4,21 +4,10 @@ from vtr_core.config.evaluation import EvaluationConfig
 from vtr_core.config.losses.contrastive import InfoNceConfig
 from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.encoders.encoder import Encoder
+from vtr_core.encoders.frozen_text import encoder_record
 from vtr_core.run.config import TrainConfig
-from vtr_core.systems.adapter.config import AdapterConfig, EncoderRecord
+from vtr_core.systems.adapter.config import AdapterConfig
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES
-
-
-def encoder_record(encoder: Encoder) -> EncoderRecord:
-    """What a checkpoint says of an encoder."""
-    return EncoderRecord(
-        name=encoder.name,
-        fingerprint=encoder.fingerprint,
-        dim=encoder.dim,
-        token_dim=encoder.token_dim,
-        feature_dim=0 if encoder.recipe is None else encoder.recipe.dim,
-        classes=len(encoder.concepts),
-    )
 
 
 def zero_shot_config(encoder: Encoder) -> TrainConfig:

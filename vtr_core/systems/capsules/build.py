@@ -26,8 +26,8 @@ def build(
     """The network of a configuration; vectors: (words, word_dim) of the vocabulary; statistics: of all features."""
     model = _fresh(config)
     if config.initialization == "scaled":
-        initialize(model, 1.0 if vectors is None else _size(vectors))
-    if vectors is not None:
+        initialize(model, 1.0 if vectors is None or config.words.encoder is not None else _size(vectors))
+    if vectors is not None and config.words.encoder is None:
         model.inputs.load_word_vectors(torch.from_numpy(vectors.copy()))
     if statistics is not None:
         model.inputs.load_statistics(statistics)

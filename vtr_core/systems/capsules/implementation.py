@@ -12,8 +12,11 @@ from vtr_core.systems.joint_space.signature import signature
 
 
 def _compiles(config: JointSpaceSettings) -> bool:
-    """The capsule network with routing by self-attention; other routings and the baselines were never compared."""
-    return isinstance(config, CapsuleNetConfig) and config.routing.kind == "self_attention"
+    """The capsule network with routing by self-attention; other routings and the baselines were never compared, and a
+    pretrained encoder is no part of a graph.
+    """
+    capsules = isinstance(config, CapsuleNetConfig) and config.routing.kind == "self_attention"
+    return capsules and config.words.encoder is None
 
 
 IMPLEMENTATION = Implementation(

@@ -4,11 +4,14 @@ from collections.abc import Mapping
 from typing import cast
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
+from torch.nn.functional import layer_norm
 
+from vtr_core.config.blocks.text_encoder import UNKNOWN_FINGERPRINT, EncoderRecord
 from vtr_core.data.batches.batch import ClipBatch
 from vtr_core.data.reading.statistics import FeatureStatistics
+from vtr_core.encoders.frozen_text import FrozenText
 from vtr_core.errors import ConfigError
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.nn.encoders.words import WordEncoder
@@ -29,7 +32,10 @@ class ModalityVectors(nn.Module):
         super().__init__()
         _check(config.inputs.features)
         features = config.inputs.features
-        self.words = WordEncoder(config.inputs.num_words, config.inputs.word_dim, config.words)
+        record = config.words.encoder
+        tokens = None if record is None else EncoderTokens(record)
+        word_dim = config.inputs.word_dim if tokens is None else tokens.dim
+        self.words = WordEncoder(config.inputs.num_words, word_dim, config.words, tokens)
         standardized = features if config.standardize else {}
         self.standardization = nn.ModuleDict({name: Standardization(dim) for name, dim in standardized.items()})
         self.frame_blocks = nn.ModuleDict(_frame_blocks(config))
@@ -56,6 +62,27 @@ class ModalityVectors(nn.Module):
         if name in self.standardization:
             values = torch.where(present, self.standardization[name](values), 0)
         return self.frame_blocks[name](values) if name in self.frame_blocks else values
+
+
+class EncoderTokens(nn.Module):
+    """The vectors of a pretrained encoder's tokens, each brought to mean 0 and size 1, in the place of word vectors.
+
+    Input: captions as texts in UTF-8. ConfigError for an encoder without vectors of tokens.
+    """
+
+    def __init__(self, record: EncoderRecord) -> None:
+        super().__init__()
+        if record.token_dim is None and record.fingerprint != UNKNOWN_FINGERPRINT:
+            raise ConfigError(f"{record.name} gives no vectors of tokens, which take the place of words; name another")
+        self.text = FrozenText(record)
+        self.dim = record.token_dim or record.dim
+
+    def forward(
+        self, tokens: Int64[Tensor, "captions bytes"]
+    ) -> tuple[Float[Tensor, "captions tokens dim"], Bool[Tensor, "captions tokens"]]:
+        """The vectors, and which places are tokens."""
+        found = self.text.tokens(tokens)
+        return layer_norm(found.vectors, (self.dim,)), found.mask
 
 
 def captions(batch: ClipBatch) -> Int64[Tensor, "captions max_words"]:

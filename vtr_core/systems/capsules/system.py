@@ -42,8 +42,16 @@ def _tables(argv: Sequence[str]) -> None:
     main(argv)
 
 
-def _trained_vectors(model: JointSpaceSettings) -> str:  # noqa: ARG001  any of them has it
-    return "model.words.train_vectors"
+def _trained_vectors(model: JointSpaceSettings) -> str | None:
+    return None if _reads_texts(model) else "model.words.train_vectors"
+
+
+def _reads_texts(model: JointSpaceSettings) -> bool:
+    return model.words.encoder is not None
+
+
+def _text_encoder(model: JointSpaceSettings) -> str | None:
+    return "model.words.encoder" if _reads_texts(model) else None
 
 
 def _usual_features(model: JointSpaceSettings) -> "Mapping[str, int]":
@@ -70,6 +78,8 @@ CAPSULES = System(
     explanations=(Subcommand("capsules", "what each capsule responds to", _activations),),
     presets=_presets,
     trained_vectors=_trained_vectors,
+    reads_texts=_reads_texts,
+    text_encoder=_text_encoder,
     standardizes=_standardizes,
     usual_features=_usual_features,
     takes=_takes,

@@ -148,6 +148,11 @@ def _published(model: CapsuleNetConfig) -> Changes:
     return changes
 
 
+def _text(model: CapsuleNetConfig) -> Changes:  # noqa: ARG001
+    """Ours: the vectors of a pretrained encoder's tokens in the place of word vectors."""
+    return {"model.words.encoder": "bundled"}
+
+
 VARIANTS: Mapping[str, Callable[[CapsuleNetConfig], Changes]] = MappingProxyType(
     {
         "routing-none": partial(_routing, "none"),
@@ -166,6 +171,7 @@ VARIANTS: Mapping[str, Callable[[CapsuleNetConfig], Changes]] = MappingProxyType
         "mil-nce": _mil_nce,
         "max-margin": _max_margin,
         "published": _published,
+        "text": _text,
     }
 )
 """The changes of each row of the paper's tables to the base preset."""

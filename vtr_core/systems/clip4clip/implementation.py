@@ -16,7 +16,7 @@ from vtr_core.retrieval.embed.joint_space import JointSpace
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig, MuseFrames
 from vtr_core.systems.clip4clip.model import Clip4Clip
-from vtr_core.systems.clip4clip.pretrained import load_pretrained
+from vtr_core.systems.clip4clip.pretrained import current_names, load_pretrained
 from vtr_core.systems.clip4clip.rows import check, embed_clips, embed_words, encode_pictures
 from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.joint_space.task import RetrievalTask
@@ -81,4 +81,5 @@ IMPLEMENTATION = Implementation(
     retrieval=JointSpace(check=check, rows=embed_clips, queries=embed_words, arrays=encode_pictures),
     events=_events,
     pretrained=load_pretrained,
+    current_names=current_names,
 )

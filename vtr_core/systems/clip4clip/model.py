@@ -1,4 +1,4 @@
-"""CLIP4Clip: CLIP over the frames of videos and over captions, and one vector per video (Luo et al. 2021)."""
+"""CLIP4Clip: CLIP, or another joint encoder, over frames and captions; one vector per video (Luo et al. 2021)."""
 
 from typing import assert_never
 
@@ -7,9 +7,9 @@ from jaxtyping import Bool, Float, Int64, UInt8
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from vtr_core.config.blocks.clip import TransformerSize
 from vtr_core.data.batches.pictures import PictureBatch
-from vtr_core.nn.clip.clip import Clip
-from vtr_core.nn.clip.transformer import Transformer, initialize
+from vtr_core.encoders.trainable import ClipLayers, TrainableEncoder
 from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings
 from vtr_core.nn.frame_mean import mean_direction
 from vtr_core.nn.mamba.muse_block import MuseBlock
@@ -23,16 +23,16 @@ class Clip4Clip(nn.Module):
     def __init__(self, config: Clip4ClipConfig) -> None:
         super().__init__()
         self.config = config
-        self.clip = Clip(config.backbone, config.inputs.num_words)
+        self.clip = TrainableEncoder(config.backbone, config.inputs.num_words)
         self.temporal = _temporal(config)
 
     @property
     def device(self) -> torch.device:
         """The model's device."""
-        return self.clip.text_projection.device
+        return self.clip.tokenizer.device
 
     def forward(self, batch: PictureBatch) -> Embeddings:
-        """Both modalities of a batch; exactly 0 for a caption without an in-vocabulary word."""
+        """Both modalities of a batch; exactly 0 for a caption without a word that is known."""
         video, text = self.video(batch.frames, batch.mask), self.text(batch.tokens)
         return Embeddings({TEXT: text, VIDEO: video}, {TEXT: batch.text_present, VIDEO: batch.mask.any(dim=1)})
 
@@ -40,14 +40,15 @@ class Clip4Clip(nn.Module):
         self, frames: UInt8[Tensor, "rows frames 3 height width"], mask: Bool[Tensor, "rows frames"]
     ) -> Float[Tensor, "rows dim"]:
         """Unit vectors. CLIP sees only the frames of `mask`."""
-        seen = self.clip.visual(frames[mask])
+        encode = self.clip.encode_patches if isinstance(self.temporal, MuseBlock) else self._encode_alone
+        seen = encode(frames[mask])
         tokens = seen.new_zeros((*mask.shape, *seen.shape[1:])).index_put((mask,), seen)
         return self.pooled(tokens, mask)
 
     def pooled(
         self, tokens: Float[Tensor, "rows frames tokens dim"], mask: Bool[Tensor, "rows frames"]
     ) -> Float[Tensor, "rows dim"]:
-        """Unit vectors of videos from their frames' tokens, [CLS] first."""
+        """Unit vectors of videos from their frames' vectors, each followed by those of its patches for MUSE's block."""
         cls = tokens[:, :, 0]
         match self.temporal:
             case None:
@@ -57,6 +58,9 @@ class Clip4Clip(nn.Module):
             case _:
                 frames = self.temporal(cls, mask)
         return mean_direction(frames, mask)
+
+    def _encode_alone(self, pictures: UInt8[Tensor, "pictures 3 height width"]) -> Float[Tensor, "pictures one dim"]:
+        return self.clip.encode_pictures(pictures).unsqueeze(1)
 
     def text(self, tokens: Int64[Tensor, "captions max_words"]) -> Float[Tensor, "captions dim"]:
         """Unit vectors; exactly 0 for a caption without an in-vocabulary word."""
@@ -70,17 +74,15 @@ class FrameTransformer(nn.Module):
     def __init__(self, dim: int, config: SequenceTransformer) -> None:
         super().__init__()
         self.positions = nn.Parameter(0.01 * torch.randn(config.max_frames, dim))
-        self.transformer = Transformer(dim, config.layers, config.heads)
-        initialize(self.transformer, dim)
+        self.transformer = ClipLayers(TransformerSize(width=dim, layers=config.layers, heads=config.heads))
 
     def forward(
         self, frames: Float[Tensor, "rows frames dim"], mask: Bool[Tensor, "rows frames"]
     ) -> Float[Tensor, "rows frames dim"]:
         """The changed frames; those that `mask` leaves out change nothing."""
         count = mask.shape[1]
-        others = ~mask[:, None, :] & ~torch.eye(count, dtype=torch.bool, device=mask.device)  # itself at least
-        hidden = others.repeat_interleave(self.transformer.heads, dim=0)
-        return frames + self.transformer(frames + self.positions[:count], hidden)
+        attended = mask[:, None, :] | torch.eye(count, dtype=torch.bool, device=mask.device)  # itself at least
+        return frames + self.transformer(frames + self.positions[:count], attended)
 
 
 def _temporal(config: Clip4ClipConfig) -> MuseBlock | FrameTransformer | None:

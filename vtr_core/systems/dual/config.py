@@ -6,6 +6,7 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
 from vtr_core.config.blocks.frame_block import FrameBlock
 from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
+from vtr_core.config.blocks.text_encoder import TextEncoder
 from vtr_core.config.concept_similarity import ConceptSimilarity
 from vtr_core.config.losses.granularity import GranularityMarginConfig
 from vtr_core.config.model_inputs import ModelInputs, Probability
@@ -35,8 +36,10 @@ class HybridEncoderConfig(Settings):
     """MUSE's block over the frames before they are encoded (None: frames as they are, published)."""
     video: TemporalLevelsConfig = TemporalLevelsConfig()
     text: TemporalLevelsConfig = TemporalLevelsConfig(kernel_sizes=(2, 3, 4))
+    text_encoder: TextEncoder = None
+    """A pretrained encoder whose vector of the whole caption, which is not trained, is a fourth level of the text."""
     dropout: Probability = 0.2
-    """Dropout on levels 2 and 3, and in the latent head."""
+    """Dropout on levels 2 to 4, and in the latent head."""
     train_vectors: bool = True
     """Train given word vectors too; without given ones a vocabulary's vectors are always trained."""
     initialization: Literal["normal", "hybrid_space"] = "normal"

@@ -5,6 +5,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 
 from vtr_core.data.batches.frames import FrameBatch
+from vtr_core.encoders.frozen_text import FrozenText
 from vtr_core.errors import ConfigError
 from vtr_core.nn.embeddings import TEXT, VIDEO, DualEmbeddings, DualVectors, Embeddings
 from vtr_core.nn.encoders.sentence import SentenceEncoder
@@ -12,6 +13,7 @@ from vtr_core.nn.heads import ConceptHead, LatentHead
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.systems.dual.config import HybridEncoderConfig
 from vtr_core.systems.dual.frame_encoder import FrameEncoder
+from vtr_core.text.tokens.vocabulary import PADDING, TEXT_BYTES
 
 WORD_BOUND = 0.1
 """Of the published code's initial word vectors."""
@@ -45,8 +47,10 @@ class HybridEncoder(nn.Module):
             padded_windows=config.compat == "hybrid_space",
             word_bound=WORD_BOUND if config.initialization == "hybrid_space" else None,
         )
+        self.sentence = None if config.text_encoder is None else FrozenText(config.text_encoder)
+        self.dropout = nn.Dropout(config.dropout)
         self.video_heads = _Heads(self.frames.out_dim, config)
-        self.text_heads = _Heads(self.words.out_dim, config)
+        self.text_heads = _Heads(self.words.out_dim + (0 if self.sentence is None else self.sentence.dim), config)
         self.register_buffer("ranges", torch.zeros(2, 2))
 
     def forward(self, batch: FrameBatch) -> DualEmbeddings:
@@ -54,7 +58,7 @@ class HybridEncoder(nn.Module):
         name = self.config.feature
         video = self.video(batch.frames[name], batch.mask[name], batch.mean[name])
         text = self.text(batch.tokens)
-        present = {TEXT: self.words.known(batch.tokens), VIDEO: batch.mask[name].any(dim=1)}
+        present = {TEXT: self.known(batch.tokens), VIDEO: batch.mask[name].any(dim=1)}
         return DualEmbeddings(
             latent=_embeddings(text.latent, video.latent, present),
             concept=_embeddings(text.concept_scores, video.concept_scores, present),
@@ -70,8 +74,16 @@ class HybridEncoder(nn.Module):
         return self.video_heads(self.frames(frames, mask, mean), mask.any(dim=1))
 
     def text(self, tokens: Int64[Tensor, "rows max_words"]) -> DualVectors:
-        """Captions in each space; exactly 0 where a caption has no word of the vocabulary."""
-        return self.text_heads(self.words(tokens), self.words.known(tokens))
+        """Captions in each space; exactly 0 where one is not `known`. With an encoder the text follows the words."""
+        if self.sentence is None:
+            return self.text_heads(self.words(tokens), self.known(tokens))
+        levels = self.words(tokens[:, :-TEXT_BYTES])
+        sentences = self.dropout(self.sentence(tokens[:, -TEXT_BYTES:]).to(levels) * self.sentence.dim**0.5)
+        return self.text_heads(torch.cat([levels, sentences], dim=1), self.known(tokens))
+
+    def known(self, tokens: Int64[Tensor, "rows max_words"]) -> Bool[Tensor, " rows"]:
+        """Which captions have a word of the vocabulary, or for an encoder any text."""
+        return self.words.known(tokens) if self.sentence is None else (tokens[:, -TEXT_BYTES:] != PADDING).any(dim=1)
 
     @torch.no_grad()
     def note_ranges(self, ranges: Float[Tensor, "2 2"], momentum: float = 0.1) -> None:

@@ -107,6 +107,11 @@ def _cosine_half(model: HybridEncoderConfig) -> Changes:
     return {**_concept_half(model), "model.concept_similarity": "cosine"}
 
 
+def _text(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
+    """Ours: a pretrained sentence encoder's vector as a fourth level of the text."""
+    return {"model.text_encoder": "bundled"}
+
+
 def _causal(model: HybridEncoderConfig) -> Changes:
     """Ours: concept space only, with a low prior and more weight on detection, so that ten concepts carry a match."""
     return {
@@ -221,6 +226,7 @@ DUAL_VARIANTS: Mapping[str, Callable[[HybridEncoderConfig], Changes]] = MappingP
         "concept-pos-concepts": _concept_pos_concepts,
         "binary": _binary,
         "interpretable": _interpretable,
+        "text": _text,
     }
 )
 """The changes of each row of the thesis's tables to the base preset."""

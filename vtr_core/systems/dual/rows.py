@@ -263,7 +263,7 @@ def _text(model: HybridEncoder, tokens: Int64[Tensor, "captions max_words"], max
     return DualCaptions(
         latent=_together([_array(part.latent) for part in found]),
         concept=_together([_array(part.concept_scores) for part in found]),
-        present=model.words.known(tokens).numpy(),
+        present=model.known(tokens).numpy(),
     )
 
 

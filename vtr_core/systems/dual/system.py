@@ -62,6 +62,14 @@ def _trained_vectors(model: HybridEncoderConfig) -> str:  # noqa: ARG001  any of
     return "model.train_vectors"
 
 
+def _reads_texts(model: HybridEncoderConfig) -> bool:
+    return model.text_encoder is not None
+
+
+def _text_encoder(model: HybridEncoderConfig) -> str | None:
+    return "model.text_encoder" if _reads_texts(model) else None
+
+
 def _num_concepts(model: HybridEncoderConfig) -> int | None:
     return model.num_concepts
 
@@ -102,6 +110,9 @@ DUAL = System(
     check=_check,
     trained_vectors=_trained_vectors,
     reads_unknown_words=True,
+    reads_texts=_reads_texts,
+    reads_words_too=True,
+    text_encoder=_text_encoder,
     num_concepts=_num_concepts,
     usual_features=_usual_features,
     reads_features=columns,

@@ -6,6 +6,7 @@ from pydantic import Field, NonNegativeFloat, model_validator
 
 from vtr_core.config.blocks.learners import Aggregation, LearnerConfig, MambaLearner, NormPlace
 from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
+from vtr_core.config.blocks.text_encoder import EncoderRecord, NamedEncoder
 from vtr_core.config.model_inputs import ModelInputs, Probability
 from vtr_core.config.settings import PositiveInt, Settings
 
@@ -31,7 +32,17 @@ class TextWords(Settings):
     """Train given word vectors too; without given ones a vocabulary's vectors are always trained."""
 
 
-TextConfig = Annotated[TextVectors | TextWords, Field(discriminator="kind")]
+class TextByEncoder(Settings):
+    """Captions as vectors of a pretrained encoder, which is not trained, and a linear layer where dimensions differ."""
+
+    kind: Literal["encoder"] = "encoder"
+    encoder: NamedEncoder = EncoderRecord()
+    """The encoder, by its name; for tokens in its own space, such as CLIP's, its vectors are taken as they are."""
+    dropout: Probability = 0.0
+    """Dropout on the vectors before a linear layer."""
+
+
+TextConfig = Annotated[TextVectors | TextWords | TextByEncoder, Field(discriminator="kind")]
 
 
 class MuseConfig(Settings):

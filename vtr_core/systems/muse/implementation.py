@@ -17,7 +17,7 @@ from vtr_core.systems.loss_tables import LossTables
 from vtr_core.systems.muse.config import MuseConfig
 from vtr_core.systems.muse.initialization import initialize
 from vtr_core.systems.muse.knock_outs import knock_outs
-from vtr_core.systems.muse.model import Muse
+from vtr_core.systems.muse.model import Muse, WordTower
 from vtr_core.systems.muse.rows import check, embed_videos, embed_words, encode_frames
 from vtr_core.systems.muse.served import predict
 from vtr_core.systems.muse.signature import signature
@@ -35,7 +35,7 @@ def _build(
         model.tokens.load(statistics[config.feature])
     if config.compat == "none":
         initialize(model)
-    if vectors is not None and model.words is not None:
+    if vectors is not None and isinstance(model.words, WordTower):
         model.words.load_word_vectors(torch.from_numpy(vectors.copy()))
     return model
 

@@ -5,7 +5,7 @@ from math import sqrt
 from vtr_core.nn.initialization import keep_size
 from vtr_core.nn.mamba.initialization import initialize_convolutions, initialize_learner, initialize_pyramid
 from vtr_core.nn.mamba.temporal_scale import TemporalScale
-from vtr_core.systems.muse.model import Muse, WordTower
+from vtr_core.systems.muse.model import EncodedText, Muse, WordTower
 
 _WORDS = 10
 """Assumed number of words of a caption, each with count 1."""
@@ -21,8 +21,11 @@ def initialize(model: Muse) -> None:
         assert isinstance(scale, TemporalScale)
         initialize_convolutions(scale)
     initialize_learner(model.learner)
-    if model.words is not None:
-        _words(model.words)
+    match model.words:
+        case WordTower():
+            _words(model.words)
+        case EncodedText() if model.words.linear is not None:
+            keep_size(model.words.linear)
 
 
 def _words(words: WordTower) -> None:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from vtr_core.data.batches.frames import FrameBatch
+from vtr_core.encoders.frozen_text import FrozenText
 from vtr_core.errors import ConfigError
 from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings
 from vtr_core.nn.encoders.sentence import SentenceEncoder
@@ -17,8 +18,9 @@ from vtr_core.nn.mamba.learners import build_learner, reads_forward_alone
 from vtr_core.nn.mamba.pyramid import CLS, Pyramid, grids_of_videos
 from vtr_core.nn.mamba.temporal_scale import TemporalScale
 from vtr_core.nn.precision import at_least_float32
-from vtr_core.systems.muse.config import MuseConfig, TextVectors, TextWords
+from vtr_core.systems.muse.config import MuseConfig, TextByEncoder, TextVectors, TextWords
 from vtr_core.systems.muse.projection import TokenProjection
+from vtr_core.text.tokens.vocabulary import PADDING
 
 
 class Muse(nn.Module):
@@ -104,15 +106,13 @@ class Muse(nn.Module):
         self, captions: Float[Tensor, "captions dim"] | Int64[Tensor, "captions max_words"]
     ) -> Float[Tensor, "captions dim"]:
         """Unit vectors of given vectors, or of tokens if the model has an encoder; exactly 0 for empty captions."""
-        if self.words is None:
-            return normalize(at_least_float32(captions), dim=1)
-        return self.words(captions)
+        return normalize(at_least_float32(captions), dim=1) if self.words is None else self.words(captions)
 
     def told(
         self, captions: Float[Tensor, "captions dim"] | Int64[Tensor, "captions max_words"]
     ) -> Bool[Tensor, " captions"]:
-        """Whether each caption has an in-vocabulary word, or a vector other than 0."""
-        return (captions != 0).any(dim=1) if self.words is None else self.words.encoder.known(captions)
+        """Whether each caption has an in-vocabulary word, a text for an encoder, or a vector other than 0."""
+        return (captions != 0).any(dim=1) if self.words is None else self.words.known(captions)
 
     def _captions(self, batch: FrameBatch) -> Tensor:
         """The input of `text`: the single vector of each row's caption, or its tokens."""
@@ -152,14 +152,42 @@ class WordTower(nn.Module):
         """Sets the word vectors; see `SentenceEncoder.load_word_vectors`."""
         self.encoder.load_word_vectors(vectors)
 
+    def known(self, tokens: Int64[Tensor, "captions max_words"]) -> Bool[Tensor, " captions"]:
+        """Which captions have an in-vocabulary word."""
+        return self.encoder.known(tokens)
+
     def forward(self, tokens: Int64[Tensor, "captions max_words"]) -> Float[Tensor, "captions dim"]:
         """Unit vectors; 0 for a caption without an in-vocabulary word."""
-        known = self.encoder.known(tokens).unsqueeze(1)
+        known = self.known(tokens).unsqueeze(1)
         return normalize(at_least_float32(torch.where(known, self.linear(self.encoder(tokens)), 0)), dim=1)
 
 
-def _words(config: MuseConfig, dim: int) -> WordTower | None:
+class EncodedText(nn.Module):
+    """A frozen encoder's vector of a caption's text, through a linear layer where the tokens' dimension is another."""
+
+    def __init__(self, text: TextByEncoder, dim: int) -> None:
+        super().__init__()
+        self.text = FrozenText(text.encoder)
+        self.dropout = nn.Dropout(text.dropout)
+        self.linear = None if self.text.dim == dim else nn.Linear(self.text.dim, dim)
+
+    def known(self, tokens: Int64[Tensor, "captions bytes"]) -> Bool[Tensor, " captions"]:
+        """Which captions are not empty."""
+        return (tokens != PADDING).any(dim=1)
+
+    def forward(self, tokens: Int64[Tensor, "captions bytes"]) -> Float[Tensor, "captions dim"]:
+        """Unit vectors; 0 for an empty caption."""
+        vectors = self.text(tokens)
+        if self.linear is None:
+            return vectors
+        mapped = self.linear(self.dropout(vectors * self.text.dim**0.5))
+        return normalize(at_least_float32(torch.where(self.known(tokens).unsqueeze(1), mapped, 0)), dim=1)
+
+
+def _words(config: MuseConfig, dim: int) -> WordTower | EncodedText | None:
     match config.text:
+        case TextByEncoder():
+            return EncodedText(config.text, dim)
         case TextWords():
             return WordTower(config, config.text, dim)
         case TextVectors():

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from vtr_core.config.batch import BatchConfig
 from vtr_core.config.blocks.learners import MambaLearner, NoLearner
 from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
+from vtr_core.config.blocks.text_encoder import EncoderRecord
 from vtr_core.config.evaluation import EvaluationConfig
 from vtr_core.config.losses.contrastive import InfoNceConfig
 from vtr_core.config.model_inputs import ModelInputs
@@ -157,6 +158,11 @@ def _published(model: MuseConfig) -> Changes:  # noqa: ARG001
     return {**published, **optimizer}
 
 
+def _text(model: MuseConfig) -> Changes:  # noqa: ARG001
+    """Ours: captions by a pretrained sentence encoder, in whose space tokens of another are brought."""
+    return {"model.text.kind": "encoder", "model.token_dim": EncoderRecord().dim}
+
+
 MUSE_BASES: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(
     {"muse-msrvtt": muse_msrvtt, "muse-msrvtt-tiny": muse_msrvtt_tiny, "muse-tokens-tiny": muse_tokens_tiny}
 )
@@ -175,6 +181,7 @@ MUSE_VARIANTS: Mapping[str, Callable[[MuseConfig], Changes]] = MappingProxyType(
         **{f"layers-{layers}": partial(_layers, layers) for layers in (1, 2, 4, 8, 16)},
         "no-residual": _no_residual,
         "published": _published,
+        "text": _text,
     }
 )
 """The changes of each row of the paper's tables to the base preset."""

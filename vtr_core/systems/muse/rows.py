@@ -65,7 +65,7 @@ def embed_words(
     if model.words is None:
         raise CheckpointError(
             "the model compares given vectors of texts and has no encoder of words, so it cannot embed a new text; "
-            "train one with --model.text.kind words"
+            "train one with --model.text.kind encoder, or words"
         )
     with evaluating(model):
         return _texts(model, encode(vocabulary, captions, model.config.inputs.max_words), config.evaluation.batch_rows)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from vtr_core.config.blocks.learners import NoLearner
 from vtr_core.errors import ConfigError
-from vtr_core.systems.muse.config import MuseConfig, TextWords
+from vtr_core.systems.muse.config import MuseConfig, TextByEncoder, TextWords
 from vtr_core.systems.subcommands import Subcommand
 from vtr_core.systems.system import Presets, System, columns, margin_setting, never
 
@@ -55,6 +55,14 @@ def _trained_vectors(model: MuseConfig) -> str | None:
     return "model.text.train_vectors" if isinstance(model.text, TextWords) else None
 
 
+def _reads_texts(model: MuseConfig) -> bool:
+    return isinstance(model.text, TextByEncoder)
+
+
+def _text_encoder(model: MuseConfig) -> str | None:
+    return "model.text.encoder" if _reads_texts(model) else None
+
+
 def _usual_features(model: MuseConfig) -> "Mapping[str, int]":
     """CLIP's tokens, and its caption vectors if the model reads those."""
     tokens = 1 if model.grid is None else 1 + model.grid**2
@@ -70,6 +78,8 @@ MUSE = System(
     presets=_presets,
     check=_check,
     trained_vectors=_trained_vectors,
+    reads_texts=_reads_texts,
+    text_encoder=_text_encoder,
     standardizes=_standardizes,
     usual_features=_usual_features,
     reads_features=columns,

@@ -4,9 +4,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar, assert_never, get_args
+from typing import Any, TypeVar, assert_never, cast, get_args
 
 import numpy as np
 from jaxtyping import Int32, Int64
@@ -16,16 +16,15 @@ from vtr_core.config.record import record
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.json_text import parse_json
-from vtr_core.text.tokens.byte_pairs import BytePairs
 from vtr_core.text.tokens.cleaning import clean_words
 from vtr_core.text.tokens.word_tags import WordTags
 
 T = TypeVar("T", bound=str)
 PADDING = 0
 NUM_SPECIAL = 4
+"""<pad> is id 0; <start>, <end> and <unk> are the three ids after the vocabulary's words."""
 TEXT_BYTES = 1024
 """Bytes of a caption that reach a pretrained text encoder, some 250 words; most encoders read 64 to 256 pieces."""
-"""<pad> is id 0; <start>, <end> and <unk> are the three ids after the vocabulary's words."""
 _WORD = re.compile(r"[\w']+")
 
 
@@ -58,19 +57,18 @@ class Vocabulary:
 
     The word at position i has the id i + 1, and 0 is padding. Unknown words are dropped, or have the id of `<unk>`,
     len(words) + 3 (Dong et al. 2021: level 1 of a text does not count it, levels 2 and 3 read it). With `tags`, words
-    carry their part of speech. With `pairs`, the words are CLIP's pieces of words, whatever `tokenizer` says, and all
-    of them known.
+    carry their part of speech. With `texts`, each row of ids is followed by the caption's text in UTF-8 (`texts_of`),
+    for models that read both.
     """
 
     words: tuple[str, ...]
     tokenizer: TextUnit = "words"
     unknown: UnknownWords = "dropped"
     tags: WordTags | None = None
-    pairs: BytePairs | None = None
+    texts: bool = False
 
     def __post_init__(self) -> None:
         assert len(set(self.words)) == len(self.words), "a vocabulary holds each word once"
-        assert self.pairs is None or self.words == self.pairs.pieces, "the pieces are those of the merges"
 
     def __len__(self) -> int:
         return len(self.words)
@@ -82,13 +80,15 @@ class Vocabulary:
 
     def row_length(self, max_words: int) -> int:
         """The length of a row of tokens: texts as bytes have one of their own."""
-        return TEXT_BYTES if self.tokenizer == "utf8" else max_words
+        if self.tokenizer == "utf8":
+            return TEXT_BYTES
+        return max_words + TEXT_BYTES * self.texts
 
     @property
     def fingerprint(self) -> str:
         """sha256 of the words in their order, and of how captions are tokenised where that is not the default."""
-        if self.pairs is not None:
-            return self.pairs.fingerprint
+        if self.texts:
+            return fingerprint([replace(self, texts=False).fingerprint, "texts"])
         how = [self.unknown, None if self.tags is None else self.tags.fingerprint]
         if how != ["dropped", None]:
             return fingerprint([self.tokenizer, self.words, *how])
@@ -107,26 +107,31 @@ class Vocabulary:
         ]
 
     def cut_all(self, captions: Iterable[str]) -> Iterator[list[str]]:
-        """The words or pieces of every caption, known or not."""
-        if self.pairs is not None:
-            return (self.pairs.cut(caption) for caption in captions)
+        """The words of every caption, known or not."""
         return cut_captions(captions, self.tokenizer, self.tags)
 
     def encode(self, caption: str, max_words: int) -> Int32[np.ndarray, " max_words"]:
         """The first `max_words` ids of `caption`, padded with 0."""
-        return padded_ids(self.known(caption), max_words)
+        return cast(np.ndarray, self.encode_all([caption], max_words)[0])
 
     def encode_all(self, captions: Sequence[str], max_words: int) -> Int32[np.ndarray, "captions max_words"]:
         """`encode` of every caption."""
         if self.tokenizer == "utf8":
             return _utf8_rows(captions, max_words)
         rows = [padded_ids(ids, max_words) for ids in self.known_all(captions)]
-        return np.array(rows, np.int32).reshape(len(captions), max_words)
+        words = np.array(rows, np.int32).reshape(len(captions), max_words)
+        return np.hstack([words, _utf8_rows(captions, TEXT_BYTES)]) if self.texts else words
 
-    @classmethod
-    def of_pairs(cls, pairs: BytePairs) -> "Vocabulary":
-        """All pieces of CLIP's encoding; the id of a piece is one more than the published one."""
-        return cls(pairs.pieces, pairs=pairs)
+    def unknown_words(self, text: str) -> tuple[str, ...]:
+        """The words of `text` that are not among these, each once; () where a pretrained encoder reads the text."""
+        if self.tokenizer == "utf8" or self.texts:
+            return ()
+        (words,) = self.cut_all([text])
+        return tuple(dict.fromkeys(word for word in words if word not in self.ids))
+
+    def with_texts(self) -> "Vocabulary":
+        """These words, and each caption's text after them."""
+        return replace(self, texts=True)
 
     @classmethod
     def utf8(cls) -> "Vocabulary":
@@ -165,8 +170,8 @@ class Vocabulary:
             value["unknown"] = self.unknown
         if self.tags is not None:
             value["tags"] = asdict(self.tags)
-        if self.pairs is not None:
-            value["merges"] = self.pairs.merges
+        if self.texts:
+            value["texts"] = True
         return (json.dumps(value, ensure_ascii=False) + "\n").encode()
 
     @classmethod
@@ -182,13 +187,18 @@ class Vocabulary:
             tokenizer = _one_of(value.get("tokenizer", "words"), (*get_args(Tokenizer), "utf8"), "tokenizer")
             unknown = _one_of(value.get("unknown", "dropped"), get_args(UnknownWords), "treatment of unknown words")
             tags = record(WordTags, value["tags"]) if "tags" in value else None
-            pairs = _pairs(value["merges"], words) if "merges" in value else None
+            texts = value.get("texts", False) is True
             distinct = len({word for word in words if isinstance(word, str)})
         except (ValueError, KeyError, TypeError) as error:
             raise DatasetError(
                 f"{where} is not a vocabulary ({error!r}); rebuild the data set with vtr ingest"
             ) from error
-        if distinct != len(words) or (found := cls(words, tokenizer, unknown, tags, pairs)).fingerprint != expected:
+        if "merges" in value:
+            raise DatasetError(
+                f"{where} is of CLIP's pieces of words (--clip-merges), which models cut captions into themselves now; "
+                "make the data set anew with vtr extract without --clip-merges, a model with vtr train or vtr import"
+            )
+        if distinct != len(words) or (found := cls(words, tokenizer, unknown, tags, texts)).fingerprint != expected:
             raise DatasetError(f"{where} does not match its fingerprint; rebuild the data set with vtr ingest")
         return found
 
@@ -214,16 +224,9 @@ def padded_ids(ids: Sequence[int], max_words: int) -> Int32[np.ndarray, " max_wo
 def _utf8_rows(captions: Sequence[str], max_bytes: int) -> Int32[np.ndarray, "captions max_bytes"]:
     rows = np.zeros((len(captions), max_bytes), np.int32)
     for row, caption in zip(rows, captions, strict=True):
-        content = np.frombuffer(caption.encode(errors="replace")[:max_bytes], np.uint8)
+        content = np.frombuffer(caption.strip().encode(errors="replace")[:max_bytes], np.uint8)
         row[: len(content)] = content.astype(np.int32) + 1
     return rows
-
-
-def _pairs(merges: Any, words: tuple[Any, ...]) -> BytePairs:
-    pairs = BytePairs(tuple((str(left), str(right)) for left, right in merges))
-    if pairs.pieces != words:
-        raise ValueError("its words are not those of its merges")
-    return pairs
 
 
 def _one_of(name: Any, allowed: Sequence[T], what: str) -> T:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from vtr_core import storage
 from vtr_core.encoders.encoder import encoder
 from vtr_core.errors import CheckpointError, ConfigError
-from vtr_core.extraction.chosen import Chosen
+from vtr_core.extraction.chosen import choose
 from vtr_core.run.build import build_model, check_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import system_of
@@ -64,9 +64,11 @@ def zero_shot_model(uri: str, device: torch.device | str = "cpu") -> LoadedModel
     found = encoder(uri.removeprefix(ENCODER), str(device))
     begins = next(system.zero_shot for system in SYSTEMS if system.zero_shot is not None)
     config = begins(found)
-    model = build_model(config.model)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)  # what is added is 0, but the weights before it are in the model's fingerprint
+        model = build_model(config.model)
     system_of(config.model).implementation().pretrained(model)
-    recipes = [] if found.recipe is None else [Chosen(found.recipe, None, found.fingerprint).settings()]
+    recipes = [] if found.recipe is None else [choose([found.recipe.name], {})[0].settings()]
     return LoadedModel(
         model=model.to(device).eval(),
         config=config,
@@ -112,7 +114,7 @@ def _load(place: Location, device: torch.device | str, average: int = 1) -> Load
         raise CheckpointError(f"{location} has {what}; use another checkpoint of the run")
     concepts = reader.concepts()
     _check_concepts(config, concepts, location)
-    weights = _mean_weights(locations)
+    weights = system_of(config.model).implementation().current_names(_mean_weights(locations))
     _check_shapes(config, weights, location)
     model = build_model(config.model)
     load_weights(model, weights, location)

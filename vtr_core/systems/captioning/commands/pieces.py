@@ -11,10 +11,10 @@ from vtr_core.text.tokens.vocabulary import Vocabulary
 def word_rows(words: Vocabulary, file: str, data: str) -> list[list[int]]:
     """For each word of a data set's vocabulary, then the end of captions and [MASK], its rows in BERT's vocab.txt.
 
-    InputError for a file that is none, and for words with tags or CLIP's pieces of words.
+    InputError for a file that is none, and for words with tags.
     """
-    if words.pairs is not None or words.tags is not None:
-        raise InputError(f"{data} has words with tags or CLIP's pieces of words; make it with plain words")
+    if words.tags is not None:
+        raise InputError(f"{data} has words with tags; make it with plain words")
     return pieces_of([*words.words, "[SEP]", "[MASK]"], _lines(file))
 
 

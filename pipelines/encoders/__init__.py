@@ -1,0 +1,4 @@
+"""`vtr encoders`.
+
+The pretrained encoders there are.
+"""

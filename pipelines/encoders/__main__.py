@@ -1,0 +1,5 @@
+"""`python -m pipelines.encoders` is `vtr encoders`."""
+
+from pipelines.cli import main
+
+main("encoders")

@@ -1,0 +1,123 @@
+"""`vtr ingest clip_frames`: folders of frames as tokens of a pretrained encoder, and their captions as its vectors."""
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+from jaxtyping import Float16, UInt8
+
+from vtr_core import storage
+from vtr_core.config.settings import PositiveInt
+from vtr_core.data.records.schema import CAPTION_VECTORS, FeatureSpec
+from vtr_core.data.sources.clip.caption_listing import CaptionListing, ListedVideo, zero_vectors
+from vtr_core.data.sources.features.pooling import to_float16
+from vtr_core.data.sources.files.files import read_file
+from vtr_core.data.sources.reasons import Reason, UnusableError
+from vtr_core.data.sources.source import Drops
+from vtr_core.encoders.encoder import TOKENS, Encoder, encoder, frames_recipe
+from vtr_core.storage import Location, locate
+
+_SUFFIXES = (".jpg", ".jpeg", ".png")
+_DIGITS = re.compile(r"(\d+)", re.ASCII)
+_MOST_PIXELS = 2**26
+"""Maximum size of an image: a few compressed bytes can expand to any number of pixels."""
+
+
+class FrameFolders(CaptionListing):
+    """Every video is one row: `video`, of each sampled frame the [CLS] token and the patches in the encoder's space;
+    `text`, of each caption its unit vector.
+
+    Both are stored in float16. A video with an image that cannot be read is dropped and counted.
+    """
+
+    name: ClassVar[str] = "clip_frames"
+
+    frame_folder: str
+    """Folder of a folder of JPEG or PNG frames for each video, <video id>/; numbers in their names give the order."""
+    encoder: str = "hf:openai/clip-vit-base-patch32"
+    """Encoder with a [CLS] token, hf: or open-clip:; vtr encoders lists what there is."""
+    frames: PositiveInt = 12
+    """Frames of a video, in equal steps from the first to the last; of a shorter one all."""
+    device: Literal["cpu", "cuda"] = "cpu"
+    """Device of the tasks; for cuda see --gpus-per-shard."""
+
+    def features(self) -> tuple[FeatureSpec, ...]:
+        """`video` and `text`, with the sizes of the encoder."""
+        values, dim = self._sizes
+        return FeatureSpec("video", values), FeatureSpec(CAPTION_VECTORS, dim)
+
+    def _features(self, video_id: str, listed: ListedVideo) -> dict[str, Float16[np.ndarray, "_ _"]]:
+        if listed.file is None:
+            raise self._missing(video_id)
+        folder = self._location / listed.file
+        names = sample(image_names(folder), self.frames)
+        if not names:
+            raise UnusableError(Reason.NO_FRAMES, f"{folder} holds no JPEG or PNG")
+        pictures = [self._loaded.prepare(read_image(folder / name)[None]) for name in names]
+        tokens = np.concatenate([self._loaded.encode_patches(shown) for shown in pictures])
+        return {
+            "video": to_float16(tokens.reshape(len(tokens), -1), f"the tokens of {folder}"),
+            CAPTION_VECTORS: to_float16(self._loaded.encode_text(listed.captions), f"the captions of {video_id}"),
+        }
+
+    def _absent(self, listed: ListedVideo) -> dict[str, Float16[np.ndarray, "_ _"]]:
+        return {CAPTION_VECTORS: zero_vectors(listed, self._sizes[1])}
+
+    def _files(self, drops: Drops) -> Mapping[str, str]:  # noqa: ARG002  (a folder has a name once)
+        names = (child.name for child in storage.children(self._location))
+        return {name: name for name in names}
+
+    def _missing(self, video_id: str) -> UnusableError:
+        return UnusableError(Reason.MISSING_FILE, f"there is no folder {self._location / video_id}")
+
+    @property
+    def _location(self) -> Location:
+        return locate(self.frame_folder)
+
+    @cached_property
+    def _sizes(self) -> tuple[int, int]:
+        """Values of a frame's tokens, and of a caption's vector; the model is not kept, as tasks get a copy of this."""
+        return frames_recipe(TOKENS + self.encoder).dim, encoder(self.encoder).dim
+
+    @property
+    def _loaded(self) -> Encoder:
+        return encoder(self.encoder, self.device)
+
+
+def image_names(folder: Location) -> list[str]:
+    """The JPEG and PNG files of a folder, numbers in their names counted as numbers: frame2 comes before frame10."""
+    names = (file.name for file in storage.children(folder))
+    return sorted((name for name in names if name.lower().endswith(_SUFFIXES)), key=_in_order)
+
+
+def sample(names: Sequence[str], num_frames: int) -> list[str]:
+    """`num_frames` of `names` from the first to the last in equal steps, rounded down; all where there are no more.
+
+    Source: the uniform sampling of CLIP4Clip (Luo et al. 2021, section 3.1).
+    """
+    if len(names) <= num_frames:
+        return list(names)
+    return [names[place] for place in np.linspace(0, len(names) - 1, num_frames).astype(int)]
+
+
+def read_image(file: Location) -> UInt8[np.ndarray, "height width 3"]:
+    """An image's pixels, RGB. Raises UnusableError, naming the file, for one that cannot be read."""
+    from PIL import Image
+
+    content = read_file(file)
+    try:
+        with Image.open(io.BytesIO(content), formats=("JPEG", "PNG")) as image:
+            if image.width * image.height > _MOST_PIXELS:
+                raise ValueError(f"it has {image.width} × {image.height} pixels, more than {_MOST_PIXELS}")
+            return np.asarray(image.convert("RGB"))
+    except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
+        raise UnusableError(Reason.UNREADABLE_FILE, f"{file} is no JPEG or PNG that can be read ({error})") from error
+
+
+def _in_order(name: str) -> list[tuple[int, str]]:
+    """Sort key for natural order, with numbers compared as numbers."""
+    parts = _DIGITS.split(name)
+    return [(int(part), part) if place % 2 else (0, part) for place, part in enumerate(parts)]
