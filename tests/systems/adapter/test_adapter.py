@@ -245,6 +245,14 @@ def test_rows_that_the_encoder_did_not_make_are_refused(source: dict[str, Any], 
         adapter_inputs(_manifest(**source), AdapterConfig())
 
 
+def test_rows_by_the_encoders_own_recipe_are_its_rows_by_its_fingerprint() -> None:
+    """Extraction never scales them, whatever `normalise` says."""
+    own = {"name": "bundled", "weights": encoder("bundled").fingerprint}
+    assert adapter_inputs(_manifest(recipe=own, normalise=True), AdapterConfig())["model.encoder"]["classes"] == 1000
+    with pytest.raises(DatasetError, match="rows by weights 00000000"):
+        adapter_inputs(_manifest(recipe={**own, "weights": "0" * 64}), AdapterConfig())
+
+
 def test_a_missing_feature_is_named() -> None:
     with pytest.raises(DatasetError, match=r"has no feature audio .it has video.; name one by --model.feature"):
         adapter_inputs(_manifest(), AdapterConfig(feature="audio"))
