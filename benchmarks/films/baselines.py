@@ -36,7 +36,8 @@ def ridge(
 ) -> dict[str, dict[str, float]]:
     """The figures of every judged set under the α that is best on `val` (the sum of R@1, R@5 and R@10)."""
     every = {"val": val, **judged}
-    scores = [_ridge_scores(encoder, train, every, alpha) for alpha in ALPHAS]
+    texts = {name: encoder.encode_text(one.captions) for name, one in {"train": train, **every}.items()}
+    scores = [_ridge_scores(texts, train, every, alpha) for alpha in ALPHAS]
     if with_zero_shot:
         seen = {name: _zero_shot_scores(encoder, one) for name, one in every.items()}
         scores = [
@@ -55,16 +56,16 @@ def _zero_shot_scores(encoder: Encoder, judged: Captioned) -> np.ndarray:
 
 
 def _ridge_scores(
-    encoder: Encoder, train: Captioned, every: Mapping[str, Captioned], alpha: float
+    texts: Mapping[str, np.ndarray], train: Captioned, every: Mapping[str, Captioned], alpha: float
 ) -> dict[str, np.ndarray]:
+    """Of every set; texts: the vectors of its captions, and of the training captions."""
     mean, std = train.rows.mean(axis=0), train.rows.std(axis=0) + 1e-3
-    texts = encoder.encode_text(train.captions)
-    centre = texts.mean(axis=0)
-    targets = np.stack([texts[train.clip == clip].mean(axis=0) for clip in range(len(train.rows))]) - centre
+    centre = texts["train"].mean(axis=0)
+    targets = [texts["train"][train.clip == clip].mean(axis=0) - centre for clip in range(len(train.rows))]
     model = KernelRidge(alpha=alpha, kernel="rbf", gamma=1 / train.rows.shape[1])
-    model.fit((train.rows - mean) / std, targets)
+    model.fit((train.rows - mean) / std, np.stack(targets))
     return {
-        name: _unit(encoder.encode_text(one.captions) - centre) @ _unit(model.predict((one.rows - mean) / std)).T
+        name: _unit(texts[name] - centre) @ _unit(model.predict((one.rows - mean) / std)).T
         for name, one in every.items()
     }
 

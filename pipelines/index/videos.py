@@ -101,11 +101,17 @@ def _model(flags: "IndexFlags", store: "WindowStore") -> "LoadedModel":
     from pipelines.evaluation_inputs import device
     from vtr_core.encoders.encoder import BUNDLED
     from vtr_core.retrieval.spaces import clip_space_of
+    from vtr_core.run.models import reads_videos
     from vtr_core.train.checkpoint.load import load_model
 
     own = str(store.record()["checkpoint"]) if flags.encoder is None and store else None
     loaded = load_model(own or model_uri(flags.encoder or BUNDLED), device())
     clip_space_of(loaded, "an index of video files")
+    if reads_videos(loaded.config.model):
+        raise ConfigError(
+            f"vtr index: {loaded.uri} reads whole videos, and a hit is a window; give a model of clips as --encoder, "
+            "or index a data set with --data URI"
+        )
     return loaded
 
 

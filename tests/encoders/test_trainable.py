@@ -25,7 +25,6 @@ SAVE: dict[str, Callable[[Path], Any]] = {
     "siglip": save_siglip,
     "siglip2": save_siglip2,
 }
-CONTEXT = 12
 TEXTS = ["the man runs", "a", "", "dog " * 40, "naïve 😀 日本\n  x_y 12 car", "red car of <b>"]
 WORDS = 7
 
@@ -55,9 +54,9 @@ def test_it_computes_what_the_library_computes(kind: str, tmp_path: Path) -> Non
     model = of_source(folder).eval()
     library, processor = AutoModel.from_pretrained(folder).eval(), AutoImageProcessor.from_pretrained(folder)
     longest = "max_length" if kind.startswith("siglip") else True
-    cut = AutoTokenizer.from_pretrained(folder)(
-        TEXTS, padding=longest, truncation=True, max_length=CONTEXT, return_tensors="pt"
-    )
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    places = min(tokenizer.model_max_length, model.config.context)
+    cut = tokenizer(TEXTS, padding=longest, truncation=True, max_length=places, return_tensors="pt")
     ids, mask = model.text_ids(texts(TEXTS))
     assert ids.tolist() == cut["input_ids"].tolist()
     given = {"input_ids": cut["input_ids"]}

@@ -94,7 +94,7 @@ def of(folder: Path, save: Callable[[Path], Any]) -> ClipConfig:
 
 def test_the_record_has_the_sources_sizes_and_normalisation(tmp_path: Path) -> None:
     config = of(tmp_path, save_siglip2)
-    assert (config.image_size, config.patch, config.context, config.embedding_dim) == (24, 4, 12, 32)
+    assert (config.image_size, config.patch, config.context, config.embedding_dim) == (24, 4, 16, 32)
     assert (config.vision.width, config.text.layers) == (32, 2)
     assert config.record is not None
     assert config.record.mean == (0.5, 0.5, 0.5)

@@ -15,6 +15,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from vtr_core.config.blocks.clip import Activation, ClipConfig, TransformerSize
+from vtr_core.encoders.weights import quiet_loading
 from vtr_core.errors import ConfigError
 from vtr_core.nn.backbone import Backbone
 from vtr_core.text.tokens.vocabulary import texts_of
@@ -178,6 +179,7 @@ def build_network(architecture: dict[str, Any]) -> Any:
     """transformers' model of a configuration, newly drawn, in float32. ConfigError for one without the two features."""
     from transformers import AutoConfig, AutoModel
 
+    quiet_loading()
     given = dict(architecture)
     try:
         config = AutoConfig.for_model(given.pop("model_type"), **given)

@@ -172,7 +172,8 @@ def one_line_fault(said: str, error: Exception) -> CheckpointError:
 
 
 def quiet_loading() -> None:
-    """No progress bars of loading, which mix with the commands' own output."""
+    """No progress bars of loading, and no warnings of settings that transformers itself chose; they mix with ours."""
     from transformers.utils import logging
 
     logging.disable_progress_bar()
+    logging.set_verbosity_error()

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pipelines.cli import run
 from pipelines.evaluate.flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
 from pipelines.explain.flags import ExplainQueriesFlags
@@ -76,15 +77,13 @@ def test_figures_are_those_of_the_similarities(pool: str, films: Path, tmp_path:
 
 
 def test_features_of_another_kind_are_refused(films: Path, data: str, tmp_path: Path, own_tracking_store: str) -> None:
-    remedy = "extract them with vtr extract VIDEOS --recipe bundled --no-normalise"
+    remedy = "extract it again with vtr extract VIDEOS --recipe bundled"
     scaled = extracted(films, tmp_path / "scaled", pool="mean", normalise=True)
-    with pytest.raises(DatasetError, match=f"pooled by mean, brought to length 1, .* takes their plain mean; {remedy}"):
+    with pytest.raises(DatasetError, match=f"has rows of length 1, bundled needs their own scale: {remedy}"):
         evaluate(EvaluateFlags(None, (scaled,), encoder="bundled"))
     largest = extracted(films, tmp_path / "max", pool="max")
-    with pytest.raises(DatasetError, match=f"pooled by max, .*{remedy}"):
+    with pytest.raises(DatasetError, match=f"has the greatest values of rows, bundled needs their mean: {remedy}"):
         index(IndexFlags("encoder:bundled", largest, str(tmp_path / "index")))
-    manifest = json.loads((Path(data) / "manifest.json").read_text())
-    assert manifest["source"]["recipes"][0]["weights"] is not None
     with pytest.raises(ConfigError, match="no encoder 'bundeld'"):
         evaluate(EvaluateFlags(None, (data,), encoder="bundeld"))
     with pytest.raises(ConfigError, match="give a checkpoint, or --encoder NAME"):
@@ -105,3 +104,9 @@ def test_a_data_set_is_indexed_and_explained_by_an_encoder(data: str, tmp_path: 
     assert [hit.right for hit in answer.hits].count(True) == 1
     with pytest.raises(ConfigError, match="a zero-shot encoder has one space; leave out --latent-weight"):
         explain_zero_shot(replace(flags, latent_weight=0.5), load_model("encoder:bundled"))
+
+
+def test_a_transform_is_not_searched_for_an_encoder(tmp_path: Path) -> None:
+    arguments = ["causality", "encoder:bundled", "--data", "a", "--test", "b", "--out", str(tmp_path)]
+    with pytest.raises(ConfigError, match=r"was not trained, .* on the page of vtr explain encoder:bundled --data URI"):
+        run("analyze", arguments)

@@ -29,7 +29,7 @@ from vtr_core.systems.dual.analyze.causality.report import (
 from vtr_core.systems.dual.analyze.causality.search import search_transform
 from vtr_core.systems.dual.analyze.causality.tables import printed
 from vtr_core.systems.dual.rows import dual_encoder, embed_dual
-from vtr_core.train.checkpoint.load import LoadedModel, load_model
+from vtr_core.train.checkpoint.load import ENCODER, LoadedModel, load_model
 from vtr_core.train.concept_labels import concept_places
 
 TRANSFORM = "transform.json"
@@ -73,6 +73,11 @@ def analyze(flags: CausalityFlags) -> Findings:
 
 
 def _check(flags: CausalityFlags) -> None:
+    if flags.checkpoint.startswith(ENCODER):
+        raise ConfigError(
+            f"vtr analyze causality: {flags.checkpoint} was not trained, and there is no transform of its concepts to "
+            f"search; its C@10 and C@30 are on the page of vtr explain {flags.checkpoint} --data URI --query TEXT"
+        )
     for name, value in (
         ("points", flags.points),
         ("captions-per-video", flags.captions_per_video),
