@@ -23,7 +23,7 @@ from vtr_core import storage
 from vtr_core.data.manifest import Manifest, splits
 from vtr_core.data.sources.howto100m.howto100m import HowTo100M
 from vtr_core.storage import locate
-from vtr_core.systems.capsules.tables.command import TablesFlags, tables
+from pipelines.systems.capsules.tables.command import TablesFlags, tables
 from vtr_core.tables.interval import estimate
 from vtr_core.tables.layout import estimate_cell
 

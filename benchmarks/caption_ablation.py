@@ -26,7 +26,7 @@ from vtr_core.systems.captioning.config import CaptionerConfig
 from vtr_core.systems.captioning.evaluation import caption_figures, caption_values
 from vtr_core.systems.captioning.nearest_caption import nearest_captions
 from vtr_core.systems.captioning.presets import CAPTION_VARIANTS
-from vtr_core.systems.captioning.tables.paper import BASELINE
+from pipelines.systems.captioning.tables.paper import BASELINE
 from vtr_core.tables.table import Results
 
 MSRVTT = World(

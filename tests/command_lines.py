@@ -26,7 +26,7 @@ from vtr_core.config.settings import Settings
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import PRESETS
-from vtr_core.systems.all import SYSTEMS
+from pipelines.systems.registry import SYSTEMS
 
 FILE = Path(__file__).with_suffix(".txt")
 _INNER: Mapping[str, list[list[str]]] = {

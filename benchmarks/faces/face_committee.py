@@ -31,7 +31,7 @@ from vtr_core.data.sources.source import Drops
 from vtr_core.metrics.verification import VerificationMetrics, equal_error_threshold, verification_metrics
 from vtr_core.run.presets import preset
 from vtr_core.systems.siamese.decision import siamese
-from vtr_core.systems.siamese.tables.face_runs import FaceRuns
+from pipelines.systems.siamese.tables.face_runs import FaceRuns
 from vtr_core.systems.siamese.verification import encode_faces
 from vtr_core.train.checkpoint.load import load_model
 

@@ -70,16 +70,16 @@ def evaluated(checkpoint: str, test: TestSet, knock_out: Sequence[str]) -> dict[
             (result,) = evaluate(flags)
             return {name.split("/", 2)[2]: value for name, value in result.metrics().items()}
         case "verification":
-            from vtr_core.systems.siamese.commands.evaluate import VerificationFlags
-            from vtr_core.systems.siamese.commands.evaluate import evaluate as verify
+            from pipelines.systems.siamese.commands.evaluate import VerificationFlags
+            from pipelines.systems.siamese.commands.evaluate import evaluate as verify
 
             (verified,) = verify(
                 VerificationFlags(checkpoint, (test.uri,), knock_out=tuple(knock_out), experiment="knock-outs")
             )
             return {name.partition("/")[2]: value for name, value in verified.metric_values("figures").items()}
         case "captioning":
-            from vtr_core.systems.captioning.commands.evaluate import CaptioningFlags
-            from vtr_core.systems.captioning.commands.evaluate import evaluate as describe
+            from pipelines.systems.captioning.commands.evaluate import CaptioningFlags
+            from pipelines.systems.captioning.commands.evaluate import evaluate as describe
 
             (described,) = describe(CaptioningFlags(checkpoint, (test.uri,), experiment="knock-outs"))
             return {name.partition("/")[2]: value for name, value in described.metrics("figures").items()}

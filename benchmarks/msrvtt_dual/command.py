@@ -24,9 +24,9 @@ from benchmarks.report.pages import write_page
 from pipelines.arguments import parse
 from pipelines.tables.runs import TestSet, figures_file, run_folder
 from vtr_core.data.manifest import Manifest
-from vtr_core.systems.dual.tables.columns import SET
-from vtr_core.systems.dual.tables.command import TablesFlags, tables
-from vtr_core.systems.dual.tables.measure import Sets
+from pipelines.systems.dual.tables.columns import SET
+from pipelines.systems.dual.tables.command import TablesFlags, tables
+from pipelines.systems.dual.tables.measure import Sets
 
 RESULTS = Path(__file__).parent.parent / "results"
 SMALLER: Mapping[str, object] = {

@@ -10,7 +10,7 @@ from pipelines.ingest.flags import IngestFlags
 from vtr_core.data.concepts.table import FILE as CONCEPTS
 from vtr_core.data.manifest import splits
 from vtr_core.data.sources.msrvtt.msrvtt import MsrvttVideos
-from vtr_core.systems.dual.tables.measure import Sets
+from pipelines.systems.dual.tables.measure import Sets
 
 PRESET = "hybrid-msrvtt-published"
 

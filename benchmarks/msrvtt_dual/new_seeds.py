@@ -9,8 +9,8 @@ from vtr_core import storage
 from vtr_core.config.override import override
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from vtr_core.systems.dual.tables.columns import SET
-from vtr_core.systems.dual.tables.measure import Sets, flat, measure
+from pipelines.systems.dual.tables.columns import SET
+from pipelines.systems.dual.tables.measure import Sets, flat, measure
 
 VARIANTS = ("concept", "")
 """By name as in `page.NAMES`: those with concepts that are searched for."""

@@ -10,7 +10,7 @@ from docs.make.navigation import ROOT
 from docs.make.notebooks import notebook_pages
 from pipelines.cli import run
 from pipelines.commands import COMMANDS
-from vtr_core.systems.all import SYSTEMS
+from pipelines.systems.registry import SYSTEMS
 
 PUBLIC = {
     "vtr_core.api": "Models and indexes in a program of your own",

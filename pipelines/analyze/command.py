@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pipelines.subcommands import run_subcommand
 from vtr_core.errors import nearest
-from vtr_core.systems.all import SYSTEMS
+from pipelines.systems.registry import SYSTEMS
 from vtr_core.systems.subcommands import Subcommand
 
 

@@ -11,7 +11,7 @@ from pipelines.report.json_result import json_alone, print_json
 from vtr_core import storage
 from vtr_core.errors import ConfigError, nearest
 from vtr_core.storage import check_file_writable, locate
-from vtr_core.systems.all import SYSTEMS
+from pipelines.systems.registry import SYSTEMS
 from vtr_core.systems.subcommands import Subcommand
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pipelines.arguments import print_help, wants_help
 from vtr_core.errors import ConfigError
-from vtr_core.systems.all import SYSTEMS
+from pipelines.systems.registry import SYSTEMS
 
 EXPLANATIONS = tuple(explanation for system in SYSTEMS for explanation in system.explanations)
 """Explanations that systems offer; each has a flag with its name."""

@@ -10,7 +10,7 @@ from pipelines.arguments import parse, print_help, wants_help
 from pipelines.report.json_result import json_alone, print_json
 from pipelines.subcommands import run_subcommand
 from vtr_core.errors import nearest
-from vtr_core.systems.all import SYSTEMS
+from pipelines.systems.registry import SYSTEMS
 from vtr_core.systems.subcommands import Subcommand
 
 WEIGHTS = "vtr import weights"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pipelines.subcommands import run_subcommand
 from vtr_core.errors import nearest
-from vtr_core.systems.all import SYSTEMS
+from pipelines.systems.registry import SYSTEMS
 
 PAPERS = sorted((tables for system in SYSTEMS for tables in system.tables), key=lambda tables: tables.name)
 _NAMES = ", ".join(paper.name for paper in PAPERS)

@@ -19,7 +19,7 @@ from vtr_core.retrieval.evaluate.retrieval import metric_values
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from vtr_core.systems.all import SYSTEMS
+from pipelines.systems.registry import SYSTEMS
 from vtr_core.tables.table import Results
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.uris import below

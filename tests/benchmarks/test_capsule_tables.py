@@ -10,7 +10,7 @@ import pytest
 from benchmarks import capsule_tables
 from benchmarks.capsule_tables import Flags, markdown, synthetic_tables, train_on_vidrel, vidrel_table
 from vtr_core.data.manifest import Manifest
-from vtr_core.systems.capsules.tables.command import TablesFlags
+from pipelines.systems.capsules.tables.command import TablesFlags
 
 PAGE = "# The paper\n\nCells: …\n\n## Table 6: sharing\n\n| Method | R@1 |\n"
 

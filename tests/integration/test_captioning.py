@@ -15,8 +15,8 @@ from vtr_core.data.sources.synthetic.videos import SyntheticVideos
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
-from vtr_core.systems.captioning.commands.command import CaptioningFlags
-from vtr_core.systems.captioning.commands.evaluate import evaluate
+from pipelines.systems.captioning.commands.command import CaptioningFlags
+from pipelines.systems.captioning.commands.evaluate import evaluate
 
 pytestmark = pytest.mark.integration
 EPOCHS, STEPS_PER_EPOCH = 8, 10

@@ -18,10 +18,10 @@ from vtr_core.config.override import override
 from vtr_core.data.sources.faces.folder import Faces
 from vtr_core.errors import ConfigError, DatasetError, InputError
 from vtr_core.run.presets import preset
-from vtr_core.systems.siamese.commands.command import VerificationFlags
-from vtr_core.systems.siamese.commands.evaluate import evaluate
-from vtr_core.systems.siamese.tables.command import tables
-from vtr_core.systems.siamese.tables.flags import SiameseTableFlags
+from pipelines.systems.siamese.commands.command import VerificationFlags
+from pipelines.systems.siamese.commands.evaluate import evaluate
+from pipelines.systems.siamese.tables.command import tables
+from pipelines.systems.siamese.tables.flags import SiameseTableFlags
 
 pytestmark = pytest.mark.integration
 SMALL = {

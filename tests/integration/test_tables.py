@@ -11,7 +11,7 @@ from pipelines.ingest.command import ingest
 from pipelines.ingest.flags import IngestFlags
 from vtr_core.data.sources.synthetic.steps import SyntheticSteps
 from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
-from vtr_core.systems.capsules.tables.command import TablesFlags, tables
+from pipelines.systems.capsules.tables.command import TablesFlags, tables
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("local_ray")]
 SMALL = {"training.epochs": 1, "scaling.workers": 0}

@@ -10,7 +10,7 @@ from pipelines.ingest.flags import IngestFlags
 from pipelines.tables.command import main
 from vtr_core.data.sources.synthetic.tokens import SyntheticTokens
 from vtr_core.errors import ConfigError
-from vtr_core.systems.muse.tables.command import TablesFlags, tables
+from pipelines.systems.muse.tables.command import TablesFlags, tables
 
 pytestmark = pytest.mark.integration
 

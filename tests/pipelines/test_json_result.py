@@ -135,25 +135,25 @@ def _writes(name: str) -> Any:
         ),
         (
             "explain c --data d --capsules",
-            "vtr_core.systems.capsules.commands.explain.explain",
+            "pipelines.systems.capsules.commands.explain.explain",
             "activations.json",
             "activations.html",
         ),
         (
             "analyze causality c --data v --test t",
-            "vtr_core.systems.dual.analyze.causality.analyze.analyze",
+            "pipelines.systems.dual.analyze.causality.analyze.analyze",
             "causality.json",
             "report.html",
         ),
         (
             "analyze complementarity c --data d",
-            "vtr_core.systems.dual.analyze.complementarity.analyze.analyze",
+            "pipelines.systems.dual.analyze.complementarity.analyze.analyze",
             "complementarity.json",
             "report.html",
         ),
         ("analyze information d", "pipelines.analyze.information.analyze", "information.json", "report.html"),
         ("analyze cooccurrence d", "pipelines.analyze.cooccurrence.analyze", "cooccurrence.json", "report.html"),
-        ("tables siamese --faces f", "vtr_core.systems.siamese.tables.command.tables", "table.json", "table.md"),
+        ("tables siamese --faces f", "pipelines.systems.siamese.tables.command.tables", "table.json", "table.md"),
     ],
 )
 def test_pages_and_tables_tell_their_values(
@@ -182,10 +182,10 @@ def test_a_paper_s_tables_are_told_without_data(paper: str, tmp_path: Path, caps
 @pytest.mark.parametrize(
     ("kind", "work"),
     [
-        ("clip4clip", "vtr_core.systems.clip4clip.commands.import_clip4clip.import_clip4clip"),
-        ("hybrid_space", "vtr_core.systems.dual.commands.hybrid_space.import_hybrid_space"),
-        ("lavender", "vtr_core.systems.captioning.commands.lavender.import_lavender"),
-        ("bert", "vtr_core.systems.captioning.commands.bert.import_bert"),
+        ("clip4clip", "pipelines.systems.clip4clip.commands.import_clip4clip.import_clip4clip"),
+        ("hybrid_space", "pipelines.systems.dual.commands.hybrid_space.import_hybrid_space"),
+        ("lavender", "pipelines.systems.captioning.commands.lavender.import_lavender"),
+        ("bert", "pipelines.systems.captioning.commands.bert.import_bert"),
     ],
 )
 def test_an_imported_checkpoint_tells_where_it_is(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vtr_core.systems.capsules.tables.paper import TABLES
+from pipelines.systems.capsules.tables.paper import TABLES
 from vtr_core.tables.interval import estimate
 from vtr_core.tables.layout import OwnSet, markdown
 from vtr_core.tables.table import Results

@@ -12,9 +12,9 @@ from benchmarks.msrvtt_dual.data import PRESET
 from benchmarks.msrvtt_dual.page import NAMES, markdown
 from benchmarks.report.pages import write_page
 from vtr_core.systems.dual.config import HybridEncoderConfig
-from vtr_core.systems.dual.tables.measure import Sets
-from vtr_core.systems.dual.tables.paper import PAPER
-from vtr_core.systems.dual.tables.trainings import TRAININGS
+from pipelines.systems.dual.tables.measure import Sets
+from pipelines.systems.dual.tables.paper import PAPER
+from pipelines.systems.dual.tables.trainings import TRAININGS
 
 TABLES_PAGE = """# Tables
 

@@ -17,8 +17,8 @@ from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.run.task import build_task
-from vtr_core.systems.siamese.commands.command import VerificationFlags
-from vtr_core.systems.siamese.commands.evaluate import evaluate
+from pipelines.systems.siamese.commands.command import VerificationFlags
+from pipelines.systems.siamese.commands.evaluate import evaluate
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint.files import Checkpoint, Progress
 from vtr_core.train.checkpoint.run_folder import RunFolder

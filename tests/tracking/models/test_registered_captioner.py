@@ -20,8 +20,8 @@ from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from vtr_core.systems.captioning.commands.command import CaptioningFlags
-from vtr_core.systems.captioning.commands.evaluate import evaluate
+from pipelines.systems.captioning.commands.command import CaptioningFlags
+from pipelines.systems.captioning.commands.evaluate import evaluate
 from vtr_core.systems.captioning.described import describable
 from vtr_core.systems.captioning.evaluation import caption_videos, require_captioner
 from vtr_core.tracking.models.folder import example

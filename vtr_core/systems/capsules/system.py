@@ -30,16 +30,8 @@ def _presets() -> Presets:
     return Presets(BASES, tuple(VARIANTS), variant, SPACES)
 
 
-def _activations(argv: Sequence[str]) -> None:
-    from vtr_core.systems.capsules.commands.explain import main
-
-    main(argv)
 
 
-def _tables(argv: Sequence[str]) -> None:
-    from vtr_core.systems.capsules.tables.command import main
-
-    main(argv)
 
 
 def _trained_vectors(model: JointSpaceSettings) -> str | None:
@@ -74,8 +66,6 @@ CAPSULES = System(
     used_by="vtr evaluate, vtr index, vtr search and vtr explain",
     reads="clips",
     implementation=_implementation,
-    tables=(Subcommand("capsules", "the multimodal capsule network, Tables 1 to 6", _tables),),
-    explanations=(Subcommand("capsules", "what each capsule responds to", _activations),),
     presets=_presets,
     trained_vectors=_trained_vectors,
     reads_texts=_reads_texts,

@@ -28,36 +28,14 @@ def _presets() -> Presets:
     return Presets(CAPTION_BASES, tuple(CAPTION_VARIANTS), caption_variant, SPACES)
 
 
-def _captioning(argv: Sequence[str]) -> None:
-    from vtr_core.systems.captioning.commands.command import main
-
-    main(argv)
 
 
-def _figures(checkpoint: str, data: str, prefix: str, experiment: str) -> Mapping[str, float]:
-    from vtr_core.systems.captioning.commands.command import CaptioningFlags
-    from vtr_core.systems.captioning.commands.evaluate import evaluate
-
-    (result,) = evaluate(CaptioningFlags(checkpoint, (data,), experiment=experiment))
-    return result.metrics(prefix)
 
 
-def _lavender(argv: Sequence[str]) -> None:
-    from vtr_core.systems.captioning.commands.lavender import main
-
-    main(argv)
 
 
-def _bert(argv: Sequence[str]) -> None:
-    from vtr_core.systems.captioning.commands.bert import main
-
-    main(argv)
 
 
-def _tables(argv: Sequence[str]) -> None:
-    from vtr_core.systems.captioning.tables.command import main
-
-    main(argv)
 
 
 def _check(config: "TrainConfig") -> None:
@@ -122,19 +100,6 @@ CAPTIONING = System(
     reads="videos",
     implementation=_implementation,
     evaluation="captioning",
-    evaluations=(
-        Evaluation(
-            "captioning",
-            "BLEU, METEOR, ROUGE-L and CIDEr of generated captions; vtr evaluate --task captioning --help",
-            _captioning,
-            _figures,
-        ),
-    ),
-    tables=(Subcommand("gmc", "video captioning with granularity bias as the margin, Tables 1 and 2", _tables),),
-    imports=(
-        Subcommand("lavender", "LAVENDER's weights as a captioner for a data set's words", _lavender),
-        Subcommand("bert", "BERT's weights as the language part of a captioner for a data set's words", _bert),
-    ),
     presets=_presets,
     check=_check,
     check_data=_check_data,

@@ -40,10 +40,6 @@ def _reads_texts(model: Clip4ClipConfig) -> bool:
     return model.backbone.reads_texts
 
 
-def _import(argv: Sequence[str]) -> None:
-    from vtr_core.systems.clip4clip.commands.import_clip4clip import main
-
-    main(argv)
 
 
 CLIP4CLIP = System(
@@ -55,6 +51,5 @@ CLIP4CLIP = System(
     inputs=picture_inputs,
     of_source=_of_source,
     reads_texts=_reads_texts,
-    imports=(Subcommand("clip4clip", "CLIP of any publisher, or CLIP4Clip, meanP or seqTransf", _import),),
     granularity=margin_setting,
 )

@@ -26,28 +26,12 @@ def _presets() -> Presets:
     return Presets(DUAL_BASES, tuple(DUAL_VARIANTS), dual_variant, SPACES)
 
 
-def _tables(argv: Sequence[str]) -> None:
-    from vtr_core.systems.dual.tables.command import main
-
-    main(argv)
 
 
-def _causality(argv: Sequence[str]) -> None:
-    from vtr_core.systems.dual.analyze.causality.command import main
-
-    main(argv)
 
 
-def _complementarity(argv: Sequence[str]) -> None:
-    from vtr_core.systems.dual.analyze.complementarity.command import main
-
-    main(argv)
 
 
-def _hybrid_space(argv: Sequence[str]) -> None:
-    from vtr_core.systems.dual.commands.hybrid_space import main
-
-    main(argv)
 
 
 def _check(config: "TrainConfig") -> None:
@@ -86,26 +70,6 @@ DUAL = System(
     used_by="vtr evaluate, vtr index, vtr search, vtr explain and vtr analyze",
     reads="videos",
     implementation=_implementation,
-    tables=(Subcommand("thesis", "the thesis on dual encoders, Tables 3.1 to 5.4", _tables),),
-    analyses=(
-        Subcommand(
-            "causality",
-            "how much of each decision of a dual encoder its strongest concepts carry, and how much they can:\n"
-            "contributions, C@k, a search for the best transform, calibration of the concept detectors",
-            _causality,
-        ),
-        Subcommand(
-            "complementarity",
-            "what the latent and the concept space add to each other: dimensions, principal components,\n"
-            "canonical correlations, ensembles of several trainings with their significance",
-            _complementarity,
-        ),
-    ),
-    imports=(
-        Subcommand(
-            "hybrid_space", "dual encoding, latent or hybrid (github.com/danieljf24/hybrid_space)", _hybrid_space
-        ),
-    ),
     presets=_presets,
     check=_check,
     trained_vectors=_trained_vectors,

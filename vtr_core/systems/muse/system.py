@@ -30,10 +30,6 @@ def _presets() -> Presets:
     return Presets(MUSE_BASES, tuple(MUSE_VARIANTS), muse_variant, SPACES)
 
 
-def _tables(argv: Sequence[str]) -> None:
-    from vtr_core.systems.muse.tables.command import main
-
-    main(argv)
 
 
 def _check(config: "TrainConfig") -> None:
@@ -74,7 +70,6 @@ MUSE = System(
     configs=(MuseConfig,),
     reads="videos",
     implementation=_implementation,
-    tables=(Subcommand("muse", "MUSE's comparisons and ablations, Tables 1 to 11", _tables),),
     presets=_presets,
     check=_check,
     trained_vectors=_trained_vectors,

@@ -28,23 +28,10 @@ def _presets() -> Presets:
     return Presets(SIAMESE_BASES, tuple(SIAMESE_VARIANTS), siamese_variant, SPACES)
 
 
-def _verification(argv: Sequence[str]) -> None:
-    from vtr_core.systems.siamese.commands.command import main
-
-    main(argv)
 
 
-def _figures(checkpoint: str, data: str, prefix: str, experiment: str) -> Mapping[str, float]:
-    from vtr_core.systems.siamese.commands.evaluate import VerificationFlags, evaluate
-
-    (result,) = evaluate(VerificationFlags(checkpoint, (data,), experiment=experiment))
-    return result.metric_values(prefix)
 
 
-def _tables(argv: Sequence[str]) -> None:
-    from vtr_core.systems.siamese.tables.command import main
-
-    main(argv)
 
 
 def _check(config: "TrainConfig") -> None:
@@ -77,15 +64,6 @@ SIAMESE = System(
     reads="images",
     implementation=_implementation,
     evaluation="verification",
-    evaluations=(
-        Evaluation(
-            "verification",
-            "face verification on pairs of images; vtr evaluate --task verification --help",
-            _verification,
-            _figures,
-        ),
-    ),
-    tables=(Subcommand("siamese", "face verification by Siamese capsule networks, Table 1 on AT&T and LFW", _tables),),
     presets=_presets,
     check=_check,
     inputs=_inputs,

@@ -1,0 +1,1 @@
+"""Commands, tables and analyses of the system `captioning`, built on vtr_core."""

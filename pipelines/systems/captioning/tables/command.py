@@ -1,0 +1,97 @@
+"""`vtr tables gmc`: the captioning paper's tables, published metrics beside ours, measured where data is given."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pipelines.arguments import parse_with_changes, print_help, wants_help
+from pipelines.report.json_result import written_as_json
+from pipelines.tables.flags import PaperTablesFlags
+from vtr_core.errors import ConfigError
+from pipelines.systems.captioning.tables.paper import PAPER
+
+if TYPE_CHECKING:
+    from pipelines.tables.runs import TestSet
+
+
+@dataclass(frozen=True)
+class GmcTablesFlags(PaperTablesFlags):
+    """Flags of `vtr tables gmc`; settings of all runs are given as --a.b value."""
+
+    preset: str = "caption-msrvtt"
+    """Base preset, whose variants are the rows; a small one makes small tables."""
+    test: tuple[str, ...] = ()
+    """Test sets as name=URI; msrvtt and msvd fill the paper's columns, others get columns of their own."""
+    out: str = "runs/tables-gmc"
+    """Folder of the runs and tables; finished runs are reused, interrupted ones resumed."""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    if not argv or wants_help(argv):
+        print_help("vtr tables gmc", GmcTablesFlags)
+        return
+    flags, changes = parse_with_changes(GmcTablesFlags, argv, "vtr tables gmc")
+    with written_as_json(flags.json, flags.out, "tables.md", "tables.json"):
+        print(tables(flags, changes))
+
+
+def tables(flags: GmcTablesFlags, changes: Mapping[str, Any]) -> str:
+    """Trains and evaluates missing rows, writes `tables.md` and `tables.json` into the folder, and returns the page."""
+    from pipelines.tables.page import chosen_tables, sweep, variants_of, write_page
+    from pipelines.tables.runs import parse_test_set, read_results
+    from vtr_core.config.override import override
+    from vtr_core.run.presets import preset
+    from vtr_core.tables.table import CAPTIONING
+
+    test_sets = [parse_test_set(word, CAPTIONING) for word in flags.test]
+    chosen = chosen_tables(PAPER, flags)
+    variants = variants_of(chosen)
+    if flags.data is not None:
+        names = {variant: f"{flags.preset}-{variant}" if variant else flags.preset for variant in variants}
+        configs = {variant: override(preset(name), _own(changes, name)) for variant, name in names.items()}
+        sweep(PAPER, flags, test_sets).run_all(configs)
+    results = read_results(flags.out, variants, test_sets, flags.seeds)
+    missing = {name: _missing(name, flags) for name in PAPER.data_sets if name not in {one.name for one in test_sets}}
+    results = replace(results, missing=missing, chance=_baseline(flags, test_sets))
+    return write_page(PAPER, flags, changes, chosen, results, test_sets)
+
+
+def _own(changes: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The changes that apply to a variant: without a granularity margin, its settings are dropped."""
+    from vtr_core.run.presets import preset
+    from vtr_core.systems.captioning.config import CaptioningLossConfig
+
+    loss = preset(name).loss
+    assert isinstance(loss, CaptioningLossConfig)
+    has_margin = loss.granularity_margin is not None
+    return {key: value for key, value in changes.items() if has_margin or "granularity_margin" not in key}
+
+
+def _baseline(flags: GmcTablesFlags, sets: "Sequence[TestSet]") -> dict[str, float]:
+    """The metrics of the nearest-neighbour baseline, by name."""
+    from vtr_core.data.manifest import Manifest, data_set
+    from vtr_core.run.presets import preset
+    from vtr_core.systems.captioning.config import CaptionerConfig
+    from vtr_core.systems.captioning.evaluation import caption_figures, caption_values
+    from vtr_core.systems.captioning.nearest_caption import nearest_captions
+
+    if flags.data is None:
+        return {}
+    model = preset(flags.preset).model
+    if not isinstance(model, CaptionerConfig):
+        raise ConfigError(
+            f"vtr tables gmc --preset {flags.preset}: it is no captioner; use caption-msrvtt or a small one"
+        )
+    training = Manifest.load(data_set(flags.data, "train"))
+    values: dict[str, float] = {}
+    for one in sets:
+        found = caption_figures(nearest_captions(training, Manifest.load(one.uri), model.feature), "words")
+        values |= caption_values(found, one.name)
+    return values
+
+
+def _missing(name: str, flags: GmcTablesFlags) -> str:
+    if flags.data is None:
+        return "No training data was given: --data URI."
+    return f"Its features are not at hand: ingest it, then --test {name}=URI."

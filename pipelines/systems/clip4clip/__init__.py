@@ -1,0 +1,1 @@
+"""Commands, tables and analyses of the system `clip4clip`, built on vtr_core."""

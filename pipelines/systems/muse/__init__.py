@@ -1,0 +1,1 @@
+"""Commands, tables and analyses of the system `muse`, built on vtr_core."""

@@ -1,0 +1,102 @@
+"""`vtr tables thesis`: rows are trained where their data is there, and say why where it is not."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.builders.toy import written
+from tests.text.tagged import FixedTagger
+from vtr_core.data.concepts.building import TableSettings, build_concept_table
+from vtr_core.data.ingest.plan import IngestOptions
+from vtr_core.data.shards.word_table import WordTable
+from vtr_core.data.sources.synthetic.videos import SyntheticVideos
+from vtr_core.errors import ConfigError
+from pipelines.systems.dual.tables.command import TablesFlags, tables
+from pipelines.systems.dual.tables.paper import PAPER
+from pipelines.systems.dual.tables.trainings import FUSED, TRAININGS
+
+SMALL = {"training.max_steps": 2, "batch.videos": 16, "scaling.workers": 0, "model.num_concepts": 8}
+
+
+@pytest.fixture(scope="module")
+def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("data") / "described"
+    data = {
+        str(one.source["split"]): one
+        for one in written(SyntheticVideos(num_videos=100, dim=8), out, IngestOptions(videos_per_shard=40))
+    }
+    tagger = FixedTagger(" ".join(f"{word}/NOUN" for word in WordTable.load(data["train"]).vocabulary.words))
+    sets = [data["train"], data["val"], data["test"]]
+    build_concept_table(sets, tagger, TableSettings(), str(out / "concepts"), str(out / "concepts" / "tagged"))
+    return out
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("own_tracking_store")
+def test_rows_stand_beside_the_papers_figures(described: Path, tmp_path: Path) -> None:
+    flags = TablesFlags(
+        only=("3.1", "3.2", "4.1", "5.2", "5.3", "5.4"),
+        preset="hybrid-msrvtt-tiny",
+        data=str(described),
+        rows=("concept", FUSED, "concept-pos-spacy"),
+        seeds=2,
+        out=str(tmp_path / "out"),
+    )
+    page = tables(flags, SMALL)
+    found = json.loads((tmp_path / "out" / "tables.json").read_text())["figures"]
+    assert len(found["concept"]["msrvtt/concepts, improved/c10"]) == 2
+    assert len(found[FUSED]["msrvtt/two spaces/sum_r"]) == 1
+    assert set(found["concept"]) >= {
+        "msrvtt/transform/joint/scale",
+        "msrvtt/detectors/video/train",
+        "msrvtt/concept/t2v_map",
+        "msrvtt/concepts, causal/c10",
+        "msrvtt/concepts, enough/c10",
+        "msrvtt/transform/kept/shift",
+        "msrvtt/validation/original/map",
+    }
+    assert found["data-msrvtt"]["data/videos"] == [100.0]
+    assert "| MSR-VTT | 10000 → **100** | 200000 → **" in page
+    assert "| 512-d Jaccard | 1.00 → **" in page
+    assert "512-d, concept-only training (spaCy): not run. No data tagged by it was given: vtr ingest msrvtt" in page
+    assert "IACC.3 and V3C1 are licensed" not in page  # Table 3.4 was not asked for
+    again = tables(flags, SMALL)  # nothing is trained twice
+    assert again == page
+
+
+def test_without_data_the_papers_figures_stand_alone(tmp_path: Path) -> None:
+    page = tables(TablesFlags(out=str(tmp_path)), {})
+    assert page.count("## Table ") == 9
+    assert "| 512-d (TT) | 32.3 | 60.7 | 71.7 | 3.1 |" in page
+    assert "avs: not run. The collections IACC.3 and V3C1" in page
+    assert "2048-d latent: not run. No training data was given: --data FOLDER." in page
+
+
+def test_the_hybrid_s_own_row_is_called_base(tmp_path: Path) -> None:
+    page = tables(TablesFlags(out=str(tmp_path), only=("3.2",), rows=("base", "concept")), {})
+    assert "Dual Encoding TPAMI: not run. No training data was given" in page
+
+
+def test_every_row_is_a_training_and_every_training_a_row() -> None:
+    variants = {row.variant for table in PAPER.tables for row in table.rows if row.variant is not None}
+    trained = {variant for variant in variants if not variant.startswith("data-")}
+    assert trained == {*TRAININGS, FUSED}
+    for training in TRAININGS.values():
+        assert training.config("hybrid-msrvtt-tiny", {}).preset.startswith("hybrid-msrvtt-tiny")
+
+
+@pytest.mark.parametrize(
+    ("flags", "complaint"),
+    [
+        ({"only": ("3.9",)}, r"the paper has tables 3\.1, 3\.2"),
+        ({"test": ("msrvtt=x",)}, "leave out --test"),
+        ({"rows": ("none",)}, "--rows none: the tables' rows are base, latent"),
+        ({"seeds": 0}, "--seeds is 0; it must be 1 or more"),
+        ({"tagged": ("brill=x",)}, "write NAME=URI, with a name of treetagger, wordnet, spacy"),
+        ({"size": ("tgif",)}, "--size 'tgif': write NAME=URI"),
+    ],
+)
+def test_what_is_wrong_is_said(flags: dict[str, object], complaint: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        tables(TablesFlags(out=str(tmp_path), **flags), {})  # type: ignore[arg-type]

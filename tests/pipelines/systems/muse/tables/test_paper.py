@@ -1,0 +1,33 @@
+"""MUSE's tables: every row is a preset, and a row that repeats another has its figures."""
+
+import pytest
+
+from vtr_core.run.presets import preset
+from pipelines.systems.muse.tables.command import TablesFlags, _alike
+from pipelines.systems.muse.tables.paper import TABLES
+
+VARIANTS = [row.variant for table in TABLES for row in table.rows if row.variant is not None]
+ABLATIONS = (4, 5, 6, 7, 8, 11)
+
+
+@pytest.mark.parametrize("base", ["muse-msrvtt", "muse-msrvtt-tiny", "muse-tokens-tiny"])
+def test_every_row_is_a_preset(base: str) -> None:
+    for variant in VARIANTS:
+        name = f"{base}-{variant}" if variant else base
+        assert preset(name).preset == name
+
+
+def test_ours_of_the_paper_is_the_same_in_all_tables() -> None:
+    assert [table.number for table in TABLES] == list(range(1, 12))
+    for table in (table for table in TABLES if table.number in ABLATIONS):
+        ours = [row.paper[:4] for row in table.rows if row.variant in ("", "scale", "scales-4", "layers-4")]
+        assert ours == [(44.8, 71.6, 82.1, 15.6)]
+
+
+def test_rows_of_one_configuration_are_trained_once() -> None:
+    published = _alike(TablesFlags(), {}, VARIANTS)  # type: ignore[arg-type]
+    assert {name for name, trained in published.items() if trained == ""} == {"", "scale", "scales-4", "layers-4"}
+    assert all(published[name] in (name, "") for name in published)
+    small = _alike(TablesFlags(preset="muse-tokens-tiny"), {"seed": 3}, VARIANTS)  # type: ignore[arg-type]
+    assert {name for name, trained in small.items() if trained == ""} >= {"", "scale"}
+    assert small["layers-4"] == "layers-4"
