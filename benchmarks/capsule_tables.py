@@ -18,13 +18,13 @@ from benchmarks.machine import processor, versions
 from benchmarks.report.pages import page_file, write_page
 from pipelines.arguments import parse
 from pipelines.ingest.command import ingest
-from pipelines.ingest.flags import IngestFlags
+from pipelines.ingest.ingest_options import IngestFlags
+from pipelines.systems.capsules.capsule_tables import TablesFlags, tables
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest, splits
-from vtr_core.data.sources.howto100m.howto100m import HowTo100M
+from vtr_core.data.sources.instructional.howto100m import HowTo100M
+from vtr_core.metrics.intervals import estimate
 from vtr_core.storage import locate
-from pipelines.systems.capsules.tables.command import TablesFlags, tables
-from vtr_core.tables.interval import estimate
 from vtr_core.tables.layout import estimate_cell
 
 SYNTHETIC_TABLES = (1, 2, 4, 6)

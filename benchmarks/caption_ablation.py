@@ -19,14 +19,13 @@ from benchmarks.comparison.rows import World, run_rows, write
 from benchmarks.msrvtt_800.language import captions_alone, language_model
 from benchmarks.msrvtt_dual.data import videos
 from pipelines.arguments import parse
+from pipelines.systems.captioning.gmc_tables import BASELINE
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import ConfigError
 from vtr_core.run.presets import preset
 from vtr_core.systems.captioning.config import CaptionerConfig
-from vtr_core.systems.captioning.evaluation import caption_figures, caption_values
-from vtr_core.systems.captioning.nearest_caption import nearest_captions
+from vtr_core.systems.captioning.generated_captions import caption_figures, caption_values, nearest_captions
 from vtr_core.systems.captioning.presets import CAPTION_VARIANTS
-from pipelines.systems.captioning.tables.paper import BASELINE
 from vtr_core.tables.table import Results
 
 MSRVTT = World(

@@ -16,8 +16,7 @@ from typing import Any
 from benchmarks.machine import processor, versions
 from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
-from vtr_core.metrics.captioning import bleu, cider, meteor, rouge_l
-from vtr_core.metrics.sentences.java_metrics import java_missing, treebank_words
+from vtr_core.metrics.captioning import bleu, cider, java_missing, meteor, rouge_l, treebank_words
 
 
 @dataclass(frozen=True)

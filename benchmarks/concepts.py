@@ -22,13 +22,13 @@ from benchmarks.machine import processor, versions
 from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
 from pipelines.ingest.command import ingest
-from pipelines.ingest.flags import IngestFlags
-from vtr_core.data.captions.video_captions import video_captions
+from pipelines.ingest.ingest_options import IngestFlags
+from vtr_core.data.captions import video_captions
 from vtr_core.data.concepts.building import TableSettings, build_concept_table
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.sources.captions import Captions
+from vtr_core.data.sources.pairs import Captions
 from vtr_core.text.tagging.spacy_tagger import SHIPPED, load_pipeline, shipped_tagger
-from vtr_core.text.tokens.cleaning import clean_words
+from vtr_core.text.tokens.vocabulary import clean_words
 
 _CHUNK = 16_384
 """Captions that a component of the tagger is given together."""

@@ -28,12 +28,11 @@ from benchmarks.machine import processor, versions
 from benchmarks.peers.extraction_page import markdown
 from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
-from vtr_core.data.sources.videos.inventory import Inventory
-from vtr_core.data.worlds.shapes import FRAME_RATE, SECONDS, film, frames
-from vtr_core.extraction.chosen import Chosen, choose, streams
+from vtr_core.data.sources.video_files import Inventory
+from vtr_core.data.worlds.films import FRAME_RATE, SECONDS, film, frames
 from vtr_core.extraction.in_process import extract_here
-from vtr_core.extraction.networks import Networks
-from vtr_core.processors import num_usable
+from vtr_core.extraction.networks import Chosen, Networks, choose, streams
+from vtr_core.process_limits import num_usable
 from vtr_core.storage import locate
 from vtr_core.video.decoding import decode
 from vtr_core.video.encoding import write_video
@@ -191,7 +190,7 @@ def peak_gb(uris: Sequence[str], recipes: Sequence[str]) -> dict[str, float]:
     program = f"""
 import json, resource, torch
 from benchmarks.extract import whole
-from vtr_core.extraction.chosen import choose
+from vtr_core.extraction.networks import choose
 torch.set_num_threads(1)
 whole({list(uris)!r}, choose({list(recipes)!r}, {{}}), 2)
 peaks = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]

@@ -19,17 +19,16 @@ from benchmarks.caption_vectors import caption_vectors, write_glove
 from benchmarks.comparison.ridge import Fit, all_fits, read_videos, selected
 from benchmarks.machine import processor, versions
 from pipelines.arguments import parse
-from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
 from pipelines.ingest.command import ingest
-from pipelines.ingest.flags import IngestFlags
+from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.train.command import TrainFlags, train
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.split import assign_splits
-from vtr_core.data.sources.msrvtt.annotations import read_annotations
-from vtr_core.data.sources.msrvtt.msrvtt import Msrvtt
+from vtr_core.data.sources.annotated.msrvtt import Msrvtt, read_annotations
 from vtr_core.data.sources.source import Drops
+from vtr_core.data.splits import assign_splits
 from vtr_core.run.presets import preset
 
 PRESET = "capsule-msrvtt"

@@ -20,7 +20,7 @@ from benchmarks.machine import processor, versions
 from benchmarks.report.pages import page_folder, write_page
 from benchmarks.training_step import interleaved_seconds, peak_bytes
 from pipelines.arguments import parse
-from vtr_core.config.blocks.learners import LearnerConfig
+from vtr_core.config.sequence_models import LearnerConfig
 from vtr_core.nn.mamba.learners import build_learner
 from vtr_core.nn.mamba.scan import scan_backend
 

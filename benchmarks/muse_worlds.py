@@ -95,8 +95,8 @@ def main(argv: Sequence[str]) -> None:
 def _data(world: World, flags: Flags) -> tuple[Mapping[str, str], Mapping[str, object]]:
     """The world's splits, made where they are not there yet, and what its size changes in the preset."""
     from pipelines.ingest.command import ingest
-    from pipelines.ingest.flags import IngestFlags
-    from vtr_core.data.sources.synthetic.tokens import SyntheticTokens
+    from pipelines.ingest.ingest_options import IngestFlags
+    from vtr_core.data.sources.synthetic import SyntheticTokens
 
     folder = Path(flags.work) / world.name / "data"
     if world is MSRVTT:

@@ -20,15 +20,15 @@ from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
 from pipelines.tables.runs import Sweep, TestSet, read_results
 from vtr_core.config.override import override
-from vtr_core.data.captions.video_captions import video_captions
+from vtr_core.data.captions import video_captions
 from vtr_core.data.manifest import Manifest, data_set
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import system_of
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.systems.captioning.config import CaptioningLossConfig
-from vtr_core.systems.captioning.evaluation import caption_figures
-from vtr_core.systems.descriptions import CaptionedVideos
+from vtr_core.systems.captioning.generated_captions import caption_figures
+from vtr_core.systems.loaded_model import CaptionedVideos
 from vtr_core.tracking.json_lines import read_lines
 
 PUBLISHED = ("capsule-howto", "hybrid-msrvtt", "muse-msrvtt", "siamese-att", "caption-msrvtt")

@@ -30,7 +30,7 @@ from benchmarks.machine import processor, versions
 from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import BatchPlan, Plan
+from vtr_core.data.plan import BatchPlan, Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.records.required_kind import require_clips
 from vtr_core.data.records.schema import FeatureSpec

@@ -13,11 +13,11 @@ from typing import Protocol
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from vtr_core.config.losses.contrastive import MaskedMarginSoftmaxConfig, ObjectiveConfig
-from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.data.batches.batch import ClipBatch
-from vtr_core.losses.objectives.build import build_objective
-from vtr_core.losses.objectives.objective import Objective
+from vtr_core.config.losses import MaskedMarginSoftmaxConfig, ObjectiveConfig
+from vtr_core.config.settings import ModelInputs
+from vtr_core.data.batches import ClipBatch
+from vtr_core.losses.contrastive import build_objective
+from vtr_core.losses.objective import Objective
 from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import ModelConfig

@@ -1,19 +1,42 @@
-"""Command lines: the flags of a stage by tyro, and `--a.b value` flags as changes to a configuration."""
+"""Command lines: flags by tyro, subcommands, `--a.b value` as changes to a configuration, results as JSON."""
 
 import contextlib
+import inspect
 import io
+import json
 import re
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import field, make_dataclass
-from typing import Annotated, Any, TypeVar, get_type_hints
+from functools import cache
+from typing import Annotated, Any, Protocol, TypeVar, get_type_hints
 
 import tyro
+from tyro import _docstrings
 
-from pipelines.help_lines import whole_paragraphs
 from vtr_core.config.data_sets import JOINED
-from vtr_core.config.setting_names import same_end, setting_names
+from vtr_core.config.override import same_end, setting_names
 from vtr_core.errors import ConfigError, nearest
 from vtr_core.json_text import parse_json
+from vtr_core.systems.system import Subcommand
+
+
+@contextmanager
+def whole_paragraphs() -> Iterator[None]:
+    """Within it, tyro's parsers read docstrings without indentation."""
+    read = _docstrings.parse_docstring_from_object
+
+    @cache
+    def read_cleanly(documented: object) -> dict[str, str]:
+        return {name: inspect.cleandoc(text) for name, text in read(documented).items()}
+
+    _docstrings.parse_docstring_from_object = read_cleanly
+    try:
+        yield
+    finally:
+        _docstrings.parse_docstring_from_object = read
+
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -183,3 +206,100 @@ def with_joined_data(argv: Sequence[str]) -> list[str]:
         else:
             found.append(word)
     return found
+
+
+def run_subcommand(
+    argv: Sequence[str], known: Iterable[Subcommand], help_text: str, unknown: Callable[[str], str]
+) -> None:
+    """Run the subcommand that the first argument names with the others, or print the help where there is none.
+
+    ConfigError, with the text of `unknown`, for a word that is none of them.
+    """
+    if not argv or argv[0] in ("-h", "--help"):
+        print(help_text, end="")
+        return
+    word, *rest = argv
+    chosen = next((one for one in known if one.name == word), None)
+    if chosen is None:
+        raise ConfigError(unknown(word))
+    chosen.run(rest)
+
+
+def parse_action(argv: Sequence[str], command: str, actions: Mapping[str, type], help_text: str) -> object | None:
+    """The flags, of the class in `actions`, of the action that the first argument names; None where help was printed.
+
+    ConfigError for an action that `command` does not have, with the nearest one.
+    """
+    if not argv or argv[0] in ("-h", "--help"):
+        print(help_text, end="")
+        return None
+    action, *rest = argv
+    if action not in actions:
+        hint = nearest(action, actions, f"give {', '.join(actions)}")
+        raise ConfigError(f"vtr {command}: there is no {action!r}; {hint}")
+    prog = f"vtr {command} {action}"
+    if wants_help(rest):
+        print_help(prog, actions[action])
+        return None
+    return parse(actions[action], rest, prog)
+
+
+@contextmanager
+def json_alone(asked: bool) -> Iterator[None]:
+    """Where JSON is asked for, what is printed for people meanwhile goes to standard error."""
+    if not asked:
+        yield
+        return
+    with redirect_stdout(sys.stderr):
+        yield
+
+
+def print_json(value: object) -> None:
+    """Print indented JSON."""
+    print(json.dumps(value, indent=1))
+
+
+@contextmanager
+def written_as_json(asked: bool, out: str | None, page: str, values: str) -> Iterator[None]:
+    """`json_alone`; then, where asked, prints what was written to the file `values` of the folder `out`.
+
+    Beside those values stands where the page is, as `page`. StorageError at once where the folder cannot be written.
+    """
+    from vtr_core import storage
+    from vtr_core.storage import locate
+
+    if out is not None:
+        storage.check_writable(locate(out))
+    with json_alone(asked):
+        yield
+    if asked:
+        assert out is not None
+        print_json({"page": (locate(out) / page).uri, **storage.read_json(locate(out) / values)})
+
+
+class ImportFlags(Protocol):
+    """The flags that all imports have."""
+
+    @property
+    def out(self) -> str:
+        """New checkpoint folder or URI."""
+
+    @property
+    def json(self) -> bool:
+        """Print the result as JSON, alone on standard output."""
+
+
+F = TypeVar("F", bound=ImportFlags)
+
+
+def run_import(argv: Sequence[str], project: str, options: type[F], write: Callable[[F], None]) -> None:
+    """Parse the flags and write the checkpoint, or print the help."""
+    prog = f"vtr import {project}"
+    if not argv or wants_help(argv):
+        print_help(prog, options)
+        return
+    flags = parse(options, argv, prog)
+    with json_alone(flags.json):
+        write(flags)
+    if flags.json:
+        print_json({"checkpoint": flags.out, "imported": project})

@@ -1,21 +1,25 @@
-"""Connection to Ray: to the cluster of RAY_ADDRESS or `ray start`, or to a new one on this machine."""
+"""Connection to Ray: to a cluster that runs, or to a new one here; functions mapped over items by its tasks."""
 
 import logging
 import math
 import os
 import secrets
 import socket
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psutil
-import ray
-import ray.data  # creates the loggers that are silenced here
+import ray.data
 
 from vtr_core import ray_private
 from vtr_core.errors import ClusterError, one_line
 from vtr_core.patience import RAY
+
+if TYPE_CHECKING:
+    from vtr_core.train.fleet.placement import Placement
+
 
 logger = logging.getLogger(__name__)
 _MODE, _TOKEN = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"
@@ -148,3 +152,50 @@ def _quiet() -> None:
     """Restrict Ray's messages, except errors, to its log files."""
     ray_private.only_errors(ray_private.TALKATIVE_AT_START)
     ray_private.quiet_data()
+
+
+Same = TypeVar("Same")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def begin_reading(worker_logs: bool, apart: bool) -> "Placement":
+    """Connect to Ray; returns the placement. With `apart` tasks go to the nodes for reading, where there are any."""
+    from ray.data import DataContext
+
+    from vtr_core.train.fleet.placement import place_reading, placement
+
+    connect(worker_logs=worker_logs)
+    DataContext.get_current().enable_progress_bars = False
+    placed = placement("auto")
+    if apart:
+        place_reading(placed)
+    return placed
+
+
+def on_ray(
+    function: Callable[[Same, Item], Result], same: Same, items: Sequence[Item], gpus: float = 0.0
+) -> Iterator[Result]:
+    """The results of `function(same, item)`, one task per item, in arbitrary order; `same` is sent once.
+
+    Errors in the data are raised as InputError.
+    """
+    import ray
+    from ray import cloudpickle
+
+    from vtr_core.errors import InputError, VtrError
+
+    shared = ray.put(same)
+
+    def work(row: dict[str, bytes]) -> dict[str, Any]:
+        try:
+            result = function(ray.get(shared), cloudpickle.loads(row["item"]))
+        except VtrError as error:
+            return {"result": b"", "error": str(error)}
+        return {"result": cloudpickle.dumps(result), "error": ""}
+
+    rows = ray.data.from_items([{"item": cloudpickle.dumps(item)} for item in items], override_num_blocks=len(items))
+    for row in rows.map(work, num_gpus=gpus or None).iter_rows():
+        if row["error"]:
+            raise InputError(row["error"])
+        yield cloudpickle.loads(row["result"])

@@ -18,15 +18,15 @@ from pipelines.cli import run
 from pipelines.commands import COMMANDS
 from pipelines.data.command import ACTIONS as DATA_ACTIONS
 from pipelines.evaluate.command import TASKS
-from pipelines.ingest.options import ingest_sources
+from pipelines.ingest.ingest_options import ingest_sources
 from pipelines.runs.command import ACTIONS as RUN_ACTIONS
+from pipelines.systems.registry import SYSTEMS
 from pipelines.tables.command import PAPERS
-from tune_spaces.build import SPACES
+from tune_spaces.spaces import SPACES
 from vtr_core.config.settings import Settings
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import PRESETS
-from pipelines.systems.registry import SYSTEMS
 
 FILE = Path(__file__).with_suffix(".txt")
 _INNER: Mapping[str, list[list[str]]] = {

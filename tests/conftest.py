@@ -82,8 +82,8 @@ def local_ray() -> Iterator[None]:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small synthetic world, ingested, with its splits."""
     from pipelines.ingest.command import ingest
-    from pipelines.ingest.flags import IngestFlags
-    from vtr_core.data.sources.synthetic.clips import Synthetic
+    from pipelines.ingest.ingest_options import IngestFlags
+    from vtr_core.data.sources.synthetic import Synthetic
 
     out = tmp_path_factory.mktemp("data") / "world"
     ingest(

@@ -10,7 +10,7 @@ from jaxtyping import TypeCheckError
 from tests.checked_calls import CALLS, first_calls, next_test
 from vtr_core.data.sources.source import VideoEntry
 from vtr_core.losses.contrastive import info_nce
-from vtr_core.text.tokens.cleaning import clean_words
+from vtr_core.text.tokens.vocabulary import clean_words
 
 
 def test_types_of_functions_without_shapes_are_checked() -> None:

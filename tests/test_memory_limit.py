@@ -5,14 +5,14 @@ import sys
 
 import pytest
 
-from vtr_core.memory_limit import EXCEEDED
+from vtr_core.process_limits import EXCEEDED
 
 TAKES = "held = bytes(b'x' * {megabytes}) * 2**20\nimport time\ntime.sleep({seconds})\nprint('done')"
 
 
 def _run(start: str, megabytes: int, seconds: float) -> "subprocess.CompletedProcess[str]":
     """Of a process that has at most 64 MiB more: how it ended after taking so many, and staying for so long."""
-    script = f"from vtr_core.memory_limit import limit, watch\n{start}\n" + TAKES.format(
+    script = f"from vtr_core.process_limits import limit, watch\n{start}\n" + TAKES.format(
         megabytes=megabytes, seconds=seconds
     )
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

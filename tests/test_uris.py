@@ -4,7 +4,7 @@ import pytest
 
 from pipelines.tables import runs
 from vtr_core.storage import locate
-from vtr_core.uris import below
+from vtr_core.storage.location import below
 
 STORE = "?endpoint_override=http://127.0.0.1:9000&region=x"
 

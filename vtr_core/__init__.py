@@ -11,23 +11,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vtr_core.api.index import Index
-    from vtr_core.api.model import Model, load
+    from vtr_core.api import Index, Model, load
     from vtr_core.encoders.encoder import Encoder, encoder
-    from vtr_core.retrieval.embed.encoded import Encoded
-    from vtr_core.retrieval.search.hit import Hit
+    from vtr_core.retrieval.search.searcher import Hit
+    from vtr_core.retrieval.spaces import Encoded
 
 __version__ = "0.2.0"
 __all__ = ["Encoded", "Encoder", "Hit", "Index", "Model", "encoder", "load"]
 
 _PLACES = {
-    "Encoded": "vtr_core.retrieval.embed.encoded",
+    "Encoded": "vtr_core.retrieval.spaces",
     "Encoder": "vtr_core.encoders.encoder",
-    "Hit": "vtr_core.retrieval.search.hit",
-    "Index": "vtr_core.api.index",
-    "Model": "vtr_core.api.model",
+    "Hit": "vtr_core.retrieval.search.searcher",
+    "Index": "vtr_core.api",
+    "Model": "vtr_core.api",
     "encoder": "vtr_core.encoders.encoder",
-    "load": "vtr_core.api.model",
+    "load": "vtr_core.api",
 }
 
 

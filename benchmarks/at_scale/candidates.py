@@ -23,8 +23,7 @@ from pipelines.arguments import parse
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.index.candidates import FEWEST, Candidates, build_candidates, normalized
 from vtr_core.retrieval.index.record import Approximate
-from vtr_core.retrieval.search.joint import JointItems
-from vtr_core.retrieval.search.search import best
+from vtr_core.retrieval.search.video_ranking import JointItems, best
 
 RESULTS = Path(__file__).parent.parent / "results"
 K = 10

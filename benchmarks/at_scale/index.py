@@ -25,9 +25,7 @@ from pipelines.arguments import parse
 from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index
 from vtr_core.retrieval.index.items import Items
 from vtr_core.retrieval.index.record import Backend, IndexRecord
-from vtr_core.retrieval.search.joint import JointItems
-from vtr_core.retrieval.search.nearest import nearest
-from vtr_core.retrieval.search.search import best
+from vtr_core.retrieval.search.video_ranking import JointItems, best, nearest
 from vtr_core.similarity import cosine
 from vtr_core.storage import locate
 

@@ -29,7 +29,7 @@ from vtr_core.retrieval.index.candidates import default_candidates
 from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index
 from vtr_core.retrieval.index.record import Backend
 from vtr_core.retrieval.index.shards import new_shard
-from vtr_core.retrieval.search.joint_searcher import JointShard
+from vtr_core.retrieval.search.index_search import JointShard
 from vtr_core.storage import locate
 
 RESULTS = Path(__file__).parent.parent / "results"

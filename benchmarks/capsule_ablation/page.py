@@ -7,7 +7,7 @@ from benchmarks.capsule_ablation.worlds import WORLDS
 from benchmarks.comparison.paired import plus_minus
 from benchmarks.comparison.search import Searched
 from benchmarks.machine import versions
-from vtr_core.tables.interval import estimate
+from vtr_core.metrics.intervals import estimate
 
 
 def markdown(worlds: Mapping[str, Mapping[str, Searched]], steps: int, command: str, machines: Sequence[str]) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 from benchmarks.capsule_tables import vidrel
 from benchmarks.msrvtt_ridge import allowed_text, msrvtt, prepare
 from pipelines.ingest.command import ingest
-from pipelines.ingest.flags import IngestFlags
+from pipelines.ingest.ingest_options import IngestFlags
 from vtr_core.data.manifest import splits
-from vtr_core.data.sources.pairs.pairs import Pairs
-from vtr_core.data.sources.synthetic.clips import Synthetic
+from vtr_core.data.sources.pairs import Pairs
+from vtr_core.data.sources.synthetic import Synthetic
 
 VIDREL_SHARES = {"train": 0.6, "val": 0.2, "test": 0.2}
 

@@ -27,10 +27,10 @@ from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint.files import Checkpoint, Progress
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.fleet.lease import Lease
-from vtr_core.train.loop.context import Report, StopRequest
+from vtr_core.train.job import Report, StopRequest
 from vtr_core.train.loop.learner import Learner
 from vtr_core.train.loop.recorder import Recorder
 

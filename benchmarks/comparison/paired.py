@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vtr_core.tables.interval import Estimate, estimate
+from vtr_core.metrics.intervals import Estimate, estimate
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from benchmarks.comparison.search import Figures, Searched, search
 from benchmarks.machine import processor, versions
 from pipelines.tables.runs import Sweep, TestSet, read_results
 from vtr_core.config.override import override
+from vtr_core.metrics.intervals import estimate
 from vtr_core.run.presets import preset
-from vtr_core.tables.interval import estimate
 from vtr_core.tables.table import Results
 
 RESULTS = Path(__file__).parents[1] / "results"

@@ -21,8 +21,8 @@ from benchmarks.machine import processor, versions
 from benchmarks.report.pages import page_folder, write_page
 from benchmarks.training_step import interleaved_seconds, paired_ratio
 from pipelines.arguments import parse
-from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.data.batches.frames import FrameBatch
+from vtr_core.config.settings import ModelInputs
+from vtr_core.data.batches import FrameBatch
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 from vtr_core.systems.dual.loss import DualObjective
 from vtr_core.systems.dual.model import HybridEncoder

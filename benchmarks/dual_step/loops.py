@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy, normalize
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from vtr_core.data.batches.frames import FrameBatch
-from vtr_core.nn.encoders.temporal_levels import TemporalLevels
+from vtr_core.data.batches import FrameBatch
+from vtr_core.nn.multi_level_encoding import TemporalLevels
 from vtr_core.systems.dual.model import HybridEncoder
 
 

@@ -22,18 +22,17 @@ from benchmarks.faces.fisherfaces import Flags as FisherFlags
 from benchmarks.machine import processor, versions
 from benchmarks.report.pages import page_file
 from pipelines.arguments import parse
+from pipelines.systems.siamese.face_runs import FaceRuns
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.subject_groups import GroupSplit, group_split, held_out_groups
-from vtr_core.data.records.face_pairs import PairList, load_pairs
-from vtr_core.data.sources.faces.folder import Faces
+from vtr_core.data.records.annotations import PairList, load_pairs
+from vtr_core.data.sources.faces import Faces
 from vtr_core.data.sources.source import Drops
+from vtr_core.data.splits import GroupSplit, group_split, held_out_groups
 from vtr_core.metrics.verification import VerificationMetrics, equal_error_threshold, verification_metrics
 from vtr_core.run.presets import preset
-from vtr_core.systems.siamese.decision import siamese
-from pipelines.systems.siamese.tables.face_runs import FaceRuns
-from vtr_core.systems.siamese.verification import encode_faces
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.systems.siamese.verification import encode_faces, siamese
+from vtr_core.train.checkpoint.trained_model import load_model
 
 LINEAR = "Fisherfaces"
 

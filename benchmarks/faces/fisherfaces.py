@@ -22,13 +22,13 @@ from torch.nn.functional import normalize
 from benchmarks.machine import processor, versions
 from benchmarks.report.pages import page_file
 from pipelines.arguments import parse
-from vtr_core.data.plan.subject_groups import group_split, held_out_groups
-from vtr_core.data.records.face_pairs import PairList
-from vtr_core.data.sources.faces.folder import Faces
+from vtr_core.data.records.annotations import PairList
+from vtr_core.data.sources.faces import Faces
 from vtr_core.data.sources.source import Drops
+from vtr_core.data.splits import group_split, held_out_groups
+from vtr_core.metrics.intervals import estimate
 from vtr_core.metrics.verification import VerificationMetrics, equal_error_threshold, verification_metrics
-from vtr_core.systems.siamese.images import prepared
-from vtr_core.tables.interval import estimate
+from vtr_core.systems.siamese.face_images import prepared
 
 Vectors = dict[str, Float[np.ndarray, " dim"]]
 """By image."""

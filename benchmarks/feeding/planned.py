@@ -10,12 +10,12 @@ from dataclasses import asdict, dataclass
 
 from benchmarks.peers.timing import Timing, timed
 from pipelines.arguments import parse
-from vtr_core.config.batch import BatchConfig
-from vtr_core.data.batches.batch import ClipBatch, clip_batch
+from vtr_core.config.data_sets import BatchConfig
+from vtr_core.data.batches import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Part, Plan
+from vtr_core.data.plan import Part, Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
-from vtr_core.data.stream.direct import read_directly
+from vtr_core.data.stream.assemble import read_directly
 
 SEED = 0
 

@@ -25,15 +25,15 @@ from ray.train.torch import TorchTrainer
 from benchmarks.feeding.planned import SEED
 from benchmarks.peers.timing import timed
 from pipelines.arguments import parse
-from vtr_core.config.batch import BatchConfig
-from vtr_core.data.batches.batch import ClipBatch, clip_batch
+from vtr_core.config.data_sets import BatchConfig
+from vtr_core.data.batches import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Part, Plan
+from vtr_core.data.plan import Part, Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.data.stream.reading import stream
 from vtr_core.ray_private import KEEP_DEVICES, KEEP_IDLE
-from vtr_core.train.loop.meter import Meter
+from vtr_core.train.loop.training_progress import Meter
 
 BEGIN, END = "begin", "end"
 """Files that the first worker makes around its steady part."""

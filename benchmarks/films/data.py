@@ -10,13 +10,12 @@ from benchmarks.caption_vectors import caption_vectors, write_glove
 from benchmarks.msrvtt_dual.data import videos
 from benchmarks.msrvtt_ridge import SHARES, allowed_text, msrvtt
 from pipelines.concepts.command import ConceptFlags, concepts
-from pipelines.extract.command import extract
-from pipelines.extract.flags import ExtractFlags
+from pipelines.extract.command import ExtractFlags, extract
 from pipelines.ingest.command import ingest
-from pipelines.ingest.flags import IngestFlags
+from pipelines.ingest.ingest_options import IngestFlags
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.storage import locate
 

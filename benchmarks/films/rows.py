@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.comparison.search import Searched, search
 from benchmarks.films.data import Sets
-from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
 from pipelines.train.command import TrainFlags, train
 from vtr_core import storage

@@ -140,7 +140,7 @@ def _parsed(videos: int, folder: Path) -> dict[str, Any]:
 
 
 def _listed(videos: int, folder: Path) -> dict[str, Any]:
-    from vtr_core.data.sources.howto100m.howto100m import HowTo100M
+    from vtr_core.data.sources.instructional.howto100m import HowTo100M
     from vtr_core.data.sources.source import Drops
 
     file = folder / "captions.json"
@@ -150,9 +150,8 @@ def _listed(videos: int, folder: Path) -> dict[str, Any]:
 
 
 def _counted(videos: int, folder: Path) -> dict[str, Any]:
-    from pipelines.ingest.flags import IngestFlags
-    from pipelines.ingest.word_counts import count_on_ray
-    from vtr_core.data.sources.howto100m.howto100m import HowTo100M
+    from pipelines.ingest.ingest_options import IngestFlags, count_on_ray
+    from vtr_core.data.sources.instructional.howto100m import HowTo100M
     from vtr_core.data.sources.source import Drops
 
     source = HowTo100M(features_2d=str(folder), annotations=str(folder / "captions.json"))

@@ -9,15 +9,14 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from vtr_core.data.ingest.clips import clip_groups
+from vtr_core.data.ingest.record_tables import clip_groups
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Part, Plan
+from vtr_core.data.plan import Part, Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.records.required_kind import require_clips
 from vtr_core.data.records.schema import ClipSchema, FeatureSpec
-from vtr_core.data.shards.checks import usable
+from vtr_core.data.shards.shard_file import usable, write_shard
 from vtr_core.data.shards.word_table import WordTable
-from vtr_core.data.shards.writing import write_shard
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry
 from vtr_core.data.stream.reading import stream, window_items
 from vtr_core.run.presets import preset

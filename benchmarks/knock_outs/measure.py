@@ -63,23 +63,23 @@ def evaluated(checkpoint: str, test: TestSet, knock_out: Sequence[str]) -> dict[
     """All figures of `vtr evaluate` by metric name, without the name of the data set before it."""
     match test.kind:
         case "retrieval":
-            from pipelines.evaluate.flags import EvaluateFlags
+            from pipelines.evaluate.evaluation_flags import EvaluateFlags
             from pipelines.evaluate.retrieval import evaluate
 
             flags = EvaluateFlags(checkpoint, (test.uri,), knock_out=tuple(knock_out), experiment="knock-outs")
             (result,) = evaluate(flags)
             return {name.split("/", 2)[2]: value for name, value in result.metrics().items()}
         case "verification":
-            from pipelines.systems.siamese.commands.evaluate import VerificationFlags
-            from pipelines.systems.siamese.commands.evaluate import evaluate as verify
+            from pipelines.systems.siamese.face_verification import VerificationFlags
+            from pipelines.systems.siamese.face_verification import evaluate as verify
 
             (verified,) = verify(
                 VerificationFlags(checkpoint, (test.uri,), knock_out=tuple(knock_out), experiment="knock-outs")
             )
             return {name.partition("/")[2]: value for name, value in verified.metric_values("figures").items()}
         case "captioning":
-            from pipelines.systems.captioning.commands.evaluate import CaptioningFlags
-            from pipelines.systems.captioning.commands.evaluate import evaluate as describe
+            from pipelines.systems.captioning.caption_metrics import CaptioningFlags
+            from pipelines.systems.captioning.caption_metrics import evaluate as describe
 
             (described,) = describe(CaptioningFlags(checkpoint, (test.uri,), experiment="knock-outs"))
             return {name.partition("/")[2]: value for name, value in described.metrics("figures").items()}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vtr_core.data.sources.synthetic.clips import Synthetic
+    from vtr_core.data.sources.synthetic import Synthetic
 
 PRESET = "capsule-howto-tiny"
 SCENES: Mapping[str, Any] = {
@@ -33,6 +33,6 @@ CHANGES: Mapping[str, Any] = {
 
 def world(clips: int, seed: int) -> "Synthetic":
     """Narrated videos of 8 scenes that are named, with little noise: as the source of an ingest."""
-    from vtr_core.data.sources.synthetic.clips import Synthetic
+    from vtr_core.data.sources.synthetic import Synthetic
 
     return Synthetic(**SCENES, num_clips=clips, seed=seed)

@@ -5,7 +5,7 @@ from typing import Any
 
 from benchmarks.comparison.paired import plus_minus
 from benchmarks.knock_outs.mechanisms import MECHANISMS
-from vtr_core.tables.interval import estimate
+from vtr_core.metrics.intervals import estimate
 
 
 def markdown(known: Mapping[str, Mapping[str, Any]]) -> str:

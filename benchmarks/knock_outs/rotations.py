@@ -15,7 +15,7 @@ from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry
-from vtr_core.data.sources.synthetic.clips import split_entries
+from vtr_core.data.sources.synthetic import split_entries
 
 _SLOTS = 3
 _CODE_DIM = 24

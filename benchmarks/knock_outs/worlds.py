@@ -21,8 +21,8 @@ class Place:
 def _scenes(place: Place) -> Mapping[str, str]:
     """Clips whose scene, that no caption names, decides what their features mean."""
     from pipelines.ingest.command import ingest
-    from pipelines.ingest.flags import IngestFlags
-    from vtr_core.data.sources.synthetic.clips import Synthetic
+    from pipelines.ingest.ingest_options import IngestFlags
+    from vtr_core.data.sources.synthetic import Synthetic
 
     folder = f"{place.work}/data/8-scenes"
     if not splits(folder):
@@ -34,7 +34,7 @@ def _scenes(place: Place) -> Mapping[str, str]:
 def _named_scenes(place: Place) -> Mapping[str, str]:
     """The clip's place, which captions name, decides what its features mean."""
     from pipelines.ingest.command import ingest
-    from pipelines.ingest.flags import IngestFlags
+    from pipelines.ingest.ingest_options import IngestFlags
 
     folder = f"{place.work}/data/8-named-scenes"
     if not splits(folder):
@@ -46,7 +46,7 @@ def _rotations(place: Place) -> Mapping[str, str]:
     """Clips of 64 scenes that turn what features mean; captions tell every concept and no scene."""
     from benchmarks.knock_outs.rotations import Rotations
     from pipelines.ingest.command import ingest
-    from pipelines.ingest.flags import IngestFlags
+    from pipelines.ingest.ingest_options import IngestFlags
 
     folder = f"{place.work}/data/64-rotations"
     if not splits(folder):
@@ -56,8 +56,8 @@ def _rotations(place: Place) -> Mapping[str, str]:
 
 def _small_things(place: Place) -> Mapping[str, str]:
     from pipelines.ingest.command import ingest
-    from pipelines.ingest.flags import IngestFlags
-    from vtr_core.data.sources.synthetic.tokens import SyntheticTokens
+    from pipelines.ingest.ingest_options import IngestFlags
+    from vtr_core.data.sources.synthetic import SyntheticTokens
 
     folder = f"{place.work}/data/small-things"
     if not splits(folder):
@@ -82,8 +82,8 @@ def _msrvtt_clips(place: Place) -> Mapping[str, str]:
 def _faces(place: Place) -> Mapping[str, str]:
     """AT&T: subjects s1 to s5 validate, s6 to s10 test, 25 train."""
     from pipelines.ingest.command import ingest
-    from pipelines.ingest.flags import IngestFlags
-    from vtr_core.data.sources.faces.folder import Faces
+    from pipelines.ingest.ingest_options import IngestFlags
+    from vtr_core.data.sources.faces import Faces
 
     folder = f"{place.work}/data/att-faces"
     if not splits(folder):

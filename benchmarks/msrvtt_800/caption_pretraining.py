@@ -23,16 +23,15 @@ from benchmarks.msrvtt_800.language import captions_alone, language_model
 from benchmarks.msrvtt_ridge import SHARES, msrvtt
 from pipelines.arguments import parse
 from pipelines.ingest.command import ingest
-from pipelines.ingest.flags import IngestFlags
+from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.tables.runs import Sweep, check_settings
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest, splits
-from vtr_core.data.sources.msrvtt.msrvtt import MsrvttVideos
+from vtr_core.data.sources.annotated.msrvtt import MsrvttVideos
 from vtr_core.run.presets import preset
-from vtr_core.systems.captioning.described import describe_data
-from vtr_core.systems.captioning.evaluation import caption_figures, caption_values
+from vtr_core.systems.captioning.generated_captions import caption_figures, caption_values, describe_data
 from vtr_core.systems.captioning.presets import CAPTION_VARIANTS
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.train.checkpoint.trained_model import load_model
 
 NAME = "caption-pretraining"
 RESULTS = Path(__file__).parents[1] / "results"

@@ -25,8 +25,8 @@ from benchmarks.machine import processor, versions
 from benchmarks.msrvtt_800.caption_pretraining import msrvtt_videos
 from pipelines.arguments import parse
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
-from vtr_core.data.reading.frames import video_rows
+from vtr_core.data.plan import row_groups
+from vtr_core.data.reading.evaluated_rows import video_rows
 
 WINDOWS = (1, 2, 4, 8, 16)
 _ALPHAS = (0.1, 1.0, 10.0, 100.0, 1000.0)

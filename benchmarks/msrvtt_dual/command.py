@@ -22,11 +22,11 @@ from benchmarks.msrvtt_dual.new_seeds import train_new_seeds
 from benchmarks.msrvtt_dual.page import NAMES, markdown
 from benchmarks.report.pages import write_page
 from pipelines.arguments import parse
+from pipelines.systems.dual.thesis_chapters import SET
+from pipelines.systems.dual.thesis_measurements import Sets
+from pipelines.systems.dual.thesis_tables import TablesFlags, tables
 from pipelines.tables.runs import TestSet, figures_file, run_folder
 from vtr_core.data.manifest import Manifest
-from pipelines.systems.dual.tables.columns import SET
-from pipelines.systems.dual.tables.command import TablesFlags, tables
-from pipelines.systems.dual.tables.measure import Sets
 
 RESULTS = Path(__file__).parent.parent / "results"
 SMALLER: Mapping[str, object] = {

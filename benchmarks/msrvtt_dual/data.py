@@ -6,11 +6,11 @@ from benchmarks.caption_vectors import caption_vectors, write_glove
 from benchmarks.msrvtt_ridge import SHARES, allowed_text, msrvtt
 from pipelines.concepts.command import ConceptFlags, concepts
 from pipelines.ingest.command import ingest
-from pipelines.ingest.flags import IngestFlags
-from vtr_core.data.concepts.table import FILE as CONCEPTS
+from pipelines.ingest.ingest_options import IngestFlags
+from pipelines.systems.dual.thesis_measurements import Sets
+from vtr_core.data.concepts.concept_table import FILE as CONCEPTS
 from vtr_core.data.manifest import splits
-from vtr_core.data.sources.msrvtt.msrvtt import MsrvttVideos
-from pipelines.systems.dual.tables.measure import Sets
+from vtr_core.data.sources.annotated.msrvtt import MsrvttVideos
 
 PRESET = "hybrid-msrvtt-published"
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.msrvtt_dual.data import PRESET
+from pipelines.systems.dual.thesis_chapters import SET
+from pipelines.systems.dual.thesis_measurements import Sets, flat, measure
 from pipelines.tables.runs import Sweep, TestSet, figures_file, run_folder
 from vtr_core import storage
 from vtr_core.config.override import override
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from pipelines.systems.dual.tables.columns import SET
-from pipelines.systems.dual.tables.measure import Sets, flat, measure
 
 VARIANTS = ("concept", "")
 """By name as in `page.NAMES`: those with concepts that are searched for."""

@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.feeding.data import NUM_CLIPS
-from vtr_core.config.batch import BatchConfig
+from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Plan, RowGroup
+from vtr_core.data.plan import Plan, RowGroup
 from vtr_core.data.reading.row_groups import Columns, Into, RowGroupReader, training_columns
-from vtr_core.data.records.binary_columns import as_rows
+from vtr_core.data.records.arrays import as_rows
 from vtr_core.data.records.schema import array_dtype
-from vtr_core.data.shards.plain_pages import Checksum
+from vtr_core.data.shards.pages import Checksum
 from vtr_core.data.stream.assemble import assemble
 
 OURS = "each byte read straight into its batch, verified (ours)"

@@ -7,13 +7,13 @@ from unittest.mock import patch
 
 from benchmarks.reading.clips import Batches, scanned
 from pipelines.ingest.command import ingest
-from pipelines.ingest.flags import IngestFlags
-from vtr_core.config.batch import BatchConfig
+from pipelines.ingest.ingest_options import IngestFlags
+from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.manifest import Manifest, splits
-from vtr_core.data.plan.plan import Plan
+from vtr_core.data.plan import Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.shards.layout import Chunk, ShardLayout
-from vtr_core.data.sources.synthetic.tokens import SyntheticTokens
+from vtr_core.data.shards.pages import Chunk, ShardLayout
+from vtr_core.data.sources.synthetic import SyntheticTokens
 from vtr_core.data.stream.assemble import assemble
 
 OURS = "whole videos: cells joined, verified, no means (ours, for MUSE and captioners)"

@@ -26,7 +26,7 @@ from benchmarks.routing.faces import compare_faces, faces_markdown
 from benchmarks.routing.page import markdown
 from benchmarks.training_step import INPUTS, TrainingStep, interleaved_seconds, paired_ratio, peak_bytes, random_clips
 from pipelines.arguments import parse
-from vtr_core.config.blocks.routing import (
+from vtr_core.config.routing import (
     DynamicRouting,
     EmRouting,
     NoRouting,
@@ -35,7 +35,7 @@ from vtr_core.config.blocks.routing import (
     SetTransformerRouting,
 )
 from vtr_core.nn.capsules.capsules import Capsules
-from vtr_core.nn.capsules.routing.build import build_routing
+from vtr_core.nn.capsules.routing import build_routing
 from vtr_core.systems.capsules.config import CapsuleNetConfig
 
 CAPSULES, DIM = 64, 16

@@ -9,11 +9,11 @@ from torch import nn
 
 from benchmarks.training_step import objective_of
 from vtr_core.config.override import override
-from vtr_core.data.batches.batch import ClipBatch, clip_batch
+from vtr_core.data.batches import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Plan
+from vtr_core.data.plan import Plan
+from vtr_core.data.reading.feature_statistics import feature_statistics
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.reading.statistics import feature_statistics
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.training_step import interleaved_seconds, paired_ratio, peak_bytes
-from vtr_core.nn.capsules.convolutional import ConvolutionalCapsules, RoutedCapsules
+from vtr_core.nn.capsules.capsule_tower import ConvolutionalCapsules, RoutedCapsules
 
 FACES, FACE_DIM, ITERATIONS = 32, 16, 4
 CHANNELS, TYPES, DIM = 256, 32, 8

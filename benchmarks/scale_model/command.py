@@ -34,8 +34,8 @@ from benchmarks.report.pages import page_folder, write_page
 from benchmarks.scale_model.inputs import Feeding, StepCost, feeding, sampled, step_cost
 from benchmarks.scale_model.page import markdown
 from pipelines.arguments import parse
-from vtr_core.config.losses.contrastive import SimilarityPrecision
-from vtr_core.config.scaling import Wire
+from vtr_core.config.losses import SimilarityPrecision
+from vtr_core.config.training import Wire
 from vtr_core.run.presets import preset
 
 RESULTS = Path(__file__).parent.parent / "results"

@@ -12,10 +12,10 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.training_step import INPUTS, objective_of, random_clips
-from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.config.override import override
-from vtr_core.data.batches.batch import ClipBatch
-from vtr_core.losses.share import Share
+from vtr_core.config.settings import ModelInputs
+from vtr_core.data.batches import ClipBatch
+from vtr_core.losses.objective import Share
 from vtr_core.nn.embeddings import Embeddings
 from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig

@@ -9,8 +9,8 @@ from vtr_core.config.override import override
 from vtr_core.data.ingest.ingest import begin, do, finish
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.shards.word_table import WordTable
-from vtr_core.data.sources.synthetic.clips import Synthetic
-from vtr_core.retrieval.embed.model_fingerprint import model_fingerprint
+from vtr_core.data.sources.synthetic import Synthetic
+from vtr_core.retrieval.embed.embedded_rows import model_fingerprint
 from vtr_core.retrieval.index.index import Shard, VideoIndex, save_index
 from vtr_core.retrieval.index.items import Item
 from vtr_core.retrieval.index.record import IndexRecord
@@ -18,7 +18,7 @@ from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
 
 PRESET = "capsule-howto-tiny"
 _CLIP_S, _CLIPS_PER_VIDEO = 5.0, 20

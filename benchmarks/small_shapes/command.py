@@ -21,10 +21,9 @@ from benchmarks.comparison.rows import World, search_rows, write
 from benchmarks.small_shapes.readout import Tokens, read_out, read_tokens
 from pipelines.arguments import parse
 from pipelines.demo.films import render
-from pipelines.extract.command import extract
-from pipelines.extract.flags import ExtractFlags
+from pipelines.extract.command import ExtractFlags, extract
 from vtr_core.data.manifest import Manifest, splits
-from vtr_core.data.worlds.crowds import crowd
+from vtr_core.data.worlds.films import crowd
 from vtr_core.errors import ConfigError
 
 COMMAND = "python -m benchmarks.small_shapes"

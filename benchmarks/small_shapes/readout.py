@@ -8,9 +8,9 @@ from jaxtyping import Float
 from sklearn.linear_model import RidgeClassifier
 
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
-from vtr_core.data.reading.frames import video_rows
-from vtr_core.data.worlds.crowds import CROWD_COLOURS, Crowd
+from vtr_core.data.plan import row_groups
+from vtr_core.data.reading.evaluated_rows import video_rows
+from vtr_core.data.worlds.films import CROWD_COLOURS, Crowd
 
 GRID, _AROUND, _CHUNK = 7, 1, 64
 _STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0)

@@ -12,9 +12,9 @@ from torch import Tensor
 from benchmarks.similarity.command import broadcast
 from tests.reference import captioning, ranking
 from tests.reference.selective_scan import selective_scan as slow_scan
-from vtr_core.config.losses.contrastive import MaskedMarginSoftmaxConfig
-from vtr_core.data.batches.rows import RowKeys
-from vtr_core.losses.objectives.build import build_objective
+from vtr_core.config.losses import MaskedMarginSoftmaxConfig
+from vtr_core.data.batches import RowKeys
+from vtr_core.losses.contrastive import build_objective
 from vtr_core.metrics.captioning import cider
 from vtr_core.metrics.ranking import retrieval_metrics
 from vtr_core.nn.embeddings import Embeddings
@@ -23,8 +23,8 @@ from vtr_core.run.presets import preset
 from vtr_core.similarity import generalized_jaccard
 from vtr_core.storage import locate
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
-from vtr_core.train.checkpoint.snapshot import Snapshots
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.loop.recorder import Snapshots
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import tyro
 from docs.make.chromium import chromium, keep
 from docs.make.navigation import ROOT
 from pipelines.arguments import parse
-from pipelines.serve.flags import ServeFlags
+from pipelines.serve.command import ServeFlags
 from pipelines.serve.serve import serving
 
 MOST_BYTES = 300_000

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from pipelines.subcommands import run_subcommand
-from vtr_core.errors import nearest
+from pipelines.arguments import run_subcommand
 from pipelines.systems.registry import SYSTEMS
-from vtr_core.systems.subcommands import Subcommand
+from vtr_core.errors import nearest
+from vtr_core.systems.system import Subcommand
 
 
 def _information(argv: Sequence[str]) -> None:

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from pipelines.arguments import check_counts, parse, print_help, wants_help
-from pipelines.report.json_result import written_as_json
+from pipelines.arguments import check_counts, parse, print_help, wants_help, written_as_json
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
     from pipelines.analyze.cooccurrence_findings import CooccurrenceFindings
-    from vtr_core.data.concepts.table import ConceptTable
+    from vtr_core.data.concepts.concept_table import ConceptTable
     from vtr_core.data.manifest import Manifest
 
 
@@ -54,14 +53,12 @@ def main(argv: Sequence[str]) -> None:
 
 def analyze(flags: CooccurrenceFlags) -> "CooccurrenceFindings":
     """Count, print the strongest pairs, and write JSON, page and figures."""
-    from pipelines.analyze.cooccurrence_figures import grid_figure, matrix_figure
-    from pipelines.analyze.cooccurrence_findings import findings, printed
-    from pipelines.analyze.files import write_figure
-    from pipelines.report.links import print_link
-    from pipelines.report.printed_page import page, show
+    from pipelines.analyze.cooccurrence_findings import findings, grid_figure, matrix_figure, printed
+    from pipelines.report.logged_run import write_figure
+    from pipelines.report.printed_page import page, print_link, show
     from vtr_core import storage
     from vtr_core.data.shards.thumbnails import Thumbnails
-    from vtr_core.retrieval.explain.frames import check_frames, read_pictures
+    from vtr_core.retrieval.explain.key_frames import check_frames, read_pictures
     from vtr_core.storage import check_writable, locate
 
     check_counts(
@@ -92,10 +89,10 @@ def analyze(flags: CooccurrenceFlags) -> "CooccurrenceFindings":
 def _inputs(flags: CooccurrenceFlags) -> "tuple[Manifest, ConceptTable]":
     """The data set and the concept table that contains it."""
     from vtr_core import storage
-    from vtr_core.data.concepts.table import FILE, ConceptTable
+    from vtr_core.data.concepts.concept_table import FILE, ConceptTable
     from vtr_core.data.manifest import Manifest, data_set
     from vtr_core.storage import locate
-    from vtr_core.train.concept_labels import concept_places
+    from vtr_core.train.training_labels import concept_places
 
     uri = data_set(flags.data, "train")
     places = [locate(flags.concepts)] if flags.concepts else concept_places(locate(flags.data), locate(uri))

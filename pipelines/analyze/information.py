@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from pipelines.arguments import check_counts, parse, print_help, wants_help
-from pipelines.report.json_result import written_as_json
+from pipelines.arguments import check_counts, parse, print_help, wants_help, written_as_json
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -51,15 +50,12 @@ def analyze(flags: InformationFlags) -> "list[InformationFindings]":
     """
     from typing import get_args
 
-    from pipelines.analyze.files import write_figure
-    from pipelines.analyze.information_figure import information_figure
-    from pipelines.analyze.information_findings import findings, printed
-    from pipelines.report.links import print_link
-    from pipelines.report.printed_page import page, show
+    from pipelines.analyze.information_findings import findings, information_figure, printed
+    from pipelines.report.logged_run import write_figure
+    from pipelines.report.printed_page import page, print_link, show
     from vtr_core import storage
-    from vtr_core.config.losses.granularity import Reading
-    from vtr_core.data.captions.corpus import training_captions
-    from vtr_core.data.captions.information import information_table
+    from vtr_core.config.losses import Reading
+    from vtr_core.data.captions import information_table, training_captions
     from vtr_core.storage import check_writable, locate
 
     known: tuple[Reading, ...] = get_args(Reading)

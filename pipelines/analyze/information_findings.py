@@ -1,18 +1,18 @@
-"""Distribution and extremes of one definition of information content on a corpus."""
+"""Distribution and extremes of the information content of a corpus, and the paper's Figure 1."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
+from matplotlib.figure import Figure
 from rich.text import Text
 
-from pipelines.report.blank_table import blank_table
-from pipelines.report.printed_page import Printed
-from vtr_core.config.losses.granularity import Reading
-from vtr_core.data.captions.information import InformationTable
-from vtr_core.data.captions.video_captions import VideoCaptions
-from vtr_core.data.shards.writing import caption_key
-from vtr_core.losses.granularity.bias import SENTENCE_DECIMALS, VIDEO_DECIMALS
+from pipelines.report.bar_figure import blank_figure, name_axes
+from pipelines.report.printed_page import Printed, blank_table
+from vtr_core.config.losses import Reading
+from vtr_core.data.captions import InformationTable, VideoCaptions
+from vtr_core.data.shards.shard_file import caption_key
+from vtr_core.losses.granularity import SENTENCE_DECIMALS, VIDEO_DECIMALS
 
 
 @dataclass(frozen=True)
@@ -106,3 +106,16 @@ def printed(found: InformationFindings) -> list[Printed]:
             table.add_row(Text(rated.caption), f"{rated.value:.2f}", Text(rated.video_id))
         parts += [f"{found.reading}, {end}:", table]
     return parts
+
+
+def information_figure(found: Sequence[InformationFindings]) -> Figure:
+    """Histograms of sentences (left) and videos (right), one row for each reading."""
+    figure = blank_figure(11, 3.0 * len(found))
+    places = figure.subplots(len(found), 2, squeeze=False)
+    for row, one in zip(places, found, strict=True):
+        for axes, name, spread in zip(row, ("sentences", "videos"), (one.sentences, one.by_video), strict=True):
+            width = 0.9 * min((b - a for a, b in zip(spread.bins, spread.bins[1:], strict=False)), default=0.1)
+            axes.bar(spread.bins, spread.counts, width=width, color="#4c72b0")
+            axes.axvline(spread.mean, color="#c44e52", linewidth=1)
+            name_axes(axes, f"information content, {one.reading}", "number", f"{name}, the mean in red")
+    return figure

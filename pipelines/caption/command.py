@@ -3,16 +3,16 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 import tyro
 
-from pipelines.arguments import check_counts, parse, print_help, wants_help
-from pipelines.report.json_result import json_alone, print_json
-from vtr_core.uris import below
+from pipelines.arguments import check_counts, json_alone, parse, print_help, print_json, wants_help
+from vtr_core.storage.location import below
 
 if TYPE_CHECKING:
-    from vtr_core.systems.descriptions import CaptionedVideos
+    from vtr_core.systems.loaded_model import CaptionedVideos
+
 
 LINES, PAGE = "captions.jsonl", "captions.html"
 
@@ -57,14 +57,13 @@ def main(argv: Sequence[str]) -> None:
 
 def caption(flags: CaptionFlags) -> "CaptionedVideos":
     """Caption every video, write both files, and return the captions."""
-    from pipelines.caption.decoding import decoding_changes
     from pipelines.evaluation_inputs import device
-    from pipelines.report.links import print_link
+    from pipelines.report.printed_page import print_link
     from vtr_core import storage
-    from vtr_core.run.lacking import lacking
+    from vtr_core.run.build import lacking
     from vtr_core.run.models import system_of
     from vtr_core.storage import check_writable, locate
-    from vtr_core.train.checkpoint.load import load_model
+    from vtr_core.train.checkpoint.trained_model import load_model
 
     check_counts("vtr caption", examples=flags.examples)
     folder = locate(flags.out)
@@ -90,3 +89,27 @@ def _lines(videos: "CaptionedVideos") -> str:
         for name, text in videos.hypotheses.items()
     )
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+class DecodingFlags(Protocol):
+    """The flags of decoding that commands have; None leaves a setting as in training."""
+
+    @property
+    def beams(self) -> int | None: ...  # noqa: D102
+    @property
+    def length_penalty(self) -> float | None: ...  # noqa: D102
+    @property
+    def block_ngrams(self) -> int | None: ...  # noqa: D102
+    @property
+    def consensus_samples(self) -> int | None: ...  # noqa: D102
+
+
+def decoding_changes(flags: DecodingFlags) -> dict[str, int | float]:
+    """The given settings by name."""
+    given = {
+        "beams": flags.beams,
+        "length_penalty": flags.length_penalty,
+        "block_ngrams": flags.block_ngrams,
+        "consensus_samples": flags.consensus_samples,
+    }
+    return {name: value for name, value in given.items() if value is not None}

@@ -21,8 +21,7 @@ def main(argv: Sequence[str]) -> None:
     if not argv or argv[0] in ("-h", "--help"):
         print(HELP, end="")
         return
-    from pipelines.completion.scripts import SCRIPTS
-    from pipelines.completion.words import words
+    from pipelines.completion.scripts import SCRIPTS, words
 
     if argv[0] not in SCRIPTS or len(argv) > 1:
         hint = nearest(" ".join(argv), SCRIPTS, f"give one of {', '.join(SCRIPTS)}")

@@ -1,8 +1,93 @@
-"""Completion scripts of the three shells from the words of the commands."""
+"""Completion scripts of the three shells from the words that may follow each command."""
 
-from collections.abc import Callable, Iterable, Mapping
+import contextlib
+import io
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from pipelines.completion.words import Words
+from pipelines.commands import COMMANDS, Command
+from pipelines.data.command import ACTIONS as DATA_ACTIONS
+from pipelines.ingest.ingest_options import ingest_sources
+from pipelines.runs.command import ACTIONS as RUN_ACTIONS
+from vtr_core.errors import ConfigError
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.presets import PRESETS
+
+_FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*(?![\w.-])")
+
+
+@dataclass(frozen=True)
+class Words:
+    """What may follow a command."""
+
+    summary: str
+    first: tuple[str, ...]
+    """The word directly behind it: a preset, a source, an action; () where that is a file."""
+    flags: tuple[str, ...]
+
+
+def words() -> dict[str, Words]:
+    """By command."""
+    return {command.name: _words(command) for command in COMMANDS}
+
+
+def _words(command: Command) -> Words:
+    first = _first().get(command.name, ())
+    tried = [["--help"], *([word, "--help"] for word in first[:1] if command.name != "submit")]
+    flags = dict.fromkeys(flag for given in tried for flag in _FLAG.findall(_help(command, given)))
+    settings = setting_flags() if command.name in ("train", "sweep") else ()
+    return Words(command.summary.splitlines()[0], first, tuple(dict.fromkeys([*flags, *settings])))
+
+
+def _first() -> Mapping[str, tuple[str, ...]]:
+    from pipelines.analyze.command import ANALYSES
+    from pipelines.tables.command import PAPERS
+    from tune_spaces.spaces import SPACES
+
+    return {
+        "train": (*PRESETS, "--resume", "--config"),
+        "sweep": (*SPACES, "--resume"),
+        "ingest": tuple(sorted(ingest_sources())),
+        "tables": tuple(paper.name for paper in PAPERS),
+        "analyze": tuple(analysis.name for analysis in ANALYSES),
+        "tagger": ("train", "evaluate"),
+        "data": DATA_ACTIONS,
+        "runs": RUN_ACTIONS,
+        "completion": ("bash", "zsh", "fish"),
+    }
+
+
+def _help(command: Command, argv: list[str]) -> str:
+    said = io.StringIO()
+    os.environ["COLUMNS"] = "200"  # so that no flag is cut into two lines
+    with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit, ConfigError):
+        command.run(argv)
+    return said.getvalue()
+
+
+def setting_flags() -> tuple[str, ...]:
+    """`--a.b` of every setting of a training, of all variants."""
+    schema = TrainConfig.model_json_schema()
+    return tuple(dict.fromkeys(f"--{name.replace('_', '-')}" for name in _settings(schema, schema["$defs"], "")))
+
+
+def _settings(part: Mapping[str, Any], known: Mapping[str, Any], prefix: str) -> Iterator[str]:
+    for name, value in part.get("properties", {}).items():
+        inner = [known[one] for one in _named(value)]
+        if not inner or any("properties" not in one for one in inner):
+            yield f"{prefix}{name}"
+        for one in inner:
+            yield from _settings(one, known, f"{prefix}{name}.")
+
+
+def _named(value: Mapping[str, Any]) -> list[str]:
+    """The classes of a setting's values."""
+    choices = [value, *value.get("anyOf", []), *value.get("oneOf", [])]
+    return [choice["$ref"].rpartition("/")[2] for choice in choices if "$ref" in choice]
+
 
 _BASH = """\
 # vtr completion bash

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from pipelines.arguments import check_counts, parse, print_help, wants_help
-from pipelines.report.json_result import json_alone, print_json
+from pipelines.arguments import check_counts, json_alone, parse, print_help, print_json, wants_help
 from vtr_core.config.caption_text import StopWords
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
     from vtr_core.data.concepts.building import TableSettings
-    from vtr_core.data.concepts.report import ConceptReport, SetReport
-    from vtr_core.data.concepts.table import ConceptTable
-    from vtr_core.text.concepts.concepts import ConceptSettings
+    from vtr_core.data.concepts.concept_report import ConceptReport, SetReport
+    from vtr_core.data.concepts.concept_table import ConceptTable
+    from vtr_core.text.concepts import ConceptSettings
 
 FOLDER, CACHE = "concepts", "tagged"
 
@@ -77,10 +76,10 @@ def concepts(flags: ConceptFlags) -> "tuple[ConceptTable, ConceptReport]":
     """Tag the captions, count concepts, write table and report, and print the report."""
     from vtr_core.data.concepts.building import build_concept_table
     from vtr_core.data.manifest import Manifest
-    from vtr_core.data.shards.checks import check_files
-    from vtr_core.processors import num_usable
+    from vtr_core.data.shards.shard_file import check_files
+    from vtr_core.process_limits import num_usable
     from vtr_core.storage import check_readable, check_writable, locate
-    from vtr_core.text.tagging.choice import choose_tagger
+    from vtr_core.text.tagging.tagger import choose_tagger
 
     settings = _settings(flags)
     tagger = choose_tagger(flags.tagger, flags.processes or num_usable())
@@ -113,8 +112,8 @@ def _settings(flags: ConceptFlags) -> "TableSettings":
 def _concept_settings(flags: ConceptFlags) -> "ConceptSettings":
     """The settings of flags and preset; ConfigError where they contradict each other."""
     from vtr_core.run.presets import preset
-    from vtr_core.text.concepts.concepts import ConceptSettings
-    from vtr_core.text.tagging.universal_tags import parse_parts
+    from vtr_core.text.concepts import ConceptSettings
+    from vtr_core.text.tagging.tagger import parse_parts
 
     said: dict[str, Any] = {"parts": flags.parts, "pos": flags.pos or None, "stop_words": flags.stop_words}
     for name, asked in ({} if flags.preset is None else preset(flags.preset).concepts.asked).items():

@@ -9,8 +9,7 @@ from typing import Annotated
 
 import tyro
 
-from pipelines.arguments import check_counts
-from pipelines.subcommands import parse_action
+from pipelines.arguments import check_counts, parse_action
 from vtr_core.errors import one_line
 
 HELP = """\
@@ -108,7 +107,7 @@ def _check_page(file: str | None) -> None:
 
 
 def _list(flags: ListFlags) -> None:
-    from pipelines.data.listing import data_sets, listing_table
+    from pipelines.data.contents import data_sets, listing_table
     from pipelines.report.printed_page import show
 
     found = data_sets(flags.folder)
@@ -119,7 +118,7 @@ def _list(flags: ListFlags) -> None:
 
 
 def _show(flags: ShowFlags) -> None:
-    from pipelines.data.rows import first_rows, rows_table
+    from pipelines.data.contents import first_rows, rows_table
     from pipelines.report.printed_page import show
     from vtr_core.data.manifest import Manifest
 
@@ -137,7 +136,7 @@ def _show(flags: ShowFlags) -> None:
 
 
 def _check(flags: CheckFlags) -> None:
-    from pipelines.data.checking import check_data
+    from pipelines.data.contents import check_data
 
     found = check_data(flags.data)
     if flags.json:

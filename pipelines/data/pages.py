@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pipelines.data.rows import Row, cell_text
+from pipelines.data.contents import Row, cell_text
 from pipelines.data.statistics import Counted, as_lines
-from pipelines.report.axes import blank_figure, name_axes
+from pipelines.report.bar_figure import blank_figure, name_axes
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.thumbnails import Thumbnails
-from vtr_core.retrieval.explain.page import page_environment
+from vtr_core.retrieval.explain.html_pages import page_environment
 
 _PAGE = """\
 <!doctype html>

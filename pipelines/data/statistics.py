@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pipelines.data.rows import Row, all_rows
+from pipelines.data.contents import Row, all_rows
 from vtr_core.data.manifest import Manifest
 
 Statistics = dict[str, Any]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help
 from vtr_core.errors import ConfigError
-from vtr_core.uris import below
+from vtr_core.storage.location import below
 
 PRESET = "adapter"
 QUERY = "a green star moves to the right"
@@ -92,8 +92,8 @@ def _trained(data: str, out: str, films: str, seed: int) -> str:
 
 def write_learning_curve(data: str, run: str) -> str:
     """Write the learning curve into the run's folder; returns its place."""
-    from pipelines.analyze.files import write_figure
     from pipelines.demo.learning_curve import learning_curve
+    from pipelines.report.logged_run import write_figure
     from vtr_core.data.manifest import Manifest
     from vtr_core.storage import locate
     from vtr_core.tracking.json_lines import read_lines

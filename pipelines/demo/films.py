@@ -3,8 +3,7 @@
 import csv
 from pathlib import Path
 
-from vtr_core.data.worlds.crowds import crowd, crowd_frames
-from vtr_core.data.worlds.shapes import FRAME_RATE, film, frames, sound
+from vtr_core.data.worlds.films import FRAME_RATE, crowd, crowd_frames, film, frames, sound
 from vtr_core.video.encoding import Codec, write_video
 
 TABLE = "captions.csv"

@@ -5,7 +5,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from pipelines.report.axes import blank_figure, name_axes
+from pipelines.report.bar_figure import blank_figure, name_axes
 
 LOSS, FOUND = "train/loss", "val/t2v/r10"
 _COLOUR = "#4c72b0"

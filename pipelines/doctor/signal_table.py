@@ -85,8 +85,8 @@ def _on_data(config: "TrainConfig", data: str, rows: int, seed: int) -> "Signal"
     from vtr_core.run.inputs import usable_data, with_inputs
     from vtr_core.run.models import system_of
     from vtr_core.run.signal import measure
-    from vtr_core.train.concept_labels import concept_table, usable_concepts
     from vtr_core.train.first_batch import first_batch
+    from vtr_core.train.training_labels import concept_table, usable_concepts
 
     manifest = usable_data(config.model, data_set(data, "train"))
     each = config.batch.clips_per_video if system_of(config.model).records(config.model) == "images" else 1

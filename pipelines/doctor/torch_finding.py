@@ -3,8 +3,7 @@
 import importlib
 from collections.abc import Callable
 
-from pipelines.doctor.findings import Finding
-from pipelines.doctor.packages import MAMBA
+from pipelines.doctor.findings import MAMBA, Finding
 from vtr_core.errors import one_line
 
 SECTION = "torch"

@@ -1,21 +1,54 @@
 """`vtr embed CHECKPOINT --data URI --out URI`: vectors, captions or concepts of a data set, as a Ray Data job."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
-from pipelines.arguments import parse, print_help, wants_help
-from pipelines.embed.flags import EmbedFlags
+import tyro
+
+from pipelines.arguments import json_alone, parse, print_help, print_json, wants_help
 from pipelines.progress import Meter
-from pipelines.report.json_result import json_alone, print_json
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vtr_core.retrieval.embed.embeddings import EmbeddingSet
-    from vtr_core.retrieval.embed.job import EmbedPlan, EmbedTask
-    from vtr_core.retrieval.embed.outputs import OutputSettings
-    from vtr_core.retrieval.embed.tables import TableSet
+    from vtr_core.retrieval.embed.embedding_job import EmbedPlan, EmbedTask, OutputSettings
+    from vtr_core.retrieval.embed.stored_embeddings import EmbeddingSet, TableSet
     from vtr_core.storage import Location
-    from vtr_core.train.checkpoint.load import LoadedModel
+    from vtr_core.train.checkpoint.trained_model import LoadedModel
+
+
+@dataclass(frozen=True)
+class EmbedFlags:
+    """Flags of `vtr embed`."""
+
+    checkpoint: Annotated[str, tyro.conf.Positional]
+    """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
+    data: str
+    """Data set that the model reads."""
+    out: str
+    """Output folder or URI; the same command again resumes an interrupted one."""
+    write: str = "vectors"
+    """vectors, for evaluation and search; captions of a captioner, concepts of a dual encoder, activations of a capsule
+    network: one row for each video, or for each clip and caption."""
+    top: int | None = None
+    """concepts: the most probable concepts of each video, with their probabilities (default: 10)."""
+    beams: int | None = None
+    """captions: beam size; 1 is greedy decoding (default: as in training)."""
+    length_penalty: float | None = None
+    """captions: length penalty α: hypotheses are compared by log p / length^α (default: as in training)."""
+    block_ngrams: int | None = None
+    """captions: forbid repeated n-grams of this size within a caption (default: as in training)."""
+    consensus_samples: int | None = None
+    """captions: samples, which choose the beam that is most like them (default: as in training; 0: none)."""
+    workers: int | None = None
+    """0: in this process, without Ray. Otherwise a Ray Data job of at most so many copies of the model (default: as
+    many as the cluster has room for)."""
+    gpus_per_model: float = 1.0
+    """GPUs per copy of the model, where the cluster has any; 0 computes on CPUs."""
+    json: bool = False
+    """Print what was made as JSON, and everything else on standard error."""
+    worker_logs: bool = False
+    """Show the logs of Ray's workers."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -33,9 +66,9 @@ def main(argv: Sequence[str]) -> None:
 def embed(flags: EmbedFlags) -> "EmbeddingSet | TableSet":
     """Write what is asked for of the data set, and print it; resumes an interrupted job of the same model and data."""
     from pipelines.evaluation_inputs import device
-    from vtr_core.retrieval.embed.job import begin, finish, finished, is_complete
+    from vtr_core.retrieval.embed.embedding_job import begin, finish, finished, is_complete
     from vtr_core.storage import check_writable, locate
-    from vtr_core.train.checkpoint.load import load_model
+    from vtr_core.train.checkpoint.trained_model import load_model
 
     if flags.workers is not None and flags.workers < 0:
         raise ConfigError(f"vtr embed: --workers is {flags.workers}; it must be 0 or more")
@@ -61,10 +94,8 @@ def embed(flags: EmbedFlags) -> "EmbeddingSet | TableSet":
 
 def _plan(flags: EmbedFlags, loaded: "LoadedModel", out: "Location") -> "EmbedPlan":
     """The shards to write; ConfigError or DatasetError where model, data and flags do not go together."""
-    from vtr_core.retrieval.embed.job import plan_embedding, plan_table
-    from vtr_core.retrieval.embed.outputs import VECTORS, check_settings
-    from vtr_core.retrieval.search.dual_spaces import DualSpaces
-    from vtr_core.retrieval.spaces import spaces_of
+    from vtr_core.retrieval.embed.embedding_job import VECTORS, check_settings, plan_embedding, plan_table
+    from vtr_core.retrieval.spaces import DualSpaces, spaces_of
     from vtr_core.run.inputs import usable_data
 
     config, settings = loaded.config, _settings(flags)
@@ -79,7 +110,7 @@ def _plan(flags: EmbedFlags, loaded: "LoadedModel", out: "Location") -> "EmbedPl
 
 
 def _settings(flags: EmbedFlags) -> "OutputSettings":
-    from pipelines.caption.decoding import decoding_changes
+    from pipelines.caption.command import decoding_changes
 
     given = decoding_changes(flags)
     return given if flags.top is None else {**given, "top": flags.top}
@@ -90,7 +121,7 @@ def _written(
 ) -> Iterator[int]:
     """Write the shards of `tasks`; yields the rows of each, in order of completion."""
     if flags.workers == 0:
-        from vtr_core.retrieval.embed.job import do
+        from vtr_core.retrieval.embed.embedding_job import do
 
         return (do(plan, loaded, task) for task in tasks)
     from pipelines.embed.on_ray import embed_on_ray
@@ -100,7 +131,7 @@ def _written(
 
 def _report(found: "EmbeddingSet | TableSet", out: str) -> None:
     from vtr_core.fingerprint import short
-    from vtr_core.retrieval.embed.tables import TableSet
+    from vtr_core.retrieval.embed.stored_embeddings import TableSet
 
     total = sum(shard.bytes for shard in found.shards)
     shards = f"{len(found.shards)} shards, {total / 1e6:.1f} MB"

@@ -9,14 +9,14 @@ import ray
 import torch
 from ray.data import ActorPoolStrategy, DataContext
 
-from pipelines.embed.flags import EmbedFlags
+from pipelines.embed.command import EmbedFlags
 from pipelines.ray_session import connect
 from vtr_core.errors import DatasetError, VtrError
-from vtr_core.retrieval.embed.job import EmbedPlan, EmbedTask, do
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.retrieval.embed.embedding_job import EmbedPlan, EmbedTask, do
+from vtr_core.train.checkpoint.trained_model import load_model
 
 if TYPE_CHECKING:
-    from vtr_core.train.checkpoint.load import LoadedModel
+    from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 
 class _Embedder:

@@ -30,7 +30,7 @@ def main(argv: Sequence[str]) -> None:
         print_help("vtr encoders", EncodersFlags)
         return
     flags = parse(EncodersFlags, argv, "vtr encoders")
-    from pipelines.report.json_result import print_json
+    from pipelines.arguments import print_json
     from vtr_core.encoders.catalogue import as_text, catalogue
 
     listed = catalogue()

@@ -5,14 +5,13 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipelines.arguments import parse, print_help, wants_help
-from pipelines.evaluate.flags import EvaluateFlags, LocalizationFlags
-from pipelines.report.json_result import json_alone, print_json
+from pipelines.arguments import json_alone, parse, print_help, print_json, wants_help
+from pipelines.evaluate.evaluation_flags import EvaluateFlags, LocalizationFlags
+from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.errors import ConfigError, nearest
 from vtr_core.storage import check_file_writable, locate
-from pipelines.systems.registry import SYSTEMS
-from vtr_core.systems.subcommands import Subcommand
+from vtr_core.systems.system import Subcommand
 
 
 def _retrieval(argv: Sequence[str]) -> None:

@@ -8,19 +8,17 @@ from rich.table import Table
 from rich.text import Text
 
 from pipelines.arguments import check_counts
-from pipelines.evaluate.flags import Background, LocalizationFlags
-from pipelines.evaluation_inputs import device, short_names
+from pipelines.evaluate.evaluation_flags import Background, LocalizationFlags
+from pipelines.evaluation_inputs import RowsRead, device, short_names
 from pipelines.report.bar_figure import Bar, Panel, bar_figure
-from pipelines.report.links import print_link
 from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
-from pipelines.report.printed_page import Printed, page, show
-from pipelines.rows_read import RowsRead
+from pipelines.report.printed_page import Printed, page, print_link, show
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.records.required_kind import require_steps
-from vtr_core.data.shards.checks import usable
-from vtr_core.metrics.steps.figures import (
+from vtr_core.data.shards.shard_file import usable
+from vtr_core.metrics.step_figures import (
     ScoredVideo,
     StepFigures,
     by_chance,
@@ -30,11 +28,11 @@ from vtr_core.metrics.steps.figures import (
     localise,
 )
 from vtr_core.retrieval.evaluate.localization import ScoredSteps, SecondModel, score_steps
-from vtr_core.retrieval.evaluate.protocol import Protocol
+from vtr_core.retrieval.evaluate.scoring import Protocol
 from vtr_core.retrieval.spaces import clip_space_of
 from vtr_core.similarity import SimilarityKind
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint.load import LoadedModel, load_model
+from vtr_core.train.checkpoint.trained_model import LoadedModel, load_model
 
 PROG = "vtr evaluate --task localization"
 DECODINGS = {"one_second": True, "spans": False}

@@ -1,31 +1,144 @@
-"""`vtr evaluate CHECKPOINT --data URI…`: retrieval on one or more data sets, printed and logged to MLflow."""
+"""`vtr evaluate CHECKPOINT --data URI…`: retrieval on data sets, in one joint space or a dual encoder's spaces."""
 
 from collections.abc import Sequence
 
-from pipelines.evaluate.dual_spaces import evaluate_dual_spaces
-from pipelines.evaluate.flags import EvaluateFlags, SimilarityName
-from pipelines.evaluate.retrieval_figures import Result, Variant, intervals, log, printed, write_json
-from pipelines.evaluate.stored import check_stored, embedded_rows
-from pipelines.evaluation_inputs import asked_knock_outs, device, short_names
+from pipelines.evaluate.evaluation_flags import EvaluateFlags, SimilarityName
+from pipelines.evaluate.retrieval_figures import PLAIN, Result, Variant, intervals, log, printed, write_json
+from pipelines.evaluation_inputs import RowsRead, asked_knock_outs, device, short_names
 from pipelines.report.printed_page import show
+from vtr_core import storage
+from vtr_core.config.override import override
+from vtr_core.config.training import EvaluationConfig
+from vtr_core.data.concepts.concept_table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest, data_set
+from vtr_core.data.plan import row_groups
 from vtr_core.encoders.encoder import source_of
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.retrieval.embed.clips import EmbeddedRows
-from vtr_core.retrieval.evaluate.bank import check_bank, embed_bank, sample_captions
-from vtr_core.retrieval.evaluate.best_possible import best_possible_recall
-from vtr_core.retrieval.evaluate.normalized import Bank, evaluate_dual_softmax, evaluate_query_bank
-from vtr_core.retrieval.evaluate.protocol import Protocol
-from vtr_core.retrieval.evaluate.retrieval import Relevant, evaluate_retrieval, rankings
+from vtr_core.fingerprint import short
+from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, embed_rows, model_fingerprint
+from vtr_core.retrieval.embed.stored_embeddings import load_embeddings, read_embeddings
+from vtr_core.retrieval.evaluate.normalized_retrieval import (
+    Bank,
+    check_bank,
+    embed_bank,
+    evaluate_dual_softmax,
+    evaluate_query_bank,
+    sample_captions,
+)
+from vtr_core.retrieval.evaluate.retrieval import Relevant, best_possible_recall, evaluate_retrieval, rankings
 from vtr_core.retrieval.evaluate.same_caption import SameCaption, caption_keys
+from vtr_core.retrieval.evaluate.scoring import Protocol
 from vtr_core.retrieval.evaluate.whole_video import best_captions, caption_average, mean_embeddings
-from vtr_core.retrieval.search.dual_spaces import DualSpaces
-from vtr_core.retrieval.spaces import spaces_of
+from vtr_core.retrieval.spaces import DualSpaces, QuerySubset, SpaceFigures, spaces_of
 from vtr_core.run.inputs import usable_data
 from vtr_core.run.models import reads_videos
 from vtr_core.similarity import SimilarityKind
-from vtr_core.systems.knock_out import KnockOuts
-from vtr_core.train.checkpoint.load import ENCODER, LoadedModel, load_model
+from vtr_core.storage import locate
+from vtr_core.systems.loaded_model import KnockOuts
+from vtr_core.train.checkpoint.trained_model import ENCODER, LoadedModel, load_model
+
+
+def embedded_rows(loaded: LoadedModel, manifest: Manifest, stored: Sequence[str] = ()) -> EmbeddedRows:
+    """The data set's embeddings, from those of `stored` that are of it, else computed, with a bar of their progress."""
+    for uri in stored:
+        found = load_embeddings(uri)
+        if found.data_fingerprint == manifest.fingerprint:
+            found.check(model_fingerprint(loaded.model), manifest, uri)
+            return read_embeddings(found, uri)
+    with RowsRead(manifest) as read:
+        return embed_rows(loaded.model, loaded.config, manifest, loaded.vocabulary, read.watch(row_groups(manifest)))
+
+
+def check_stored(stored: Sequence[str], manifests: Sequence[Manifest]) -> None:
+    """DatasetError for embeddings of none of the evaluated data sets."""
+    for uri in stored:
+        found = load_embeddings(uri)
+        if all(manifest.fingerprint != found.data_fingerprint for manifest in manifests):
+            raise DatasetError(
+                f"{uri} holds embeddings of {found.data} ({short(found.data_fingerprint)}), which is none of --data or "
+                "was ingested again; run vtr embed again"
+            )
+
+
+_REMARKS = {
+    "matrix": "each space rescaled by the lowest and highest of all scores: every figure depends on the whole test set",
+    "query": "each space rescaled by the lowest and highest score of the query",
+    "train": "each space rescaled by the lowest and highest scores of training batches",
+}
+
+
+def evaluate_dual_spaces(loaded: LoadedModel, spaces: DualSpaces, flags: EvaluateFlags) -> list[Result]:
+    """Evaluate, print tables for each data set, and log all metrics as one run of the experiment."""
+    evaluation = _evaluation(loaded, flags)
+    manifests = [usable_data(loaded.config.model, uri) for uri in flags.data]
+    for manifest in manifests:
+        spaces.check(loaded.config, manifest)
+    check_stored(flags.embeddings, manifests)
+    subset = None if flags.queries == "all" else _ambiguous(flags, manifests)
+    results = []
+    for name, manifest in zip(short_names(manifests), manifests, strict=True):
+        rows = embedded_rows(loaded, manifest, flags.embeddings)
+        figures = spaces.figures(loaded, manifest, evaluation, subset, rows, flags.query_sample)
+        variants = [_variant(one, evaluation, flags.query_sample is not None) for one in figures]
+        results.append(Result(name, manifest, variants[0].similarity, variants, {}))
+        show(printed(results[-1], loaded.uri))
+    settings = {
+        "latent_weight": evaluation.latent_weight,
+        "normalise": evaluation.normalise,
+        "concept_similarity": spaces.concept_similarity(loaded.config),
+        "average_checkpoints": flags.average_checkpoints,
+        "queries": flags.queries,
+        **flags.sampled,
+    }
+    log(flags.experiment, loaded, results, settings)
+    if flags.out is not None:
+        write_json(flags.out, results)
+    return results
+
+
+def _evaluation(loaded: LoadedModel, flags: EvaluateFlags) -> EvaluationConfig:
+    """The run's settings, changed by the command's; ConfigError for flags of other models."""
+    unused = {
+        "--similarity": flags.similarity,
+        "--normalize": flags.normalize,
+        "--query-bank": flags.query_bank,
+        "--aggregate": flags.aggregate != "none",
+        "--knock-out": flags.knock_out,
+        "--relevant same-caption": flags.relevant != "own",
+    }
+    for flag, given in unused.items():
+        if given:
+            raise ConfigError(
+                f"vtr evaluate: {flag} is not for a dual encoder, whose spaces have similarities of their own, "
+                "and figures of each alone anyway; it has --latent-weight and --rescale"
+            )
+    given_values = {"latent_weight": flags.latent_weight, "normalise": flags.rescale}
+    return override(loaded.config.evaluation, {name: v for name, v in given_values.items() if v is not None})
+
+
+def _ambiguous(flags: EvaluateFlags, manifests: Sequence[Manifest]) -> QuerySubset:
+    """The ambiguous captions according to the concept table; DatasetError where the table lacks a data set."""
+    folder = manifests[0].uri.rstrip("/")
+    beside = [locate(folder) / "concepts", locate(folder.rpartition("/")[0] or "/") / "concepts"]
+    found = next((place.uri for place in beside if storage.exists(place / FILE)), beside[-1].uri)
+    table = ConceptTable.load(flags.concepts or found)
+    for manifest in manifests:
+        table.require_dataset(manifest.uri, manifest.fingerprint)
+    return QuerySubset("ambiguous", table.ambiguous_captions)
+
+
+def _variant(figures: SpaceFigures, evaluation: EvaluationConfig, sampled: bool) -> Variant:
+    """The metrics in a space; for the hybrid score with its settings, for sampled queries with intervals."""
+    name, title, remark = PLAIN, "", ""
+    if figures.space == "hybrid":
+        title = f"α = {evaluation.latent_weight:g}, rescaled by {evaluation.normalise}"
+        remark = _REMARKS[evaluation.normalise]
+    if figures.queries != "all":
+        name, title, remark = figures.queries, f"{figures.queries} queries and their videos alone", ""
+    if sampled:
+        title = "; ".join(filter(None, [title, "sampled queries"]))
+        remark = "; ".join(filter(None, [remark, intervals(figures.directions)]))
+    return Variant(figures.space, name, title, remark, figures.directions)
 
 
 def evaluate(flags: EvaluateFlags) -> list[Result]:

@@ -9,17 +9,16 @@ from rich.table import Table
 from rich.text import Text
 
 from pipelines.report.bar_figure import Bar, Panel, bar_figure
-from pipelines.report.links import print_link
 from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
-from pipelines.report.printed_page import Printed, page
+from pipelines.report.printed_page import Printed, page, print_link
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
-from vtr_core.metrics.interval import wilson_interval
+from vtr_core.metrics.intervals import wilson_interval
 from vtr_core.metrics.ranking import RetrievalMetrics
-from vtr_core.retrieval.evaluate.protocol import Protocol
 from vtr_core.retrieval.evaluate.retrieval import Direction, metric_values
+from vtr_core.retrieval.evaluate.scoring import Protocol
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint.load import LoadedModel
+from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 PLAIN = "plain"
 RELEVANT: Mapping[str, str] = MappingProxyType(

@@ -1,22 +1,25 @@
-"""`vtr explain CHECKPOINT --data URI --query TEXT|--queries FILE`: explained search results, as a page or served."""
+"""`vtr explain … --query TEXT|--queries FILE`: explained results or examples of models, a page or served."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pipelines.arguments import parse
-from pipelines.explain.flags import MOST_MODELS, PAGE, VALUES, ExplainQueriesFlags, Ready, given_queries
-from pipelines.explain.video_files import video_files
-from pipelines.report.json_result import written_as_json
+from pipelines.arguments import parse, written_as_json
+from pipelines.explain.command import MOST_MODELS, PAGE, VALUES, ExplainQueriesFlags, Ready, given_queries, video_files
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
-    from vtr_core.retrieval.explain.frames import KeyFrames
-    from vtr_core.retrieval.explain.values import AskedQuery, ExplainOptions, ExplainReport
+    from vtr_core.retrieval.explain.examples import ExampleReport
+    from vtr_core.retrieval.explain.explanation import AskedQuery, ExplainOptions, ExplainReport
+    from vtr_core.retrieval.explain.key_frames import KeyFrames
     from vtr_core.retrieval.index.index import VideoIndex
+    from vtr_core.serving.server import AppServer
     from vtr_core.tracking.run import TrackedRun
-    from vtr_core.train.checkpoint.load import LoadedModel
+    from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 
 def main(argv: Sequence[str]) -> None:
@@ -24,8 +27,6 @@ def main(argv: Sequence[str]) -> None:
     flags = parse(ExplainQueriesFlags, argv, "vtr explain")
     _check(flags)
     if flags.serve:
-        from pipelines.explain.server import serve
-
         serve(ready(flags), flags)
         return
     with written_as_json(flags.json, flags.out, PAGE, VALUES):
@@ -35,10 +36,8 @@ def main(argv: Sequence[str]) -> None:
 def _explain(flags: ExplainQueriesFlags) -> None:
     """The page that the kind of the first model has: explanations by concepts, or retrieved examples."""
     from pipelines.evaluation_inputs import device
-    from pipelines.explain.examples import explain_examples
-    from vtr_core.retrieval.embed.joint_space import JointSpace
-    from vtr_core.retrieval.spaces import spaces_of
-    from vtr_core.train.checkpoint.load import load_model
+    from vtr_core.retrieval.spaces import JointSpace, spaces_of
+    from vtr_core.train.checkpoint.trained_model import load_model
 
     given_queries(flags)  # faults of queries are named before a model is loaded
     if flags.index is not None:
@@ -90,8 +89,8 @@ def explain_queries(flags: ExplainQueriesFlags, loaded: "LoadedModel | None" = N
     loaded: the model of the first checkpoint, where it is loaded already.
     """
     from vtr_core.data.shards.thumbnails import Thumbnails
-    from vtr_core.retrieval.explain.report import side_by_side
-    from vtr_core.retrieval.explain.values import ExplainOptions
+    from vtr_core.retrieval.explain.explained_queries import side_by_side
+    from vtr_core.retrieval.explain.explanation import ExplainOptions
 
     options = ExplainOptions(hits=flags.k, tags=flags.tags)
     given = given_queries(flags)
@@ -126,11 +125,11 @@ def explain_zero_shot(flags: ExplainQueriesFlags, loaded: "LoadedModel") -> "Exp
 def explain_index(flags: ExplainQueriesFlags) -> "ExplainReport":
     """As `explain_zero_shot`, on an index that `vtr index` wrote."""
     from pipelines.evaluation_inputs import device
-    from vtr_core.retrieval.explain.queries import asked_queries
+    from vtr_core.retrieval.explain.explanation import asked_queries
     from vtr_core.retrieval.index.index import load_index
-    from vtr_core.retrieval.search.index import key_frames
+    from vtr_core.retrieval.search.index_search import key_frames
     from vtr_core.storage import locate
-    from vtr_core.train.checkpoint.load import load_model
+    from vtr_core.train.checkpoint.trained_model import load_model
 
     _check_places(flags)
     assert flags.index is not None, "checked"
@@ -150,10 +149,9 @@ def _zero_shot_report(
     flags: ExplainQueriesFlags, index: "VideoIndex", loaded: "LoadedModel", asked: "Sequence[AskedQuery]"
 ) -> "ExplainReport":
     """The explained answers; ConfigError for an index without concepts, and for flags of models with two spaces."""
-    from vtr_core.retrieval.explain.report import Described, zero_shot_report
-    from vtr_core.retrieval.explain.values import ExplainOptions
-    from vtr_core.retrieval.search.index import searcher
-    from vtr_core.retrieval.search.joint_searcher import JointSearcher
+    from vtr_core.retrieval.explain.explained_queries import Described, zero_shot_report
+    from vtr_core.retrieval.explain.explanation import ExplainOptions
+    from vtr_core.retrieval.search.index_search import JointSearcher, searcher
     from vtr_core.retrieval.search.searcher import SearchOptions
 
     changed = {
@@ -177,7 +175,7 @@ def _zero_shot_report(
 
 def _check_places(flags: ExplainQueriesFlags) -> None:
     """The folder of the page is writable, and that of the pictures there."""
-    from vtr_core.retrieval.explain.frames import check_frames
+    from vtr_core.retrieval.explain.key_frames import check_frames
     from vtr_core.storage import check_writable, locate
 
     assert flags.out is not None, "checked"
@@ -194,11 +192,11 @@ def _publish(
 ) -> None:
     """Write the page and its JSON, print where they are, and log both; manifest: the data set, where it is one."""
     from pipelines.evaluation_inputs import short_names
-    from pipelines.report.links import print_link
     from pipelines.report.logged_run import log_run
+    from pipelines.report.printed_page import print_link
     from vtr_core import storage
-    from vtr_core.retrieval.explain.frames import read_pictures
-    from vtr_core.retrieval.explain.page import render_explanations
+    from vtr_core.retrieval.explain.html_pages import render_explanations
+    from vtr_core.retrieval.explain.key_frames import read_pictures
     from vtr_core.storage import locate
 
     assert flags.out is not None, "checked"
@@ -214,9 +212,9 @@ def _publish(
 
 
 def _report(found: Ready, given: "Sequence[tuple[str, str | None]]", options: "ExplainOptions") -> "ExplainReport":
-    from vtr_core.retrieval.explain.queries import asked_queries
-    from vtr_core.retrieval.explain.report import explain_report
-    from vtr_core.retrieval.search.dual_spaces import known_queries
+    from vtr_core.retrieval.explain.explained_queries import explain_report
+    from vtr_core.retrieval.explain.explanation import asked_queries
+    from vtr_core.retrieval.spaces import known_queries
 
     asked = asked_queries(given, found.videos.video_id, *found.captions)
     queries = known_queries(found.spaces, found.loaded, [one.text for one in asked])
@@ -228,11 +226,11 @@ def ready(flags: ExplainQueriesFlags, loaded: "LoadedModel | None" = None) -> Re
     from pipelines.evaluation_inputs import device
     from vtr_core.analysis.transforms import Transform, read_transform
     from vtr_core.data.records.required_kind import require_videos
-    from vtr_core.data.shards.checks import usable
-    from vtr_core.retrieval.explain.report import Described, explainable
-    from vtr_core.retrieval.search.search import Scoring
+    from vtr_core.data.shards.shard_file import usable
+    from vtr_core.retrieval.explain.explained_queries import Described, explainable
+    from vtr_core.retrieval.search.video_ranking import Scoring
     from vtr_core.retrieval.spaces import dual_spaces_of
-    from vtr_core.train.checkpoint.load import load_model
+    from vtr_core.train.checkpoint.trained_model import load_model
 
     assert flags.data is not None, "checked"
     manifest = usable(flags.data, require_videos)
@@ -254,7 +252,7 @@ def ready(flags: ExplainQueriesFlags, loaded: "LoadedModel | None" = None) -> Re
 
 
 def _print(report: "ExplainReport", page: str) -> None:
-    from vtr_core.retrieval.explain.values import described
+    from vtr_core.retrieval.explain.explanation import described
 
     for place, system in enumerate(report.systems):
         ranks = [query.answers[place].right_rank for query in report.queries]
@@ -283,3 +281,186 @@ def _log(tracked: "TrackedRun", manifest: "Manifest | None", report: "ExplainRep
         tracked.log_input(manifest, "explaining")
     tracked.log_json(VALUES, report.to_json())
     tracked.log_text(PAGE, page)
+
+
+def explain_examples(flags: ExplainQueriesFlags, first: "LoadedModel") -> "ExampleReport":
+    """Retrieve with every model, write the page and its JSON, and log both as a run of the experiment.
+
+    first: the model of the first checkpoint; the others are loaded one at a time.
+    """
+    from pipelines.evaluation_inputs import short_names
+    from pipelines.report.logged_run import log_run
+    from pipelines.report.printed_page import print_link
+    from vtr_core import storage
+    from vtr_core.data.shards.thumbnails import Thumbnails
+    from vtr_core.extraction.pictures import ClipFrames, ClipSpan
+    from vtr_core.retrieval.explain.html_pages import render_examples
+    from vtr_core.retrieval.explain.key_frames import check_frames, read_pictures
+    from vtr_core.run.inputs import usable_data
+    from vtr_core.storage import check_writable, locate
+
+    _examples_check(flags, first.config.model.kind)
+    assert flags.out is not None
+    out, frames = locate(flags.out), None if flags.keyframes is None else locate(flags.keyframes)
+    check_frames(frames)
+    assert flags.data is not None, "checked"
+    manifest = usable_data(first.config.model, flags.data)
+    videos = video_files(flags.videos, manifest)
+    check_writable(out)
+    report = _examples_report(flags, first, manifest)
+    hits = [hit for query in report.queries for answer in query.answers for hit in answer.hits]
+    spans = [ClipSpan(hit.item_id, hit.video_id, hit.start or 0.0, hit.end or 0.0) for hit in hits]
+    cut = ClipFrames(Thumbnails(manifest), videos, spans)
+    page = render_examples(report, read_pictures(frames, [hit.item_id for hit in hits], cut))
+    storage.write_bytes(out / PAGE, page.encode())
+    storage.write_json(out / VALUES, report.to_json())
+    _examples_print(report, (out / PAGE).uri)
+    print_link(out / PAGE)
+    names = short_names([manifest])
+    log_run(flags.experiment, "explain", first, names, lambda run: _examples_log(run, flags, manifest, report, page))
+    return report
+
+
+def _examples_check(flags: ExplainQueriesFlags, kind: str) -> None:
+    """ConfigError for flags that need a concept space."""
+    concept_flags = {
+        "--serve": flags.serve,
+        "--transform": flags.transform,
+        "--space": flags.space,
+        "--latent-weight": flags.latent_weight,
+    }
+    given = [name for name, value in concept_flags.items() if value not in (None, False)]
+    if given:
+        raise ConfigError(
+            f"vtr explain: a {kind!r} model has one space and no concepts; leave out {' and '.join(given)}"
+        )
+
+
+def _examples_report(flags: ExplainQueriesFlags, first: "LoadedModel", manifest: "Manifest") -> "ExampleReport":
+    from vtr_core.retrieval.explain.examples import ComparedModel, ExampleQuery, ExampleReport, examples
+    from vtr_core.retrieval.explain.explained_queries import model_titles
+    from vtr_core.retrieval.explain.explanation import ExplainOptions
+    from vtr_core.retrieval.spaces import JointSpace, spaces_of
+
+    options, given = ExplainOptions(hits=flags.k, tags=flags.tags), given_queries(flags)
+    models, found = [], []
+    for loaded in _models(flags, first):
+        space = spaces_of(loaded, "retrieved examples")
+        if not isinstance(space, JointSpace):
+            raise ConfigError(
+                f"vtr explain: {loaded.uri} has a concept space and {first.uri} has none; compare models of one kind"
+            )
+        found.append(examples(loaded, space, manifest, given, options))
+        config = loaded.config
+        models.append((config.preset, ComparedModel(loaded.uri, loaded.progress.step, config.evaluation.similarity)))
+    titles = model_titles([preset for preset, _ in models])
+    return ExampleReport(
+        data=manifest.uri,
+        num_items=max(one.num_items for one in found),
+        models=tuple(model.titled(title) for title, (_, model) in zip(titles, models, strict=True)),
+        queries=tuple(
+            ExampleQuery(text, found[0].right[number], tuple(one.answers[number] for one in found))
+            for number, (text, _) in enumerate(given)
+        ),
+    )
+
+
+def _models(flags: ExplainQueriesFlags, first: "LoadedModel") -> "Iterator[LoadedModel]":
+    from pipelines.evaluation_inputs import device
+    from vtr_core.train.checkpoint.trained_model import load_model
+
+    yield first
+    for checkpoint in flags.against:
+        yield load_model(checkpoint, device())
+
+
+def _examples_print(report: "ExampleReport", page: str) -> None:
+    for place, model in enumerate(report.models):
+        ranks = [query.answers[place].right_rank for query in report.queries]
+        known = [rank for rank in ranks if rank is not None]
+        right = f", right item first for {known.count(1)} of {len(known)}" if known else ""
+        print(f"{model.title}: {model.similarity}, {len(report.queries)} queries{right}")
+    print(f"page        {page}")
+
+
+def _examples_log(
+    tracked: "TrackedRun", flags: ExplainQueriesFlags, manifest: "Manifest", report: "ExampleReport", page: str
+) -> None:
+    checkpoints = [model.checkpoint for model in report.models]
+    counts = {"hits": flags.k, "tags": flags.tags, "queries": len(report.queries)}
+    tracked.log_params({"checkpoint": checkpoints, "data": [manifest.uri], **counts})
+    tracked.log_input(manifest, "explaining")
+    tracked.log_json(VALUES, report.to_json())
+    tracked.log_text(PAGE, page)
+
+
+_KEPT_PICTURES = 512
+
+
+def serve(found: "Ready", flags: "ExplainQueriesFlags") -> None:
+    """Serve until interrupted."""
+    from vtr_core.serving.server import is_loopback
+
+    server = explain_server(found, flags)
+    if not is_loopback(flags.host):
+        print(
+            f"warning     anyone who reaches {flags.host} can search here, and there is no password; "
+            "--host 127.0.0.1 keeps it to this machine",
+            file=sys.stderr,
+        )
+    print(f"serving     {server.address.url}  (Ctrl-C ends it)", flush=True)
+    with suppress(KeyboardInterrupt):
+        server.run()
+    print("\nstopped")
+
+
+def explain_server(found: "Ready", flags: "ExplainQueriesFlags") -> "AppServer":
+    """The server, bound but not yet serving."""
+    from vtr_core.analysis.transforms import Transform
+    from vtr_core.data.shards.thumbnails import Thumbnails
+    from vtr_core.retrieval.explain.explained_queries import ExplainSession
+    from vtr_core.retrieval.explain.explanation import LONGEST_QUERY, ExplainOptions
+    from vtr_core.retrieval.explain.html_pages import render_explorer
+    from vtr_core.retrieval.explain.key_frames import Picture, check_frames, read_pictures
+    from vtr_core.retrieval.spaces import known_queries
+    from vtr_core.serving.applications import Explorer, explorer_app
+    from vtr_core.serving.server import AppServer
+    from vtr_core.storage import locate
+
+    frames = None if flags.keyframes is None else locate(flags.keyframes)
+    check_frames(frames)
+    captions: dict[str, list[int]] = {}
+    for text, position in zip(*found.captions, strict=True):
+        captions.setdefault(text.strip(), []).append(position)
+    session = ExplainSession(
+        videos=found.videos,
+        scoring=found.scoring,
+        embed=lambda text: known_queries(found.spaces, found.loaded, [text])[0],
+        captions=captions,
+        options=ExplainOptions(hits=flags.k, tags=flags.tags),
+    )
+    kind = found.scoring.transform.similarity
+
+    def page(nonce: str) -> str:
+        return render_explorer(
+            nonce=nonce,
+            preset=found.described.preset,
+            step=found.described.step,
+            data=found.described.data,
+            similarity=kind,
+            concept_weight=found.scoring.concept_weight,
+            num_concepts=len(found.videos.concepts),
+            num_videos=len(found.videos.video_id),
+            longest_query=LONGEST_QUERY,
+            transform=found.improved or Transform(kind),
+            query=flags.query[0] if flags.query else "",
+        )
+
+    thumbnails = Thumbnails(found.manifest)
+
+    @lru_cache(_KEPT_PICTURES)
+    def picture(video: str) -> Picture:
+        return read_pictures(frames, [video], thumbnails)[video]
+
+    explorer = Explorer(session, page, picture)
+    return AppServer(flags.host, flags.port, lambda address: explorer_app(explorer, address))

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from pipelines.arguments import parse, print_help, wants_help
-from pipelines.report.json_result import json_alone, print_json
+from pipelines.arguments import json_alone, parse, print_help, print_json, wants_help
 
 if TYPE_CHECKING:
     from vtr_core.storage import Location
-    from vtr_core.train.checkpoint.load import LoadedModel
+    from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 
 @dataclass(frozen=True)
@@ -75,12 +74,9 @@ def export(flags: ExportFlags) -> dict[str, object]:
 
 def _export(flags: ExportFlags, folder: str) -> dict[str, object]:
     from pipelines.evaluation_inputs import device
-    from vtr_core.exchange.card import CardText, model_card
-    from vtr_core.exchange.export import export_model
-    from vtr_core.exchange.figures import card_figures
-    from vtr_core.exchange.onnx import check_onnx
+    from vtr_core.exchange import CardText, card_figures, check_onnx, export_model, model_card
     from vtr_core.storage import locate
-    from vtr_core.train.checkpoint.load import located_model
+    from vtr_core.train.checkpoint.trained_model import located_model
 
     with located_model(flags.checkpoint, device()) as (loaded, checkpoint):
         if flags.onnx:
@@ -104,7 +100,7 @@ def _export(flags: ExportFlags, folder: str) -> dict[str, object]:
 def _write_onnx(loaded: "LoadedModel", place: "Location") -> dict[str, float]:
     """Make the towers in a folder of this machine, and put them where the model is; see `export_onnx`."""
     from vtr_core import storage
-    from vtr_core.exchange.onnx import export_onnx
+    from vtr_core.exchange import export_onnx
 
     with tempfile.TemporaryDirectory(prefix="vtr-onnx-") as folder:
         differences = export_onnx(loaded, Path(folder))

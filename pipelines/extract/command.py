@@ -1,24 +1,166 @@
-"""`vtr extract VIDEOS --captions TABLE --out URI`: video files to Parquet shards with a manifest, as a Ray Data job."""
+"""`vtr extract VIDEOS --captions TABLE --out URI`: video files to Parquet shards with a manifest, by Ray Data."""
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
-from pipelines.extract.extractor import extractor
-from pipelines.extract.flags import ExtractFlags
-from pipelines.extract.ranges import check_ranges
-from pipelines.ingest.vocabulary import caption_length, words_of_data_set
+from pipelines.ingest.ingest_options import caption_length, words_of_data_set
 from vtr_core.errors import ConfigError
+from vtr_core.video.decoders import AskedDecoder
 
 if TYPE_CHECKING:
     from vtr_core.data.ingest.ingest import IngestResult
     from vtr_core.data.ingest.plan import IngestPlan, ShardTask
     from vtr_core.data.shards.word_table import WordTable
-    from vtr_core.extraction.chosen import Chosen
-    from vtr_core.extraction.frame_source import VideoFileFrames
-    from vtr_core.extraction.source import VideoFileClips, VideoFiles, VideoFileVideos
+    from vtr_core.extraction.networks import Chosen
+    from vtr_core.extraction.outputs import Extract
+    from vtr_core.extraction.source import VideoFileClips, VideoFileFrames, VideoFiles, VideoFileVideos
     from vtr_core.video.decoders import Decoder
+    from vtr_core.video.process import Decoding
+
+
+@dataclass(frozen=True)
+class ExtractFlags:
+    """Flags of `vtr extract`."""
+
+    videos: Annotated[str, tyro.conf.Positional]
+    """Folder or URI of video files, quoted glob, list of paths (.txt), or table with a column video."""
+    out: str
+    """Output folder or URI; with splits, one data set per split is written below it."""
+    captions: str | None = None
+    """Table with the columns id, caption, video and optionally start, end (seconds), split, video_id; or subtitles, for
+    .srt and .vtt files beside the videos; or msrvtt, msrvtt-1k-a, msvd, didemo, activitynet (a paragraph per video),
+    lsmdc, youcook2, howto100m, with --annotations."""
+    recipe: tuple[str, ...] = ("imagenet-lite", "log-mel")
+    """Recipes or pretrained encoders that compute the features, such as bundled or hf:openai/clip-vit-base-patch32;
+    tokens:<encoder> keeps all tokens of a frame. vtr extract --list describes them."""
+    remote_code: bool = False
+    """Run the code that an encoder's repository brings, which can do whatever you can; read it first."""
+    keep_columns: tuple[str, ...] = ()
+    """Columns of the table of captions to keep as text, which vtr index lists with every item (--records clips)."""
+    annotations: str | None = None
+    """Published annotation files of that data set, as for vtr ingest; videos are found by id."""
+    weights: dict[str, str] = field(default_factory=dict)
+    """Weight files by recipe, for instance: --weights howto-2d resnet152.pth."""
+    records: Literal["clips", "videos", "frames"] = "clips"
+    """What a row is. clips: a clip and a caption, features pooled over time; videos: a whole video, with all feature
+    rows; frames: a clip with its frames, for models that begin with pixels."""
+    frame_rate: float = 1.0
+    """With --records frames: frames per second."""
+    frames: int | None = None
+    """With --records frames: maximum number of frames of a clip, evenly spaced (default: all)."""
+    frame_size: int = 224
+    """With --records frames: width and height in pixels; the centre of the frame is kept."""
+    frame_format: Literal["jpeg", "raw"] = "jpeg"
+    """With --records frames: JPEG, or raw pixels, which take about ten times the space and need no decoding."""
+    frame_quality: int = 90
+    """With --records frames: JPEG quality, from 1 to 100."""
+    thumbnails: bool = False
+    """Also keep a small image of each clip or video, from its middle, for result and explanation pages."""
+    thumbnail_size: int = 192
+    """Longer side of a thumbnail in pixels."""
+    pool: Literal["max", "mean", "mean_std"] = "mean_std"
+    """How the feature rows of a clip are pooled."""
+    normalise: bool = True
+    """Scale the pooled vector to unit length, but of an encoder's rows; --no-normalise: do not scale it."""
+    anywhere: bool = False
+    """Allow absolute paths and URIs in tables and lists."""
+    features_only: bool = False
+    """Write .npy files (<out>/<recipe>/<video>.npy) instead of a data set; needs no captions."""
+    keep_features: str | None = None
+    """Also write .npy files of whole videos to this folder or URI."""
+    splits: dict[str, float] = field(default_factory=dict)
+    """Split randomly by video, for instance: --splits train .8 val .1 test .1 (default: the table's splits)."""
+    split_seed: int = 0
+    """Random seed of the split and of the order of videos."""
+    word_vectors: str | None = None
+    """word2vec (binary or text) or GloVe file, or BigFile folder (feature.bin, shape.txt, id.txt); without it, word
+    vectors are trained with the model."""
+    vocabulary: str | None = None
+    """Use the vocabulary and word vectors of this data set instead; data sets that are trained on together or are in
+    one index have one vocabulary."""
+    min_count: int = 1
+    """Minimum number of occurrences of a vocabulary word (without --word-vectors)."""
+    max_words: int | None = None
+    """Captions are cut after this number of words (default: 20, or as many as those of the data set of
+    --vocabulary)."""
+    videos_per_shard: int | None = None
+    """Videos per Parquet file (default: 128, with --records frames 16); an interrupted extraction resumes with the
+    unfinished shards."""
+    strict: bool = False
+    """Fail where a row would be dropped."""
+    workers: int | None = None
+    """0: in this process, without Ray, on all cores. Otherwise a Ray Data job on the whole cluster."""
+    gpus_per_network: float = 1.0
+    """GPUs per copy of the backbones, where the cluster has any; 0 computes on CPUs."""
+    decoder: AskedDecoder = "auto"
+    """Decoder of pictures; torchcodec also on GPUs. auto: torchcodec where it loads, and PyAV elsewhere."""
+    seconds: float = 300.0
+    """A video is dropped if its decoder returns no frame for this many seconds."""
+    decoder_bytes: int = 4 * 2**30
+    """A video is dropped if decoding it takes more memory than this."""
+    json: bool = False
+    """Print what was made as JSON, and everything else on standard error."""
+    worker_logs: bool = False
+    """Show the logs of Ray's workers."""
+
+
+def check_ranges(flags: ExtractFlags) -> None:
+    """ConfigError for a number out of its range, naming the flag."""
+    counts = {
+        "--max-words": flags.max_words,
+        "--min-count": flags.min_count,
+        "--decoder-bytes": flags.decoder_bytes,
+        "--videos-per-shard": flags.videos_per_shard,
+    }
+    for name, count in counts.items():
+        if count is not None and count < 1:
+            raise ConfigError(f"{name} is {count}; it must be 1 or more")
+    if not flags.seconds > 0:
+        raise ConfigError(f"--seconds is {flags.seconds:g}; it must be above 0")
+    if not flags.gpus_per_network >= 0:
+        raise ConfigError(f"--gpus-per-network is {flags.gpus_per_network:g}; it must be 0 (on CPUs) or more")
+    if flags.workers is not None and flags.workers < 0:
+        raise ConfigError(
+            f"--workers is {flags.workers}; give 0 for this process alone, or leave it out for a Ray Data job on the "
+            "whole cluster"
+        )
+
+
+def extractor(chosen: "tuple[Chosen, ...]", flags: ExtractFlags) -> "Extract":
+    """The extraction function: in this process, or on Ray, to which it connects."""
+    from vtr_core.video.process import Decoding, Limits
+
+    how = Decoding(Limits(flags.seconds, flags.decoder_bytes), chosen[0].decoder)
+    if flags.workers == 0:
+        return _here(chosen, how)
+    import ray
+
+    from pipelines.ray_session import connect
+    from vtr_core.extraction.on_ray import Resources, extract_on_ray
+
+    connect(worker_logs=flags.worker_logs)
+    held = ray.cluster_resources()
+    share = 0.0 if flags.records == "frames" else flags.gpus_per_network  # JPEGs are made on CPUs
+    resources = Resources.of(held.get("CPU", 1), held.get("GPU", 0), share, how.decoder)
+    return partial(extract_on_ray, chosen=chosen, how=replace(how, device=resources.device), resources=resources)
+
+
+def _here(chosen: "tuple[Chosen, ...]", how: "Decoding") -> "Extract":
+    import torch
+
+    from vtr_core.extraction.in_process import extract_here
+    from vtr_core.process_limits import num_usable
+
+    torch.set_num_threads(1)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    at_once = num_usable()
+    return partial(extract_here, chosen=chosen, how=replace(how, device=device), device=device, at_once=at_once)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -36,8 +178,8 @@ def main(argv: Sequence[str]) -> None:
 
 def run(flags: ExtractFlags) -> None:
     """Extract, and print what was written and dropped."""
-    from pipelines.ingest.report import report
-    from pipelines.report.json_result import json_alone, print_json
+    from pipelines.arguments import json_alone, print_json
+    from pipelines.ingest.command import report
 
     if flags.features_only:
         from pipelines.extract.features_only import features_only
@@ -54,7 +196,7 @@ def run(flags: ExtractFlags) -> None:
 
 def extract(flags: ExtractFlags) -> "IngestResult":
     """Extract into shards; resumes an interrupted extraction with the same settings."""
-    from pipelines.ingest.report import tell_complete, tell_empty_splits
+    from pipelines.ingest.command import tell_complete, tell_empty_splits
     from vtr_core.data.ingest.ingest import abandon, claim, finish, finished, is_complete, unfinished
     from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
     from vtr_core.storage import check_writable, locate
@@ -99,14 +241,12 @@ def _given_words(flags: ExtractFlags) -> "WordTable | None":
 
 
 def _source(flags: ExtractFlags, decoder: "Decoder") -> "VideoFileClips | VideoFileVideos | VideoFileFrames":
-    from vtr_core.data.sources.files.tables import FORMATS
-    from vtr_core.data.sources.pairs.rows import kept_columns
-    from vtr_core.data.sources.videos.annotated import DATA_SETS
-    from vtr_core.data.sources.videos.captioned import SUBTITLES
-    from vtr_core.data.sources.videos.inventory import Inventory
-    from vtr_core.extraction.frame_source import VideoFileFrames
+    from vtr_core.data.sources.captioned_videos import DATA_SETS, SUBTITLES
+    from vtr_core.data.sources.files import FORMATS
+    from vtr_core.data.sources.pairs import kept_columns
+    from vtr_core.data.sources.video_files import Inventory
     from vtr_core.extraction.pictures import FrameSettings
-    from vtr_core.extraction.source import VideoFileClips, VideoFileVideos
+    from vtr_core.extraction.source import VideoFileClips, VideoFileFrames, VideoFileVideos
     from vtr_core.storage import locate
 
     chosen = _recipes(flags, decoder)
@@ -138,7 +278,7 @@ def _source(flags: ExtractFlags, decoder: "Decoder") -> "VideoFileClips | VideoF
 
 def _recipes(flags: ExtractFlags, decoder: "Decoder") -> "tuple[Chosen, ...]":
     """The recipes with their weights; none where frames are stored instead of features."""
-    from vtr_core.extraction.chosen import check_weights, choose
+    from vtr_core.extraction.networks import check_weights, choose
 
     if flags.records != "frames":
         chosen = choose(flags.recipe, flags.weights, decoder, flags.remote_code)
@@ -153,10 +293,9 @@ def _recipes(flags: ExtractFlags, decoder: "Decoder") -> "tuple[Chosen, ...]":
 
 
 def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", source: "VideoFiles", flags: ExtractFlags) -> None:
-    from pipelines.extract.progress import remark
+    from pipelines.extract.features_only import remark
     from pipelines.progress import Meter
-    from vtr_core.extraction.npy_files import NpyFolder
-    from vtr_core.extraction.shards import write_shards
+    from vtr_core.extraction.outputs import NpyFolder, write_shards
     from vtr_core.storage import locate
 
     if not tasks:

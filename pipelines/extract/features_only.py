@@ -1,16 +1,21 @@
-"""`vtr extract --features-only`: feature files of all videos, without a data set."""
+"""`vtr extract --features-only`: feature files of all videos, without a data set; the remark of its progress."""
 
-from pipelines.extract.extractor import extractor
-from pipelines.extract.flags import ExtractFlags
-from pipelines.extract.ranges import check_ranges
+from pipelines.extract.command import ExtractFlags, check_ranges, extractor
 from pipelines.progress import Meter
 from vtr_core.data.sources.source import Drops
-from vtr_core.data.sources.videos.inventory import Inventory
+from vtr_core.data.sources.video_files import Inventory
 from vtr_core.errors import ConfigError
-from vtr_core.extraction.chosen import check_weights, choose
-from vtr_core.extraction.npy_files import NpyFolder, write_features
+from vtr_core.extraction.networks import check_weights, choose
+from vtr_core.extraction.outputs import NpyFolder, Progress, write_features
 from vtr_core.storage import check_writable, locate
 from vtr_core.video.decoders import chosen_decoder
+
+
+def remark(progress: Progress, elapsed_s: float) -> str:
+    """Speed relative to playback, and dropped videos."""
+    times = progress.seconds / max(elapsed_s, 1e-9)
+    speed = f"{times:.{0 if times >= 10 else 1}f} times as fast as they play"
+    return f"{speed}; {progress.dropped} dropped" if progress.dropped else speed
 
 
 def features_only(flags: ExtractFlags) -> Drops:

@@ -3,9 +3,7 @@
 from vtr_core.backbones.recipe import Recipe
 from vtr_core.backbones.recipes import RECIPES
 from vtr_core.backbones.weights_files import installed
-from vtr_core.video.pictures import Picture
-from vtr_core.video.sampling import Rate, Uniform
-from vtr_core.video.streams import PictureStream, SoundStream, Stream
+from vtr_core.video.streams import Picture, PictureStream, Rate, SoundStream, Stream, Uniform
 
 
 def print_recipes() -> None:

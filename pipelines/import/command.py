@@ -6,12 +6,10 @@ from typing import Annotated
 
 import tyro
 
-from pipelines.arguments import parse, print_help, wants_help
-from pipelines.report.json_result import json_alone, print_json
-from pipelines.subcommands import run_subcommand
-from vtr_core.errors import nearest
+from pipelines.arguments import json_alone, parse, print_help, print_json, run_subcommand, wants_help
 from pipelines.systems.registry import SYSTEMS
-from vtr_core.systems.subcommands import Subcommand
+from vtr_core.errors import nearest
+from vtr_core.systems.system import Subcommand
 
 WEIGHTS = "vtr import weights"
 

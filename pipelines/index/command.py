@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from pipelines.arguments import check_counts, parse, print_help, wants_help, with_joined_data
-from pipelines.report.json_result import json_alone, print_json
+from pipelines.arguments import check_counts, json_alone, parse, print_help, print_json, wants_help, with_joined_data
 from vtr_core.config.data_sets import joined_weights
 from vtr_core.errors import ConfigError, DatasetError
 
@@ -129,12 +128,11 @@ def _made(flags: IndexFlags, out: "Location") -> "IndexRecord":
 
 def _built(flags: IndexFlags, out: "Location") -> "IndexRecord":
     """Write the index of the data set; with --add that at `out`, extended."""
-    from pipelines.evaluation_inputs import device
+    from pipelines.evaluation_inputs import RowsRead, device
     from pipelines.index.videos import model_uri
-    from pipelines.rows_read import RowsRead
     from vtr_core.config.data_sets import JOINED
-    from vtr_core.retrieval.embed.embeddings import load_embeddings
-    from vtr_core.retrieval.embed.model_fingerprint import model_fingerprint
+    from vtr_core.retrieval.embed.embedded_rows import model_fingerprint
+    from vtr_core.retrieval.embed.stored_embeddings import load_embeddings
     from vtr_core.retrieval.index.build import StoredEmbeddings, plan_index
     from vtr_core.retrieval.index.candidates import check_faiss
     from vtr_core.retrieval.index.change import extended
@@ -143,7 +141,7 @@ def _built(flags: IndexFlags, out: "Location") -> "IndexRecord":
     from vtr_core.retrieval.spaces import spaces_of
     from vtr_core.run.inputs import usable_data
     from vtr_core.storage import delete_folder
-    from vtr_core.train.checkpoint.load import load_model
+    from vtr_core.train.checkpoint.trained_model import load_model
 
     existing = load_index(out) if flags.add else None
     windows = WindowStore.beside(out)

@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pipelines.index.command import IndexFlags
-    from vtr_core.extraction.shards import Extract
+    from vtr_core.extraction.outputs import Extract
     from vtr_core.retrieval.index.record import Backend, IndexRecord
     from vtr_core.retrieval.index.windows import VideoVersion, WindowSettings, WindowStore
     from vtr_core.storage import Location
-    from vtr_core.train.checkpoint.load import LoadedModel
+    from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 DEFAULT_WINDOW_S = 5.0
 THUMBNAIL_SIZE = 192
@@ -26,8 +26,8 @@ def index_videos(flags: "IndexFlags", out: "Location", backend: "Backend") -> "I
 
     With --add files that VIDEOS does not give stay in the index; otherwise they are dropped.
     """
-    from vtr_core.data.sources.videos.inventory import Inventory
-    from vtr_core.retrieval.embed.model_fingerprint import model_fingerprint
+    from vtr_core.data.sources.video_files import Inventory
+    from vtr_core.retrieval.embed.embedded_rows import model_fingerprint
     from vtr_core.retrieval.index.index import load_record, save_shards
     from vtr_core.retrieval.index.record import MARKER
     from vtr_core.retrieval.index.window_index import plan_window_index
@@ -68,7 +68,7 @@ def _check_no_model(place: str) -> None:
     """ConfigError where a model is given in the place of videos."""
     from vtr_core import storage
     from vtr_core.storage import locate
-    from vtr_core.train.checkpoint.load import ENCODER
+    from vtr_core.train.checkpoint.trained_model import ENCODER
 
     names = ("config.json", "checkpoints", "run.json")
     is_model = place.startswith((ENCODER, "models:", "hub:"))
@@ -86,7 +86,7 @@ def model_uri(encoder: str) -> str:
     from vtr_core import storage
     from vtr_core.encoders.encoder import is_encoder, source_of
     from vtr_core.storage import locate
-    from vtr_core.train.checkpoint.load import ENCODER
+    from vtr_core.train.checkpoint.trained_model import ENCODER
 
     name = encoder.removeprefix(ENCODER)
     if is_encoder(name):
@@ -102,7 +102,7 @@ def _model(flags: "IndexFlags", store: "WindowStore") -> "LoadedModel":
     from vtr_core.encoders.encoder import BUNDLED
     from vtr_core.retrieval.spaces import clip_space_of
     from vtr_core.run.models import reads_videos
-    from vtr_core.train.checkpoint.load import load_model
+    from vtr_core.train.checkpoint.trained_model import load_model
 
     own = str(store.record()["checkpoint"]) if flags.encoder is None and store else None
     loaded = load_model(own or model_uri(flags.encoder or BUNDLED), device())
@@ -116,8 +116,8 @@ def _model(flags: "IndexFlags", store: "WindowStore") -> "LoadedModel":
 
 
 def _settings(flags: "IndexFlags", loaded: "LoadedModel", store: "WindowStore") -> "WindowSettings":
-    from vtr_core.extraction.chosen import check_weights, choose_alike
-    from vtr_core.extraction.found_features import ClipPooling
+    from vtr_core.extraction.features import ClipPooling
+    from vtr_core.extraction.networks import check_weights, choose_alike
     from vtr_core.retrieval.index.windows import WindowSettings
 
     made = loaded.provenance.get("extraction")
@@ -137,7 +137,7 @@ def _settings(flags: "IndexFlags", loaded: "LoadedModel", store: "WindowStore") 
 def _encode(
     store: "WindowStore", videos: "Sequence[VideoVersion]", settings: "WindowSettings", flags: "IndexFlags"
 ) -> None:
-    from pipelines.extract.progress import remark
+    from pipelines.extract.features_only import remark
     from pipelines.progress import Meter
 
     if not videos:
@@ -149,8 +149,7 @@ def _encode(
 
 
 def _extract(settings: "WindowSettings", flags: "IndexFlags", files: int) -> "Extract":
-    from pipelines.extract.extractor import extractor
-    from pipelines.extract.flags import ExtractFlags
+    from pipelines.extract.command import ExtractFlags, extractor
 
     assert flags.checkpoint is not None
     assert flags.out is not None

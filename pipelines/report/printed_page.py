@@ -1,4 +1,4 @@
-"""Tables as terminal output, and as an HTML page for MLflow's artifacts."""
+"""Tables as terminal output and as an HTML page, and browser links to what a command wrote."""
 
 import io
 import sys
@@ -7,6 +7,17 @@ from typing import TypeAlias
 
 from rich.console import Console
 from rich.table import Table
+
+from vtr_core.storage import Location, presigned_url
+
+
+def blank_table(title: str, *columns: str) -> Table:
+    """A table without rows; the first column is for row names, which are never cut, the others for numbers."""
+    table = Table(title=title, title_justify="left")
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="right" if number else "left", overflow="ellipsis" if number else "fold")
+    return table
+
 
 Printed: TypeAlias = "Table | str"
 
@@ -35,3 +46,16 @@ def page(parts: Sequence[Printed]) -> str:
     for part in parts:
         console.print(part, markup=False, highlight=False)
     return console.export_html(inline_styles=True, code_format=_FORMAT)
+
+
+_HOURS = 1
+
+
+def print_link(location: Location) -> None:
+    """Print a presigned link to a file on an S3-compatible store; nothing for other locations.
+
+    The link gives access without credentials until it expires, so it is printed and never stored.
+    """
+    url = presigned_url(location, 3600 * _HOURS)
+    if url is not None:
+        print(f"link        {url}  (anyone can read it for {_HOURS} h)")

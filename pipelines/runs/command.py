@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from pipelines.subcommands import parse_action
+from pipelines.arguments import parse_action
 
 if TYPE_CHECKING:
-    from pipelines.runs.printing import Found
+    from pipelines.runs.stored_runs import Found
 
 HELP = """\
 usage: vtr runs list [FOLDER] [--json]           the runs and sweeps in a folder: state, how far, best validation
@@ -73,9 +73,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _run(given: object) -> None:
-    from pipelines.runs.printing import compared, listed, shown
-    from pipelines.runs.stored_run import delete_unfinished, runs_in, stored_run
-    from pipelines.runs.stored_sweep import sweeps_in
+    from pipelines.runs.stored_runs import compared, delete_unfinished, listed, runs_in, shown, stored_run, sweeps_in
 
     match given:
         case ListFlags(folder=folder):

@@ -4,21 +4,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from pipelines.evaluation_inputs import device
-from pipelines.serve.flags import ServeFlags
+from pipelines.serve.command import ServeFlags
 from vtr_core.errors import ConfigError
-from vtr_core.retrieval.explain.page import render_interface, render_search
-from vtr_core.retrieval.explain.queries import LONGEST_QUERY
+from vtr_core.retrieval.explain.explanation import LONGEST_QUERY
+from vtr_core.retrieval.explain.html_pages import render_interface, render_search
 from vtr_core.retrieval.index.index import load_index
 from vtr_core.retrieval.index.record import IndexRecord
-from vtr_core.retrieval.search.index import key_frames
-from vtr_core.serving.address import is_loopback
-from vtr_core.serving.catalogue import Catalogue
-from vtr_core.serving.engine import Engine, LocalEngine
-from vtr_core.serving.openapi import OPENAPI
-from vtr_core.serving.questions import DEFAULT_K
-from vtr_core.serving.search_app import SearchSite, search_app
-from vtr_core.serving.server import AppServer
-from vtr_core.serving.source import Source, check_shards
+from vtr_core.retrieval.search.index_search import key_frames
+from vtr_core.serving.applications import SearchSite, search_app
+from vtr_core.serving.engine import Catalogue, Engine, LocalEngine, Source, check_shards
+from vtr_core.serving.json_interface import DEFAULT_K, OPENAPI
+from vtr_core.serving.server import AppServer, is_loopback
 from vtr_core.storage import locate
 
 

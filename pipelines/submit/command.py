@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pipelines.arguments import parse, print_help, wants_help
-from pipelines.report.json_result import json_alone, print_json
-from pipelines.submit.following import JobFollower, SubmittedJob
+from pipelines.arguments import json_alone, parse, print_help, print_json, wants_help
 from pipelines.submit.job_command import (
     JobCommand,
     check_places,
@@ -18,6 +16,7 @@ from pipelines.submit.job_command import (
     split,
     with_profile,
 )
+from pipelines.submit.job_server import JobFollower, SubmittedJob
 
 if TYPE_CHECKING:
     from cluster.runtime_env import JobEnvironment
@@ -82,9 +81,8 @@ def main(argv: Sequence[str]) -> None:
 def submit(flags: SubmitFlags, command: JobCommand) -> int:
     """Submit the command and follow it; returns the exit code."""
     from cluster.profiles import profile
-    from cluster.upload import check_upload
-    from pipelines.submit.sending import send
-    from pipelines.submit.server import address, connect, is_this_machine
+    from cluster.runtime_env import check_upload
+    from pipelines.submit.job_server import address, connect, is_this_machine, send
 
     driver_cpus = 0.0
     if flags.profile is not None:
@@ -111,7 +109,7 @@ def submit(flags: SubmitFlags, command: JobCommand) -> int:
 
 def _environment(flags: SubmitFlags) -> "JobEnvironment":
     from cluster.runtime_env import runtime_env
-    from vtr_core.tracking.provenance import git_tags
+    from vtr_core.tracking.environment import git_tags
 
     git = {} if "://" in flags.working_dir else git_tags(flags.working_dir)
     return runtime_env(flags.working_dir, os.environ, git, also=flags.env, pass_credentials=flags.pass_credentials)

@@ -13,14 +13,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from tune_spaces.build import build_space
-from tune_spaces.points import SchedulerKind, SearchKind
+from tune_spaces.spaces import build_space
 from vtr_core import storage
 from vtr_core.config.override import validate
-from vtr_core.config.trackers import TrackerKind
+from vtr_core.config.training import TrackerKind
 from vtr_core.errors import RunConflict
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.space import Space
+from vtr_core.run.space import SchedulerKind, SearchKind, Space
 from vtr_core.storage import Location
 from vtr_core.train.checkpoint.run_folder import RunFolder
 

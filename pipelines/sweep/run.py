@@ -8,34 +8,33 @@ from typing import Any
 
 from pipelines.arguments import check_counts
 from pipelines.ray_session import connect
-from pipelines.sweep.driver import concurrent_trials, require_population, run_trials
-from pipelines.sweep.end import conclude, note
-from pipelines.sweep.flags import SweepFlags
+from pipelines.sweep.command import SweepFlags
 from pipelines.sweep.folder import SweepFolder, SweepRecord, TrialRow, TrialTable, space_of
+from pipelines.sweep.outcome import conclude, note
 from pipelines.sweep.trials import SweepTrials
-from tune_spaces.build import build_space
+from pipelines.sweep.tune_trials import concurrent_trials, require_population, run_trials
 from tune_spaces.check import check_space, require_equal_shapes
-from tune_spaces.points import SearchKind, planned_points
+from tune_spaces.spaces import build_space
 from vtr_core import storage
 from vtr_core.config.data_sets import weighted
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest, training_sets
-from vtr_core.data.plan.plan import Plan
+from vtr_core.data.plan import Plan
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import short
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import require_features, usable_data, with_inputs
 from vtr_core.run.presets import preset
+from vtr_core.run.space import SearchKind, planned_points
 from vtr_core.storage import Location, check_writable, locate
-from vtr_core.tracking.also.tracker import require_trackers
-from vtr_core.tracking.presentation import page_tags
-from vtr_core.tracking.provenance import provenance
-from vtr_core.tracking.redaction import redact
+from vtr_core.tracking.environment import provenance
+from vtr_core.tracking.other_trackers import require_trackers
+from vtr_core.tracking.presentation import page_tags, redact
 from vtr_core.tracking.run import Status, TrackedRun, default_tracking_uri, full_tracking_uri
 from vtr_core.tracking.trials import Outcome, SweepPage, close_sweep, open_sweep
-from vtr_core.train.concept_labels import usable_concepts
 from vtr_core.train.fleet.lease import Lease
 from vtr_core.train.job import total_steps
+from vtr_core.train.training_labels import usable_concepts
 
 
 def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> Location:

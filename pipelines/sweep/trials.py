@@ -10,8 +10,8 @@ from ray.tune import Callback
 from ray.tune.experiment import Trial
 
 from pipelines.sweep.folder import ENDED, SweepFolder, SweepRecord, TrialRow, TrialTable
-from pipelines.sweep.table import settings
-from tune_spaces.schedulers import OBJECTIVE, TIME, VALUE
+from pipelines.sweep.outcome import settings
+from tune_spaces.trial_search import OBJECTIVE, TIME, VALUE
 from vtr_core.errors import VtrError, one_line
 from vtr_core.patience import SWEEP
 from vtr_core.storage import Location

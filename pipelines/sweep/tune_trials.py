@@ -1,20 +1,126 @@
-"""Trials under Ray Tune, several at once: a sweep's, or the rows of a table."""
+"""Trials under Ray Tune as actors, several at once: a sweep's, new or resumed, or the rows of a table."""
 
+import json
 import os
 import signal
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from ray import tune
-from ray.tune import Callback, Trainable
+from ray.tune import Callback, PlacementGroupFactory, Trainable
 from ray.tune.schedulers import TrialScheduler
 from ray.tune.search import Searcher
 
+from pipelines.sweep.folder import ENDED, SweepFolder, SweepRecord, TrialRow, TrialTable, space_of
+from tune_spaces.trial_search import OBJECTIVE, TIME, VALUE, OptunaPoints, build_scheduler, tell_earlier
 from vtr_core import ray_private, storage
-from vtr_core.storage import Location
+from vtr_core.config.training import ScalingConfig
+from vtr_core.errors import ClusterError, Interrupted
+from vtr_core.ray_private import HEAD
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.space import Point, SchedulerKind, Space, planned_points
+from vtr_core.storage import Location, locate
+from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
+from vtr_core.train.fleet.placement import placement, room, worker_bundle
+from vtr_core.train.fleet.worker_group import first_line
+from vtr_core.train.trainer import check_resources, uses_gpu
+from vtr_core.train.trial import Standing, Trial
+
+_HEAD = {HEAD: 0.001}
+"""A nominal resource, as Tune requires one. It is the head node's, where trials survive the loss of other nodes."""
+_SOURCE = "source.json"
+
+
+def trial_bundle(scaling: ScalingConfig, gpu: bool) -> dict[str, float]:
+    """The resources of a trial's actor: nominal where it starts workers, else those of one worker."""
+    return dict(_HEAD) if scaling.workers else worker_bundle(scaling, gpu)
+
+
+class TrialTrainable(Trainable):
+    """A trial. config: "sweep", the sweep's URI; "takes", the actor's resources; "trial", its number and point."""
+
+    @classmethod
+    def default_resource_request(cls, config: dict[str, Any]) -> PlacementGroupFactory:
+        """The resources of the actor itself."""
+        return PlacementGroupFactory([config["takes"]])
+
+    def setup(self, config: dict[str, Any]) -> None:
+        """Claim the trial's run folder, or reopen it. Errors are reported as the result of the first step."""
+        self._trial: Trial | None = None
+        self._fault: Exception | None = None
+        try:
+            self._begin(config)
+        except Exception as error:  # an exception in setup would end the actor without a reason
+            self._fault = error
+
+    def _begin(self, config: dict[str, Any]) -> None:
+        sweep = SweepFolder(locate(config["sweep"]))
+        record, base = sweep.read()
+        row = TrialRow(config["trial"]["number"], config["trial"]["point"])
+        folder = sweep.run(row)
+        trial_config = space_of(record, base).applied(base, row.point)
+        self._trial = Trial(folder, record.provenance, pauses=record.scheduler == "pbt")
+        if storage.exists(folder.location / "run.json"):
+            folder.write_config(trial_config)  # under population-based training settings may have changed
+            return
+        run = RunRecord(
+            data=record.data,
+            validation=record.validation,
+            data_fingerprint=record.data_fingerprint,
+            tracking_uri=record.tracking_uri,
+            experiment=record.experiment,
+            started=time.time(),
+            concepts=record.concepts,
+            also=record.also,
+        )
+        folder.claim(run, trial_config)
+
+    def step(self) -> dict[str, Any]:
+        """Wait for the next validation; returns it as plain numbers, as required by Tune and its schedulers.
+
+        Errors of the training are returned as results too: as exceptions Tune would pickle them.
+        """
+        try:
+            now = self._next()
+        except Exception as error:  # any error ends this trial only, not the sweep
+            return {"failed": f"{type(error).__name__}: {first_line(error)}", "done": True}
+        return {
+            TIME: now.epoch,
+            OBJECTIVE: now.objective,
+            VALUE: now.value,
+            "step": now.step,
+            "finished": now.finished,
+            "done": now.finished,
+        }
+
+    def _next(self) -> Standing:
+        if self._fault is not None:
+            raise self._fault
+        assert self._trial is not None
+        return self._trial.next()
+
+    def save_checkpoint(self, checkpoint_dir: str) -> None:
+        """Save a reference to the checkpoint, without the weights, for population-based training."""
+        assert self._trial is not None
+        source = {"run": self._trial.folder.location.uri, "checkpoint": self._trial.checkpoint().name}
+        Path(checkpoint_dir, _SOURCE).write_text(json.dumps(source))
+
+    def load_checkpoint(self, checkpoint: Any) -> None:
+        """Continue from another trial's weights; a reference to the trial's own checkpoint is ignored."""
+        source = json.loads(Path(checkpoint, _SOURCE).read_text())
+        if self._trial is not None and source["run"] != self._trial.folder.location.uri:
+            self._trial.adopt(RunFolder.at(source["run"]), source["checkpoint"])
+
+    def cleanup(self) -> None:
+        """End the worker group, before Tune ends this actor."""
+        if self._trial is not None:
+            self._trial.stop()
+
 
 _SETTINGS = {
     "RAY_AIR_NEW_OUTPUT": "0",  # no tables of Tune's beside our lines
@@ -91,3 +197,66 @@ def _terminable() -> Iterator[list[int]]:
         yield received
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def concurrent_trials(config: TrainConfig, most: int | None) -> int:
+    """The number of trials that fit into the connected cluster, at most `most`; ClusterError where none fits."""
+    check_resources(config)
+    held = room(placement(config.scaling.reading_nodes))
+    fit = held.runs(config.scaling, uses_gpu(config))
+    fit = max(1, fit)  # an elastic trial starts with the minimum of workers
+    return fit if most is None else min(fit, most)
+
+
+def require_population(scheduler: SchedulerKind, at_once: int) -> None:
+    """ClusterError where population-based training has resources for one trial only."""
+    if scheduler == "pbt" and at_once < 2:
+        raise ClusterError(
+            "--scheduler pbt compares trials that train at the same time, and only one fits here; lower "
+            "--scaling.workers, or give Ray more CPUs or GPUs"
+        )
+
+
+def run_trials(
+    folder: SweepFolder, record: SweepRecord, base: TrainConfig, space: Space, table: TrialTable, callback: Callback
+) -> None:
+    """Run the unfinished trials; Interrupted after Ctrl-C or SIGTERM."""
+    todo = _planned(record, space, table)
+    ended = [row for row in table.rows if row.state in ENDED]
+    left = record.num_samples - len(ended) if record.search == "optuna" else len(todo)
+    if left <= 0:
+        return
+    scheduler = build_scheduler(
+        record.scheduler, space, base.training.validate_every, base.training.epochs, record.search_seed
+    )
+    tell_earlier(scheduler, [(f"earlier-{row.name}", [(e, v) for e, v in row.reports]) for row in ended])
+    config: dict[str, Any] = {"sweep": folder.location.uri, "takes": trial_bundle(base.scaling, uses_gpu(base))}
+    search = None
+    if record.search == "optuna":
+        search = _optuna(record, space, table)
+    else:
+        config["trial"] = tune.grid_search([{"number": number, "point": dict(point)} for number, point in todo])
+    at_once = concurrent_trials(base, record.max_concurrent)
+    scratch = folder.location / "tune"
+    received = fit_trials(TrialTrainable, config, at_once, scratch, callback, scheduler, search, left)
+    if received or any(row.state in ("waiting", "running") for row in table.rows):
+        raise Interrupted(received[0] if received else signal.SIGINT)
+
+
+def _planned(record: SweepRecord, space: Space, table: TrialTable) -> list[tuple[int, Point]]:
+    """The numbered points of unfinished trials; new points are entered into the table."""
+    if not table.rows:
+        for number, point in enumerate(planned_points(space, record.search, record.num_samples, record.search_seed)):
+            table.put(number, point)
+    return [(row.number, row.point) for row in table.rows if row.state not in ENDED]
+
+
+def _optuna(record: SweepRecord, space: Space, table: TrialTable) -> OptunaPoints:
+    ended = [row for row in table.rows if row.state in ENDED]
+    return OptunaPoints(
+        space,
+        record.search_seed,
+        waiting=[(row.number, row.point) for row in table.rows if row.state not in ENDED],
+        known=[(row.point, row.objective) for row in ended if row.objective is not None],
+        first=1 + max((row.number for row in table.rows), default=-1),
+    )

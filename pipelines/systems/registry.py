@@ -9,8 +9,7 @@ from importlib import import_module
 from types import MappingProxyType
 
 from vtr_core.systems.all import SYSTEMS as WITHOUT_COMMANDS
-from vtr_core.systems.subcommands import Evaluation, Subcommand
-from vtr_core.systems.system import System
+from vtr_core.systems.system import Evaluation, Subcommand, System
 
 
 def _main(module: str) -> Callable[[Sequence[str]], None]:
@@ -23,15 +22,15 @@ def _main(module: str) -> Callable[[Sequence[str]], None]:
 
 
 def _caption_figures(checkpoint: str, data: str, prefix: str, experiment: str) -> Mapping[str, float]:
-    from pipelines.systems.captioning.commands.command import CaptioningFlags
-    from pipelines.systems.captioning.commands.evaluate import evaluate
+    from pipelines.systems.captioning.caption_metrics import evaluate
+    from pipelines.systems.captioning.evaluate_captions import CaptioningFlags
 
     (result,) = evaluate(CaptioningFlags(checkpoint, (data,), experiment=experiment))
     return result.metrics(prefix)
 
 
 def _verification_figures(checkpoint: str, data: str, prefix: str, experiment: str) -> Mapping[str, float]:
-    from pipelines.systems.siamese.commands.evaluate import VerificationFlags, evaluate
+    from pipelines.systems.siamese.face_verification import VerificationFlags, evaluate
 
     (result,) = evaluate(VerificationFlags(checkpoint, (data,), experiment=experiment))
     return result.metric_values(prefix)
@@ -53,26 +52,24 @@ _COMMANDS: Mapping[str, _Commands] = MappingProxyType(
         "capsules": _Commands(
             tables=(
                 Subcommand(
-                    "capsules", "the multimodal capsule network, Tables 1 to 6", _main("capsules.tables.command")
+                    "capsules", "the multimodal capsule network, Tables 1 to 6", _main("capsules.capsule_tables")
                 ),
             ),
-            explanations=(
-                Subcommand("capsules", "what each capsule responds to", _main("capsules.commands.explain")),
-            ),
+            explanations=(Subcommand("capsules", "what each capsule responds to", _main("capsules.explain_capsules")),),
         ),
         "captioning": _Commands(
             tables=(
                 Subcommand(
                     "gmc",
                     "video captioning with granularity bias as the margin, Tables 1 and 2",
-                    _main("captioning.tables.command"),
+                    _main("captioning.gmc_tables"),
                 ),
             ),
             evaluations=(
                 Evaluation(
                     "captioning",
                     "BLEU, METEOR, ROUGE-L and CIDEr of generated captions; vtr evaluate --task captioning --help",
-                    _main("captioning.commands.command"),
+                    _main("captioning.evaluate_captions"),
                     _caption_figures,
                 ),
             ),
@@ -80,12 +77,12 @@ _COMMANDS: Mapping[str, _Commands] = MappingProxyType(
                 Subcommand(
                     "lavender",
                     "LAVENDER's weights as a captioner for a data set's words",
-                    _main("captioning.commands.lavender"),
+                    _main("captioning.import_lavender"),
                 ),
                 Subcommand(
                     "bert",
                     "BERT's weights as the language part of a captioner for a data set's words",
-                    _main("captioning.commands.bert"),
+                    _main("captioning.import_bert"),
                 ),
             ),
         ),
@@ -94,54 +91,52 @@ _COMMANDS: Mapping[str, _Commands] = MappingProxyType(
                 Subcommand(
                     "clip4clip",
                     "CLIP4Clip, meanP or seqTransf (github.com/ArrowLuo/CLIP4Clip)",
-                    _main("clip4clip.commands.import_clip4clip"),
+                    _main("clip4clip.import_clip4clip"),
                 ),
             ),
         ),
         "dual": _Commands(
             tables=(
-                Subcommand("thesis", "the thesis on dual encoders, Tables 3.1 to 5.4", _main("dual.tables.command")),
+                Subcommand("thesis", "the thesis on dual encoders, Tables 3.1 to 5.4", _main("dual.thesis_tables")),
             ),
             analyses=(
                 Subcommand(
                     "causality",
                     "how much of each decision of a dual encoder its strongest concepts carry, and how much they can:\n"
                     "contributions, C@k, a search for the best transform, calibration of the concept detectors",
-                    _main("dual.analyze.causality.command"),
+                    _main("dual.causality"),
                 ),
                 Subcommand(
                     "complementarity",
                     "what the latent and the concept space add to each other: dimensions, principal components,\n"
                     "canonical correlations, ensembles of several trainings with their significance",
-                    _main("dual.analyze.complementarity.command"),
+                    _main("dual.complementarity"),
                 ),
             ),
             imports=(
                 Subcommand(
                     "hybrid_space",
                     "dual encoding, latent or hybrid (github.com/danieljf24/hybrid_space)",
-                    _main("dual.commands.hybrid_space"),
+                    _main("dual.import_hybrid_space"),
                 ),
             ),
         ),
         "muse": _Commands(
-            tables=(
-                Subcommand("muse", "MUSE's comparisons and ablations, Tables 1 to 11", _main("muse.tables.command")),
-            ),
+            tables=(Subcommand("muse", "MUSE's comparisons and ablations, Tables 1 to 11", _main("muse.muse_tables")),),
         ),
         "siamese": _Commands(
             tables=(
                 Subcommand(
                     "siamese",
                     "face verification by Siamese capsule networks, Table 1 on AT&T and LFW",
-                    _main("siamese.tables.command"),
+                    _main("siamese.siamese_tables"),
                 ),
             ),
             evaluations=(
                 Evaluation(
                     "verification",
                     "face verification on pairs of images; vtr evaluate --task verification --help",
-                    _main("siamese.commands.command"),
+                    _main("siamese.verify_faces"),
                     _verification_figures,
                 ),
             ),

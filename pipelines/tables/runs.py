@@ -1,4 +1,4 @@
-"""Training and evaluation of table rows: one run per row and seed, each done once."""
+"""A paper's tables from the runs of a folder: one run per row and seed, each done once; then the page."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -6,23 +6,27 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from pipelines.evaluate.flags import EvaluateFlags, LocalizationFlags
+from pipelines.arguments import check_counts
+from pipelines.evaluate.evaluation_flags import EvaluateFlags, LocalizationFlags
 from pipelines.evaluate.localization import evaluate as evaluate_localization
 from pipelines.evaluate.retrieval import evaluate as evaluate_retrieval
+from pipelines.report.printed_page import print_link
+from pipelines.systems.registry import SYSTEMS
+from pipelines.tables.command import PaperTablesFlags
 from pipelines.train.command import TrainFlags, resume, train
 from vtr_core import storage
 from vtr_core.config.override import override, validate
 from vtr_core.data.manifest import Manifest, training_sets
 from vtr_core.errors import ConfigError, RunConflict
-from vtr_core.retrieval.evaluate.protocol import Protocol
 from vtr_core.retrieval.evaluate.retrieval import metric_values
+from vtr_core.retrieval.evaluate.scoring import Protocol
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from pipelines.systems.registry import SYSTEMS
-from vtr_core.tables.table import Results
+from vtr_core.storage.location import below
+from vtr_core.tables.layout import OwnSet, markdown
+from vtr_core.tables.table import Paper, Results, Table
 from vtr_core.train.checkpoint.run_folder import RunFolder
-from vtr_core.uris import below
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ def parse_test_set(word: str, kind: str) -> TestSet:
 def check_sets(base: str, data: str, validation: str | None, test_sets: Sequence[TestSet]) -> None:
     """DatasetError unless every data set is complete and has the features of a model of the preset `base`."""
     from vtr_core.data.records.required_kind import require_steps
-    from vtr_core.data.shards.checks import usable
+    from vtr_core.data.shards.shard_file import usable
     from vtr_core.run.inputs import usable_data, with_inputs
     from vtr_core.run.models import system_of
     from vtr_core.run.presets import preset
@@ -303,3 +307,74 @@ def _finished(out: str, variant: str, test_sets: Sequence[TestSet], seeds: int) 
         places = {one: locate(figures_file(run_folder(out, variant, seed), one)) for one in complete}
         complete = [one for one, place in places.items() if storage.exists(place)]
         yield from (storage.read_json(places[one]) for one in complete)
+
+
+def chosen_tables(paper: Paper, flags: PaperTablesFlags) -> list[Table]:
+    """The tables of --only, or all; ConfigError for unknown tables."""
+    wanted = {str(number) for number in flags.only}
+    chosen = [table for table in paper.tables if not wanted or str(table.number) in wanted]
+    if not chosen:
+        raise ConfigError(f"--only {' '.join(sorted(wanted))}: the paper has tables {_span(paper)}")
+    return chosen
+
+
+def _span(paper: Paper) -> str:
+    first, *others, last = (table.number for table in paper.tables)
+    if isinstance(first, str):
+        return ", ".join(map(str, (first, *others, last)))
+    return f"{first} to {last}" if others else f"{first} and {last}"
+
+
+def variants_of(tables: Sequence[Table]) -> list[str]:
+    """The preset variants of the tables' rows, without duplicates."""
+    return list(dict.fromkeys(row.variant for table in tables for row in table.rows if row.variant is not None))
+
+
+def sweep(paper: Paper, flags: PaperTablesFlags, test_sets: Sequence[TestSet]) -> Sweep:
+    """The training and evaluation of rows, after a check of all data sets.
+
+    ConfigError without test sets, DatasetError for an unusable data set.
+    """
+    if not test_sets:
+        prog = f"vtr tables {paper.name}"
+        raise ConfigError(f"{prog} --data needs something to evaluate on: sets as name=URI, which {prog} --help lists")
+    assert flags.data is not None
+    check_counts(f"vtr tables {paper.name}", seeds=flags.seeds, max_concurrent=flags.max_concurrent)
+    check_sets(flags.preset, flags.data, flags.validation, test_sets)
+    return Sweep(
+        flags.out,
+        flags.data,
+        flags.validation,
+        test_sets,
+        flags.seeds,
+        flags.experiment,
+        max_concurrent=flags.max_concurrent,
+    )
+
+
+def write_page(
+    paper: Paper,
+    flags: PaperTablesFlags,
+    changes: Mapping[str, Any],
+    chosen: Sequence[Table],
+    results: Results,
+    test_sets: Sequence[TestSet],
+) -> str:
+    """Write `tables.md` and `tables.json` into the folder; returns the content of `tables.md`."""
+    own = [OwnSet(one.name, one.kind) for one in test_sets if one.name not in paper.data_sets]
+    page = "\n".join([_head(paper, flags, changes), *(markdown(table, results, own) for table in chosen)])
+    folder = locate(flags.out)
+    storage.write_bytes(folder / "tables.md", page.encode())
+    print_link(folder / "tables.md")
+    storage.write_json(folder / "tables.json", {"figures": results.figures, paper.compared_with: results.chance})
+    return page
+
+
+def _head(paper: Paper, flags: PaperTablesFlags, changes: Mapping[str, Any]) -> str:
+    settings = "".join(f" --{name} {value}" for name, value in changes.items())
+    trained = f"trained on {flags.data}" if flags.data else "no training data given"
+    return (
+        f"# {paper.title}\n\nCells: the paper's figure → ours, the mean over seeds ± half the width of its 95 % "
+        f"confidence interval; {paper.units}.\nRows are variants of `{flags.preset}`{settings}, {trained}; "
+        f"seeds: {flags.seeds}.{paper.remark}\n"
+    )

@@ -10,18 +10,16 @@ from ray.tune import Callback
 from ray.tune.experiment import Trial as TuneTrial
 
 from pipelines.ray_session import connect
-from pipelines.sweep.driver import concurrent_trials
-from pipelines.sweep.trainable import TrialTrainable, trial_bundle
-from pipelines.sweep.tune_trials import fit_trials
+from pipelines.sweep.tune_trials import TrialTrainable, concurrent_trials, fit_trials, trial_bundle
 from pipelines.train.command import TrainFlags, plan_run
-from tune_spaces.schedulers import TIME, VALUE
+from tune_spaces.trial_search import TIME, VALUE
 from vtr_core import storage
 from vtr_core.errors import ConfigError, Interrupted, TrainingError
 from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location, locate
-from vtr_core.tracking.provenance import provenance
+from vtr_core.tracking.environment import provenance
 from vtr_core.tracking.run import full_tracking_uri
-from vtr_core.train.checkpoint.files import find_checkpoint
+from vtr_core.train.checkpoint.checkpoint_files import find_checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.fleet.lease import Lease
 from vtr_core.train.tracked import Child, Tracking

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from pipelines.arguments import parse, parse_both, print_help, wants_help
-from pipelines.report.json_result import json_alone, print_json
+from pipelines.arguments import json_alone, parse, parse_both, print_help, print_json, wants_help
 from vtr_core.errors import ConfigError, RunConflict, nearest
-from vtr_core.text.tagging.settings import TaggerSettings
+from vtr_core.text.tagging.treebank import TaggerSettings
 
 if TYPE_CHECKING:
-    from vtr_core.text.tagging.evaluation import TaggerAccuracy, TreebankAccuracy
-    from vtr_core.text.tagging.settings import Treebank
-    from vtr_core.text.tagging.training import TaggerEpoch
+    from vtr_core.text.tagging.tagger_training import TaggerAccuracy, TaggerEpoch, TreebankAccuracy
+    from vtr_core.text.tagging.treebank import Treebank
 
 HELP = """\
 usage: vtr tagger train --treebank FOLDER --out FOLDER [flags]
@@ -90,13 +88,10 @@ def train(flags: TrainTaggerFlags, settings: TaggerSettings) -> "TreebankAccurac
     from pathlib import Path
 
     from vtr_core.storage import check_writable, locate
-    from vtr_core.text.tagging.evaluation import treebank_accuracy
     from vtr_core.text.tagging.lemmatiser import Lemmatiser
-    from vtr_core.text.tagging.pipeline import save_pipeline
-    from vtr_core.text.tagging.settings import known_treebank
     from vtr_core.text.tagging.spacy_tagger import SpacyTagger
-    from vtr_core.text.tagging.training import train_tagger
-    from vtr_core.text.tagging.treebank import read_conllu, treebank_file
+    from vtr_core.text.tagging.tagger_training import save_pipeline, train_tagger, treebank_accuracy
+    from vtr_core.text.tagging.treebank import known_treebank, read_conllu, treebank_file
 
     folder = Path(flags.out).expanduser()
     check_writable(locate(folder))
@@ -129,8 +124,8 @@ def _evaluate(argv: Sequence[str]) -> None:
 
 def evaluate(flags: EvaluateTaggerFlags) -> "TreebankAccuracy":
     """Measure a tagger on one part of a treebank."""
-    from vtr_core.text.tagging.choice import choose_tagger
-    from vtr_core.text.tagging.evaluation import treebank_accuracy
+    from vtr_core.text.tagging.tagger import choose_tagger
+    from vtr_core.text.tagging.tagger_training import treebank_accuracy
     from vtr_core.text.tagging.treebank import read_conllu, treebank_file
 
     file = treebank_file(flags.treebank, flags.part)

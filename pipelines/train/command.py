@@ -6,16 +6,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from pipelines.arguments import parse, parse_with_changes, print_help, wants_help, with_joined_data
-from pipelines.report.json_result import json_alone
-from pipelines.train.events import counts_line
-from pipelines.train.finished import Finished, print_end
-from pipelines.train.registration import check_name, register_best
+from pipelines.arguments import json_alone, parse, parse_with_changes, print_help, wants_help, with_joined_data
+from pipelines.train.events import Finished, check_name, counts_line, print_end, register_best
 from pipelines.train.variants import variant_lines
-from vtr_core.config.data_sets import weighted
+from vtr_core.config.data_sets import OnBadShard, weighted
 from vtr_core.config.override import override, validate
-from vtr_core.config.shards import OnBadShard
-from vtr_core.config.trackers import TrackerKind
+from vtr_core.config.training import TrackerKind
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import reads_images, system_of
@@ -23,7 +19,7 @@ from vtr_core.run.presets import describe_presets, preset
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
-    from vtr_core.data.plan.plan import Plan
+    from vtr_core.data.plan import Plan
     from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
     from vtr_core.train.fleet.lease import Lease
 
@@ -140,16 +136,16 @@ class PlannedRun:
 
 def plan_run(config: TrainConfig, flags: TrainFlags) -> PlannedRun:
     """A new run, checked: its data sets, model, memory and folder; RunConflict where the folder is another run's."""
-    from pipelines.train.intention import activations, intention, require_memory
-    from vtr_core.data.plan.plan import Plan
+    from pipelines.train.reports import activations, intention, require_memory
+    from vtr_core.data.plan import Plan
     from vtr_core.run.build import check_model, frozen_weights
     from vtr_core.run.inputs import require_features, with_inputs
     from vtr_core.storage import check_writable
-    from vtr_core.tracking.also.tracker import require_trackers
-    from vtr_core.tracking.redaction import redact
+    from vtr_core.tracking.other_trackers import require_trackers
+    from vtr_core.tracking.presentation import redact
     from vtr_core.tracking.run import default_tracking_uri
     from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
-    from vtr_core.train.concept_labels import usable_concepts
+    from vtr_core.train.training_labels import usable_concepts
 
     check_name(flags.register)
     require_trackers(flags.also)
@@ -201,7 +197,7 @@ def resume(
     from vtr_core.errors import DatasetError
     from vtr_core.run.inputs import usable_data
     from vtr_core.storage import check_writable
-    from vtr_core.tracking.also.tracker import require_trackers
+    from vtr_core.tracking.other_trackers import require_trackers
     from vtr_core.train.checkpoint.run_folder import RunFolder
     from vtr_core.train.fleet.lease import Lease
 
@@ -228,9 +224,8 @@ def _initial_model(uri: str, config: TrainConfig, data: "Manifest", concepts: st
     """
     from vtr_core.data.shards.word_table import WordTable
     from vtr_core.run.inputs import model_vocabulary
-    from vtr_core.train.checkpoint.initial import fitting
-    from vtr_core.train.checkpoint.load import load_model
-    from vtr_core.train.concept_labels import concept_table, names_of
+    from vtr_core.train.checkpoint.trained_model import fitting, load_model
+    from vtr_core.train.training_labels import concept_table, names_of
 
     given = load_model(uri)
     words = model_vocabulary(config.model, WordTable.load(data).vocabulary)
@@ -240,7 +235,7 @@ def _initial_model(uri: str, config: TrainConfig, data: "Manifest", concepts: st
 
 def _require_steps(config: TrainConfig, plan: "Plan") -> None:
     from vtr_core.train.job import total_steps
-    from vtr_core.train.loop.step_profile import STEPS
+    from vtr_core.train.loop.training_progress import STEPS
 
     steps = total_steps(config, plan)
     if steps < STEPS:
@@ -250,7 +245,7 @@ def _require_steps(config: TrainConfig, plan: "Plan") -> None:
 def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manifest | None]":
     """The training and the validation set of the flags."""
     from vtr_core.data.manifest import training_sets
-    from vtr_core.data.reading.images import require_other_subjects
+    from vtr_core.data.reading.evaluated_rows import require_other_subjects
     from vtr_core.run.inputs import usable_data
 
     training, validation = training_sets(weighted(flags.data, flags.data_weights), flags.validation)
@@ -264,7 +259,7 @@ def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manif
 def _connect(config: TrainConfig, worker_logs: bool) -> None:
     """Connect to Ray, unless the run is in this process, and check resources, before anything is written."""
     if config.scaling.workers == 0:
-        from vtr_core.train.loop.in_process import device_here
+        from vtr_core.train.fit import device_here
 
         device_here(config)
         return
@@ -284,13 +279,11 @@ def _run(
     profile: bool = False,
 ) -> Finished:
     """Train within an MLflow run, which ends as FINISHED, FAILED or KILLED."""
-    from pipelines.train.reports import Reports
-    from pipelines.train.time_left import TimeLeft
-    from vtr_core.tracking.event_log import EventLog
-    from vtr_core.tracking.provenance import provenance
+    from pipelines.train.reports import Reports, TimeLeft
+    from vtr_core.tracking.environment import provenance, sampling_interval
+    from vtr_core.tracking.json_lines import EventLog
     from vtr_core.tracking.run import full_tracking_uri
-    from vtr_core.tracking.system_metrics import sampling_interval
-    from vtr_core.train.checkpoint.files import find_checkpoint
+    from vtr_core.train.checkpoint.checkpoint_files import find_checkpoint
     from vtr_core.train.fit import fit
     from vtr_core.train.job import Job
     from vtr_core.train.tracked import tracked_run

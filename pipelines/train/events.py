@@ -1,7 +1,14 @@
-"""The events of a training run as lines of text."""
+"""Events of a training run as lines of text, its result and the lines that end it, and its registered model."""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from pipelines.arguments import print_json
+
+if TYPE_CHECKING:
+    from vtr_core.tracking.run import TrackedRun
+
 
 _COUNTED = {
     "restarted": "restarts",
@@ -79,3 +86,62 @@ def _workers(details: Mapping[str, Any]) -> str:
 def _left(details: Mapping[str, Any]) -> str:
     left = details.get("restarts_left")
     return "" if left is None else f" ({left} restart{'s' if left != 1 else ''} left)"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The result of a run."""
+
+    run: str
+    checkpoint: str
+    tracking_uri: str
+    """URI with passwords redacted."""
+    mlflow_run_id: str | None
+    faults: str
+    """Counts of faults during the run as text; empty where there were none."""
+    registered: str | None = None
+    """`models:/NAME/VERSION` of the checkpoint; None where it was not registered."""
+    validation: str = "<data set>"
+    """The data set that chose the checkpoint."""
+    task: str = "retrieval"
+    """The task of `vtr evaluate --task` for the model."""
+
+
+def print_end(finished: Finished, as_json: bool = False) -> None:
+    """Print where the checkpoint and the MLflow run are, and what to do next; or the result as JSON."""
+    if as_json:
+        print_json(asdict(finished))
+        return
+    print(f"\ncheckpoint  {finished.checkpoint}")
+    if finished.faults:
+        print(f"faults      {finished.faults}; events.jsonl in {finished.run} has each of them")
+    if finished.mlflow_run_id:
+        print(f"MLflow run  {finished.mlflow_run_id} in {finished.tracking_uri}")
+        if finished.tracking_uri.startswith("sqlite:"):
+            print(f"            mlflow ui --backend-store-uri {finished.tracking_uri}")
+    task = "" if finished.task == "retrieval" else f" --task {finished.task}"
+    print(f"next        vtr evaluate {finished.registered or finished.checkpoint}{task} --data {finished.validation}")
+
+
+def check_name(name: str | None) -> None:
+    """ConfigError unless `name` can name a registered model, where there is one."""
+    if name is not None:
+        from vtr_core.tracking.models.registry import check_model_name
+
+        check_model_name(name)
+
+
+def register_best(tracked: "TrackedRun | None", checkpoint: str, name: str, run: str) -> str | None:
+    """Register the checkpoint; returns the model's URI, or None, with printed instructions, where MLflow fails."""
+    from vtr_core.errors import CheckpointError
+    from vtr_core.tracking.models.registry import CHAMPION, register_checkpoint
+
+    try:
+        if tracked is None:
+            raise CheckpointError("MLflow did not take the run")
+        version = register_checkpoint(tracked, checkpoint, name)
+    except CheckpointError as error:
+        print(f"not registered: {error}; vtr train --resume {run} --register {name} tries again")
+        return None
+    print(f"registered  models:/{name}/{version}, which is {name}@{CHAMPION} now")
+    return f"models:/{name}/{version}"

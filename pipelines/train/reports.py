@@ -1,11 +1,213 @@
-"""What a running training prints: a line for each logged point, validation and event."""
+"""What a training prints: rows, steps, memory and parameters before it, points and time left during it."""
 
+import math
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
+from types import TracebackType
 from typing import Any
 
+import psutil
+
+from pipelines.progress import Meter
 from pipelines.train.events import event_line
-from vtr_core.tracking.event_log import EventLog
+from vtr_core.config.data_sets import BatchConfig
+from vtr_core.config.pretrained import ClipConfig, SwinConfig
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import Plan
+from vtr_core.data.records.schema import ClipSchema
+from vtr_core.errors import ConfigError
+from vtr_core.run.config import TrainConfig
+from vtr_core.tracking.json_lines import EventLog
+from vtr_core.train.first_batch import ActivationMemory, activation_memory
+from vtr_core.train.fit import device_here
 from vtr_core.train.fleet.lease import Lease
 from vtr_core.train.tracked import Tracking
+from vtr_core.train.training_labels import concept_table
+
+Shapes = Mapping[str, Sequence[int]]
+_FLOAT32 = 4
+_FEW_STEPS = 100
+"""Steps below which a training is called short; of 150 films, 30 steps stay at chance and 180 do not."""
+
+
+def state_bytes(config: TrainConfig, shapes: Shapes, frozen: Collection[str] = ()) -> int:
+    """Bytes of weights, gradients and Adam's moments of one worker, in float32; a lower bound of what training needs.
+
+    shapes: of all weights and buffers; frozen: those that are not trained. Weights, and for those that are trained
+    gradients, two moments, and one more with AMSGrad; one more of all with a moving average. Activations, which depend
+    on the batch, come on top: `activations`.
+    """
+    every = sum(map(math.prod, shapes.values()))
+    trained = sum(math.prod(shape) for name, shape in shapes.items() if name not in frozen)
+    copies = every * (1 + (config.training.ema_decay is not None)) + trained * (3 + config.optimizer.amsgrad)
+    return _FLOAT32 * copies
+
+
+def require_memory(config: TrainConfig, shapes: Shapes, frozen: Collection[str] = (), there: int | None = None) -> None:
+    """ConfigError where a training in this process cannot hold its weights; there: bytes of memory (default: all)."""
+    needed, has = state_bytes(config, shapes, frozen), psutil.virtual_memory().total if there is None else there
+    if config.scaling.workers == 0 and config.scaling.device != "gpu" and needed > has:
+        largest = max(shapes, key=lambda name: math.prod(shapes[name]))
+        raise ConfigError(
+            f"the model cannot be trained here: its weights, gradients and moments alone take {_size(needed)}, and "
+            f"this machine has {_size(has)}; the largest weight is {largest} {tuple(shapes[largest])}: choose less "
+            f"(vtr train {config.preset} --help), or a machine with more memory"
+        )
+
+
+def activations(
+    config: TrainConfig, data: Manifest, concepts: str | None, shapes: Shapes, frozen: Collection[str] = ()
+) -> ActivationMemory | None:
+    """The memory of activations where the run trains on this machine's CPU, measured on a few rows; else None.
+
+    concepts: the run's concept table. ConfigError where a batch cannot fit beside the weights, saying how many rows do.
+    """
+    if config.scaling.workers > 0 or device_here(config).type != "cpu":
+        return None
+    found = activation_memory(config, data, concept_table(config, concepts))
+    require_room(config, found, state_bytes(config, shapes, frozen))
+    return found
+
+
+def require_room(config: TrainConfig, found: ActivationMemory, held: float, there: int | None = None) -> None:
+    """ConfigError where the rows of a forward pass do not fit beside `held` bytes; there: as in `require_memory`."""
+    has = psutil.virtual_memory().total if there is None else there
+    rows = _rows_at_once(config)
+    if held + found.of(rows) <= has:
+        return
+    fit = found.rows_in(has - held)
+    advice = f"--batch.micro-rows {fit} would" if fit else "not even one row would; choose a smaller model"
+    raise ConfigError(
+        f"a batch cannot be trained here: the activations of {rows:,} rows take about {_size(found.of(rows))} beside "
+        f"{_size(held)} of weights, gradients and moments, and this machine has {_size(has)}; to fit, {advice}"
+    )
+
+
+def _rows_at_once(config: TrainConfig) -> int:
+    return min(config.batch.rows, config.batch.micro_rows or config.batch.rows)
+
+
+def intention(
+    config: TrainConfig,
+    data: Manifest,
+    validation: Manifest | None,
+    plan: Plan,
+    shapes: Shapes,
+    kept: ActivationMemory | None = None,
+    init: str | None = None,
+    frozen: Collection[str] = (),
+) -> list[str]:
+    """Lines for the terminal, before anything starts; kept: what `activations` found; init: the model to start from."""
+    from vtr_core.train.job import total_steps
+
+    steps, batch = total_steps(config, plan), config.batch
+    judged = "no validation" if validation is None else f"validation on {validation.rows:,} rows"
+    rows = f"{batch.rows:,} rows a step, {batch.videos:,} videos × {batch.clips_per_video:,}"
+    workers = config.scaling.workers
+    where = "in this process" if workers == 0 else f"{workers} worker{'s' if workers > 1 else ''}"
+    every = sum(map(math.prod, shapes.values()))
+    held = sum(math.prod(shape) for name, shape in shapes.items() if name in frozen)
+    still = f", {held:,} of them frozen" if held > every / 100 else ""  # fewer are statistics and the like
+    return [
+        f"data    {data.rows:,} rows of {data.videos:,} videos; {judged}",
+        f"steps   {steps:,}, {plan.steps_per_epoch:,} an epoch; {rows}; {where}",
+        *_few(steps, plan),
+        *_repeated(batch, data),
+        f"model   {every:,} weights{still}; with gradients and moments "
+        f"{_size(state_bytes(config, shapes, frozen))} a worker, and {_activations(config, kept)}",
+        *([] if init else _random_backbone(config)),
+    ]
+
+
+def _repeated(batch: BatchConfig, data: Manifest) -> list[str]:
+    """A line where a batch takes more clips of a video than videos have, so that it holds copies."""
+    held = max(1, data.rows // data.videos)
+    if not isinstance(data.schema, ClipSchema) or held >= batch.clips_per_video:
+        return []
+    return [
+        f"        a video has {data.rows / data.videos:.1f} clips, and a batch takes {batch.clips_per_video} of each: "
+        f"it holds copies, which teach nothing more; --batch.clips-per-video {held} takes each clip once"
+    ]
+
+
+def _few(steps: int, plan: Plan) -> list[str]:
+    """A line where the whole training has fewer steps than a model needs to learn anything."""
+    if steps >= _FEW_STEPS:
+        return []
+    epochs = math.ceil(2 * _FEW_STEPS / plan.steps_per_epoch)
+    return [
+        f"        so few steps seldom teach much; --training.epochs {epochs} makes {epochs * plan.steps_per_epoch:,}"
+    ]
+
+
+def _random_backbone(config: TrainConfig) -> list[str]:
+    """A line where a backbone has random weights and a learning rate that is for pretrained ones."""
+    rate = config.optimizer.learning_rate * config.optimizer.backbone_factor
+    backbones = [value for value in vars(config.model).values() if isinstance(value, ClipConfig | SwinConfig)]
+    if config.optimizer.backbone_factor >= 1 or all(_pretrained(one) for one in backbones):
+        return []
+    return [
+        f"        the backbone starts from random weights, at a learning rate of {rate:.0e}, which is for pretrained "
+        "ones: give --model.backbone.weights FILE, or --optimizer.backbone-factor 1"
+    ]
+
+
+def _pretrained(backbone: ClipConfig | SwinConfig) -> bool:
+    return backbone.weights is not None or (isinstance(backbone, ClipConfig) and backbone.source is not None)
+
+
+def _activations(config: TrainConfig, kept: ActivationMemory | None) -> str:
+    if kept is None:
+        return "activations"
+    rows = _rows_at_once(config)
+    return f"about {_size(round(kept.of(rows)))} of activations for {rows:,} rows at once (measured on a few)"
+
+
+def _size(count: float) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
+
+
+Report = dict[str, Any]
+
+
+class TimeLeft:
+    """Watches a training's reports, in a with-statement: steps a second and time left, as a bar or as lines.
+
+    The clock starts at the first reported step, so that neither the workers' start, nor what the first steps wait for,
+    nor the steps of an earlier part of the run count; after a restart it starts anew.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stack, self._clock = ExitStack(), clock
+        self._meter: Meter | None = None
+
+    def __enter__(self) -> "TimeLeft":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def watching(self, take: Callable[[Report], None]) -> Callable[[Report], None]:
+        """`take`, with every report that it gets looked at afterwards."""
+
+        def watched(report: Report) -> None:
+            take(report)
+            self._look(report)
+
+        return watched
+
+    def _look(self, report: Report) -> None:
+        match report:
+            case {"event": "started" | "resumed" | "restarted"}:
+                self._stack.close()
+                self._meter = None
+            case {"step": int(step), "total_steps": int(total)} if self._meter is None:
+                self._meter = self._stack.enter_context(Meter(total, "steps", step, self._clock, under_way=True))
+            case {"step": int(step), "total_steps": int(_)} if self._meter is not None:
+                self._meter.tell(step)
 
 
 class Reports:

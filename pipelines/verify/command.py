@@ -6,8 +6,7 @@ from typing import Annotated
 
 import tyro
 
-from pipelines.arguments import parse, print_help, wants_help
-from pipelines.report.json_result import print_json
+from pipelines.arguments import parse, print_help, print_json, wants_help
 
 PROG = "vtr verify"
 
@@ -55,9 +54,9 @@ def main(argv: Sequence[str]) -> None:
 def verify(flags: VerifyFlags) -> Verified:
     """The distance of two images, and whether it is at most the threshold."""
     from pipelines.evaluation_inputs import device
-    from vtr_core.run.lacking import lacking
+    from vtr_core.run.build import lacking
     from vtr_core.run.models import system_of
-    from vtr_core.train.checkpoint.load import load_model
+    from vtr_core.train.checkpoint.trained_model import load_model
 
     loaded = load_model(flags.checkpoint, device())
     decide = system_of(loaded.config.model).implementation().decide

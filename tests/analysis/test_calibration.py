@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.reference import calibration as reference
-from vtr_core.analysis.calibration import (
+from vtr_core.analysis.concept_detectors import (
     TagPrecision,
     calibration,
     expected_calibration_error,

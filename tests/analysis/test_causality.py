@@ -5,8 +5,8 @@ import torch
 from tests.reference import causality as reference
 from vtr_core.analysis import causality
 from vtr_core.analysis.causality import Pairs, causality_at_k, causality_curves
-from vtr_core.contributions import contributions, raising
 from vtr_core.errors import ConfigError
+from vtr_core.similarity import contributions, raising
 
 SIMILARITIES = ("jaccard", "cosine", "dot")
 

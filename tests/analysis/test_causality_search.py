@@ -3,8 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from vtr_core.analysis.causality_search import coordinate_search, pareto_front
-from vtr_core.analysis.transform_objective import Measured
+from vtr_core.analysis.transform_search import Measured, coordinate_search, pareto_front
 from vtr_core.analysis.transforms import Transform
 from vtr_core.errors import ConfigError
 

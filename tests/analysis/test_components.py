@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from tests.reference import spaces as reference
-from vtr_core.analysis.components import component_counts, principal_components, truncated_cosines
+from vtr_core.analysis.effective_dimension import component_counts, principal_components, truncated_cosines
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.similarity import cosine
 

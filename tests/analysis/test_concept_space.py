@@ -2,8 +2,7 @@ import pytest
 import torch
 
 from tests.reference import causality as reference
-from vtr_core.analysis.concept_space import ConceptSpace
-from vtr_core.analysis.transforms import Transform
+from vtr_core.analysis.transforms import ConceptSpace, Transform
 from vtr_core.errors import DatasetError
 
 COMPARE = {"jaccard": reference.jaccard, "cosine": reference.cosine}

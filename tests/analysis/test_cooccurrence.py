@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tests.reference.cooccurrence import correlation
-from vtr_core.analysis.cooccurrence import ConceptPair, cooccurrence, strongest_pairs
+from vtr_core.analysis.concept_detectors import ConceptPair, cooccurrence, strongest_pairs
 
 
 @pytest.mark.parametrize("seed", range(5))

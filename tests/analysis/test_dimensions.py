@@ -1,6 +1,6 @@
 import pytest
 
-from vtr_core.analysis.dimensions import stable_region
+from vtr_core.analysis.ensembles import stable_region
 from vtr_core.errors import ConfigError, DatasetError
 
 

@@ -4,7 +4,7 @@ import torch
 from tests.reference.causality import matched_precisions
 from vtr_core.analysis.matched_ranking import MatchedRanking
 from vtr_core.metrics.ranking import retrieval_metrics
-from vtr_core.metrics.relevance import MetricError
+from vtr_core.metrics.ranks import MetricError
 from vtr_core.similarity import hybrid
 
 CAPTION_VIDEO = torch.tensor([1, 0, 3, 1, 1, 0, 3])

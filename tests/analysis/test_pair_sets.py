@@ -1,6 +1,6 @@
 import torch
 
-from vtr_core.analysis.pair_sets import every_set, matched_pairs, random_pairs, top_pairs
+from vtr_core.analysis.causality import every_set, matched_pairs, random_pairs, top_pairs
 
 SCORES = torch.tensor([[0.1, 0.9, 0.5], [0.8, 0.2, 0.3], [0.4, 0.6, 0.7], [0.5, 0.3, 0.2]])
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from vtr_core.analysis.signal import effective_rank, row_share, score_deviation
+from vtr_core.analysis.effective_dimension import effective_rank, row_share, score_deviation
 
 
 def test_the_share_of_rows_that_are_alike_is_0_and_of_rows_about_0_it_is_1() -> None:

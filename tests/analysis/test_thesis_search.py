@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from vtr_core.analysis.thesis_search import GRIDS, thesis_search
-from vtr_core.analysis.transform_objective import Measured
+from vtr_core.analysis.transform_search import GRIDS, Measured, thesis_search
 from vtr_core.analysis.transforms import Transform
 from vtr_core.errors import ConfigError
 

@@ -2,9 +2,9 @@ import pytest
 import torch
 
 from tests.reference import causality as reference
-from vtr_core.analysis import top_k
+from vtr_core.analysis import transforms as top_k
 from vtr_core.analysis.causality import causality_at_k
-from vtr_core.analysis.top_k import top_k_similarity
+from vtr_core.analysis.transforms import top_k_similarity
 from vtr_core.errors import ConfigError
 from vtr_core.similarity import cosine, generalized_jaccard
 

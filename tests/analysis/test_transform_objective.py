@@ -2,10 +2,9 @@ import pytest
 import torch
 
 from tests.reference import causality as reference
-from vtr_core.analysis import transform_objective
-from vtr_core.analysis.concept_space import ConceptSpace
-from vtr_core.analysis.transform_objective import LatentPart, TransformObjective
-from vtr_core.analysis.transforms import Transform
+from vtr_core.analysis import transform_search as transform_objective
+from vtr_core.analysis.transform_search import LatentPart, TransformObjective
+from vtr_core.analysis.transforms import ConceptSpace, Transform
 from vtr_core.similarity import hybrid
 
 CHANGE = Transform("jaccard", 2.0, 0.5, 1.5)

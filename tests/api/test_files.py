@@ -8,19 +8,18 @@ import numpy as np
 import pytest
 
 import vtr_core
-from pipelines.extract.command import extract
-from pipelines.extract.flags import ExtractFlags
+from pipelines.extract.command import ExtractFlags, extract
 from pipelines.train.command import TrainFlags, train
 from tests.builders.small_videos import grey_video
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.errors import ConfigError, InputError
-from vtr_core.extraction.found_features import extraction_of
-from vtr_core.retrieval.embed.clips import embed
+from vtr_core.extraction.features import extraction_of
+from vtr_core.retrieval.embed.embedded_rows import embed
 from vtr_core.run.presets import preset
-from vtr_core.systems.dual.rows import embed_dual
+from vtr_core.systems.dual.dual_embeddings import embed_dual
 
 NAMES = ("one.mp4", "two.mp4", "silent.mp4")
 TINY = {"scaling.workers": 0, "batch.videos": 2, "batch.clips_per_video": 1, "training.max_steps": 1}

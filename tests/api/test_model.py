@@ -13,21 +13,21 @@ from tests.builders.dual_checkpoints import CONCEPTS, capsule_checkpoint, dual_c
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, ConfigError, InputError
-from vtr_core.retrieval.embed.clips import embed
+from vtr_core.retrieval.embed.embedded_rows import embed
 from vtr_core.retrieval.evaluate.retrieval import rankings
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
+from vtr_core.systems.dual.dual_embeddings import embed_dual
 from vtr_core.systems.dual.evaluation import evaluate_dual
-from vtr_core.systems.dual.rows import embed_dual
-from vtr_core.systems.dual.scores import whole_scores
-from vtr_core.systems.muse.rows import embed_videos
-from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
+from vtr_core.systems.dual.hybrid_scores import whole_scores
+from vtr_core.systems.muse.video_embeddings import embed_videos
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
 
 FRAMES_OF = (3, 1, 4, 0, 5, 2)
 ABSENT = "xylophone"

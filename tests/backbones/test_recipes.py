@@ -18,8 +18,8 @@ from vtr_core.backbones.resnet import RESNET_152, RESNEXT_101_3D, RESNEXT_101_32
 from vtr_core.backbones.weights import load_state, read_state
 from vtr_core.backbones.weights_files import installed
 from vtr_core.errors import CheckpointError, ConfigError
-from vtr_core.extraction.chosen import Chosen
-from vtr_core.nn.swin.video_swin import VideoSwin
+from vtr_core.extraction.networks import Chosen
+from vtr_core.nn.video_swin import VideoSwin
 
 CLASSES = 2048 * 1000 + 1000
 """Parameters of ImageNet's last layer, which features leave out."""

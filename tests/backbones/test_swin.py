@@ -10,8 +10,7 @@ from vtr_core.backbones import swin
 from vtr_core.backbones.swin import SwinExtractor
 from vtr_core.backbones.weights import load_state, read_state
 from vtr_core.errors import CheckpointError
-from vtr_core.nn.swin.video_swin import VideoSwin
-from vtr_core.nn.swin.windows import fitting, relative_positions, shift_mask, unwindowed, windows
+from vtr_core.nn.video_swin import VideoSwin, fitting, relative_positions, shift_mask, unwindowed, windows
 
 
 def small() -> VideoSwin:

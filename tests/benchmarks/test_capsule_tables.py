@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks import capsule_tables
 from benchmarks.capsule_tables import Flags, markdown, synthetic_tables, train_on_vidrel, vidrel_table
+from pipelines.systems.capsules.capsule_tables import TablesFlags
 from vtr_core.data.manifest import Manifest
-from pipelines.systems.capsules.tables.command import TablesFlags
 
 PAGE = "# The paper\n\nCells: …\n\n## Table 6: sharing\n\n| Method | R@1 |\n"
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from benchmarks.caption_metrics import main
-from vtr_core.metrics.sentences.java_metrics import java_missing
+from vtr_core.metrics.captioning import java_missing
 
 
 def test_the_page_has_every_metric(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.caption_vectors import SMOOTHING, caption_vectors, write_glove
 from vtr_core.text.tokens.vocabulary import tokenise
-from vtr_core.text.vectors.word_vectors import read_word_vectors
+from vtr_core.text.word_vectors import read_word_vectors
 
 CAPTIONS = [
     "a man cooks rice",

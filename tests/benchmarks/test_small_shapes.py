@@ -6,8 +6,7 @@ import pytest
 from benchmarks.small_shapes.command import SHARED, WORLD, selected, told
 from benchmarks.small_shapes.readout import GRID, Tokens, near
 from vtr_core.config.override import override
-from vtr_core.data.worlds.crowds import crowd
-from vtr_core.data.worlds.shapes import SHAPES
+from vtr_core.data.worlds.films import SHAPES, crowd
 from vtr_core.errors import ConfigError
 from vtr_core.run.presets import preset
 from vtr_core.systems.muse.config import MuseConfig

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from tests.browser.test_search_page import browser
-from vtr_core.retrieval.explain.example_values import (
+from vtr_core.retrieval.explain.examples import (
     ComparedModel,
     ExampleAnswer,
     ExampleHit,
     ExampleQuery,
     ExampleReport,
 )
-from vtr_core.retrieval.explain.frames import Picture
-from vtr_core.retrieval.explain.page import render_examples
-from vtr_core.retrieval.explain.tag_cloud import Tag
+from vtr_core.retrieval.explain.explanation import Tag
+from vtr_core.retrieval.explain.html_pages import render_examples
+from vtr_core.retrieval.explain.key_frames import Picture
 
 pytestmark = pytest.mark.long
 __all__ = ["browser"]

@@ -8,17 +8,17 @@ import pytest
 
 from tests.browser.test_search_page import browser
 from vtr_core.analysis.transforms import Transform
-from vtr_core.retrieval.explain.frames import Picture
-from vtr_core.retrieval.explain.page import render_explanations
-from vtr_core.retrieval.explain.tag_cloud import Tag
-from vtr_core.retrieval.explain.values import (
+from vtr_core.retrieval.explain.explanation import (
     Answer,
     ExplainOptions,
     ExplainReport,
     HitExplanation,
     QueryExplanation,
     System,
+    Tag,
 )
+from vtr_core.retrieval.explain.html_pages import render_explanations
+from vtr_core.retrieval.explain.key_frames import Picture
 
 pytestmark = pytest.mark.long
 __all__ = ["browser"]

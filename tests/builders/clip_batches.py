@@ -2,8 +2,8 @@
 
 import torch
 
-from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.data.batches.batch import ClipBatch
+from vtr_core.config.settings import ModelInputs
+from vtr_core.data.batches import ClipBatch
 
 ROWS = 6
 INPUTS = ModelInputs(features={"video": 10, "audio": 7}, num_words=9, word_dim=4, max_words=5)

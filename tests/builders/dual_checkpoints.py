@@ -11,8 +11,8 @@ from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from vtr_core.text.concepts.names import ConceptNames
-from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
+from vtr_core.text.concepts import ConceptNames
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
 
 CONCEPTS = ("number", "video", "<b>caption</b>")
 

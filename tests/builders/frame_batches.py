@@ -2,9 +2,9 @@
 
 import torch
 
-from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
-from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.data.batches.frames import FrameBatch
+from vtr_core.config.sequence_models import TemporalLevelsConfig
+from vtr_core.config.settings import ModelInputs
+from vtr_core.data.batches import FrameBatch
 from vtr_core.systems.dual.config import HybridEncoderConfig
 
 ROWS, FRAMES, DIM, WORDS = 6, 5, 10, 9

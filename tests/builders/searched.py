@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from pipelines.serve.flags import ServeFlags
+from pipelines.serve.command import ServeFlags
 from pipelines.serve.serve import serving
 from tests.builders.dual_checkpoints import dual_checkpoint
 from tests.builders.toy import toy_videos
@@ -19,7 +19,7 @@ from vtr_core.retrieval.index.index import Shard, save_index
 from vtr_core.retrieval.index.items import Item
 from vtr_core.serving.server import AppServer
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.train.checkpoint.trained_model import load_model
 
 HOSTILE = '<img src=x onerror="document.title=\'taken\'"><script>document.title="taken"</script>\u202e'
 KINDS = ("cooking", "sport & <b>fun</b>")

@@ -5,13 +5,13 @@ from zipfile import ZipFile
 
 import pytest
 
-from cluster.upload import EXCLUDES, check_upload, upload_sizes
+from cluster.runtime_env import EXCLUDES, check_upload, upload_sizes
 from vtr_core.errors import ConfigError
 
 CODE = [
     "pyproject.toml",
     "pipelines/train/command.py",
-    "vtr_core/data/plan/plan.py",
+    "vtr_core/data/plan.py",
     "vtr_core/run/build.py",
     ".gitignore",
 ]

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from vtr_core.config.blocks.routing import NoRouting
-from vtr_core.config.losses.margins import GeometricMargin
+from vtr_core.config.losses import GeometricMargin
 from vtr_core.config.override import override, validate
+from vtr_core.config.routing import NoRouting
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import PRESETS, preset

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from vtr_core.config.record import record
+from vtr_core.config.settings import record
 
 
 @dataclass(frozen=True)

@@ -10,20 +10,17 @@ import pytest
 
 from pipelines.arguments import with_joined_data
 from tests.builders.captioned import CaptionedVideos
-from vtr_core.config.batch import BatchConfig
-from vtr_core.config.data_sets import joined_uris, joined_weights, weighted
+from vtr_core.config.data_sets import BatchConfig, joined_uris, joined_weights, weighted
 from vtr_core.data.ingest.ingest import begin, do, finish
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
-from vtr_core.data.manifest import Manifest, training_sets
-from vtr_core.data.plan.plan import Part, Plan
+from vtr_core.data.manifest import Manifest, Shard, training_sets
+from vtr_core.data.plan import Part, Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.records.required_kind import require_videos
-from vtr_core.data.records.thumbnail import Thumbnail
-from vtr_core.data.shard_record import Shard
-from vtr_core.data.shards.checks import usable
-from vtr_core.data.shards.thumbnails import SUFFIX, Thumbnails, write_thumbnails
+from vtr_core.data.shards.shard_file import usable
+from vtr_core.data.shards.thumbnails import SUFFIX, Thumbnail, Thumbnails, write_thumbnails
 from vtr_core.data.shards.word_table import WordTable
-from vtr_core.data.stream.direct import read_directly
+from vtr_core.data.stream.assemble import read_directly
 from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
 from vtr_core.fingerprint import key64
 from vtr_core.storage import locate

@@ -29,12 +29,11 @@ from tests.drills.runs import (
     weights,
 )
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Plan
-from vtr_core.data.shards.writing import GroupTable, write_shard
+from vtr_core.data.plan import Plan
+from vtr_core.data.shards.shard_file import GroupTable, write_shard
 from vtr_core.errors import TrainingError
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint.files import Checkpoint
-from vtr_core.train.checkpoint.reader import load_checkpoint
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, load_checkpoint
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux, pytest.mark.usefixtures("local_ray")]
 KEPT = {"training.checkpoint_every": 1, "training.keep_checkpoints": 2 * STEPS, **LEARNT}

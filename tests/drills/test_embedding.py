@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.embed.command import embed
-from pipelines.embed.flags import EmbedFlags
+from pipelines.embed.command import EmbedFlags, embed
 from tests.builders.dual_checkpoints import capsule_checkpoint
 from tests.builders.toy import toy_dataset
 from tests.drills.nodes import finish, start
 from tests.local_cluster.cluster import LocalCluster
-from vtr_core.retrieval.embed import job
-from vtr_core.retrieval.embed.embeddings import load_embeddings
+from vtr_core.retrieval.embed import embedding_job as job
+from vtr_core.retrieval.embed.stored_embeddings import load_embeddings
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux]
 SHARD_ROWS, VIDEOS = 2, 40
@@ -22,7 +21,7 @@ import sys
 from ray.data import ActorPoolStrategy, DataContext
 from pipelines.cli import run
 from pipelines.embed import on_ray
-from vtr_core.retrieval.embed import job
+from vtr_core.retrieval.embed import embedding_job as job
 job.SHARD_ROWS = {SHARD_ROWS}
 on_ray.ActorPoolStrategy = lambda max_size, **_: ActorPoolStrategy(size=max_size)
 DataContext.get_current().wait_for_min_actors_s = 1200

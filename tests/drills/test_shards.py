@@ -22,7 +22,7 @@ from tests.drills.runs import (
     steps_lost,
 )
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import RowGroup
+from vtr_core.data.plan import RowGroup
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.shards.shard_file import DamagedShard
 from vtr_core.errors import DatasetError

@@ -12,7 +12,7 @@ from vtr_core.backbones import swin
 from vtr_core.backbones.recipes import recipe
 from vtr_core.encoders.encoder import SOURCES, encoder, frames_recipe, is_encoder
 from vtr_core.errors import CheckpointError, ConfigError
-from vtr_core.extraction.chosen import choose
+from vtr_core.extraction.networks import choose
 
 
 def test_an_unknown_name_is_told_with_the_nearest() -> None:

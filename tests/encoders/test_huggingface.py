@@ -18,7 +18,7 @@ from vtr_core.encoders.huggingface import HuggingFaceEncoder
 from vtr_core.encoders.weights import folder_fingerprint
 from vtr_core.errors import CheckpointError, ConfigError, VtrError
 from vtr_core.fingerprint import fingerprint
-from vtr_core.video.pictures import PatchedPicture, Picture, SquashedPicture
+from vtr_core.video.streams import PatchedPicture, Picture, SquashedPicture
 
 TEXTS = ["a dog runs in the garden", "a man lifts a barbell", "red car of a man in the garden of a cat in a car"]
 SAVED: dict[str, Callable[[Path], Any]] = {

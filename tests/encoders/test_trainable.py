@@ -13,7 +13,7 @@ from transformers import AutoImageProcessor, AutoModel, AutoTokenizer
 from tests.builders.pretrained import save_clip, save_metaclip2, save_siglip, save_siglip2
 from tests.reference import clip as slow
 from vtr_core.backbones.clip_weights import transformers_state
-from vtr_core.config.blocks.clip import ClipConfig, TransformerSize
+from vtr_core.config.pretrained import ClipConfig, TransformerSize
 from vtr_core.encoders.trainable import TrainableEncoder
 from vtr_core.encoders.trainable_source import load_pretrained, recorded
 from vtr_core.errors import ConfigError

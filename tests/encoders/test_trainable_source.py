@@ -16,8 +16,8 @@ from safetensors.torch import load_file, save_file
 from tests.builders.clip_merges import END, LINES, MERGES, PIECES, clip_tokenizer
 from tests.builders.pretrained import save_bert, save_clip, save_siglip2, save_xclip
 from tests.reference import byte_pairs as slow
-from vtr_core.config.blocks.clip import ClipConfig
 from vtr_core.config.override import override
+from vtr_core.config.pretrained import ClipConfig
 from vtr_core.encoders.trainable import TrainableEncoder
 from vtr_core.encoders.trainable_source import (
     CLIP_MERGES,

@@ -9,8 +9,8 @@ from PIL import Image
 from tests.builders.small_videos import grey_video, number
 from tests.builders.toy import toy_dataset
 from vtr_core.data.shards.thumbnails import Thumbnails
-from vtr_core.data.sources.videos.inventory import Inventory
-from vtr_core.extraction.clip_frames import ClipFrames, ClipSpan
+from vtr_core.data.sources.video_files import Inventory
+from vtr_core.extraction.pictures import ClipFrames, ClipSpan
 
 
 def test_the_picture_at_the_middle_of_a_clip(tmp_path: Path) -> None:

@@ -14,13 +14,12 @@ from vtr_core.backbones.howto import WindowExtractor
 from vtr_core.backbones.pixels import IMAGENET, PictureExtractor
 from vtr_core.backbones.recipe import Extractor, Recipe
 from vtr_core.backbones.recipes import recipe
-from vtr_core.extraction.chosen import Chosen
 from vtr_core.extraction.features import Extracted, Unusable, VideoFeatures
 from vtr_core.extraction.in_process import extract_here
+from vtr_core.extraction.networks import Chosen
 from vtr_core.video.encoding import Codec
 from vtr_core.video.process import Decoding
-from vtr_core.video.spans import Cut
-from vtr_core.video.streams import PictureStream, SoundStream
+from vtr_core.video.streams import Cut, PictureStream, SoundStream
 
 SECONDS = 70
 CUT = Decoding(cut=Cut(span_s=8.0, longer_than_s=20.0, min_bytes=0))

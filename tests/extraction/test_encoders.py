@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 import vtr_core
-from pipelines.extract.command import extract
+from pipelines.extract.command import ExtractFlags, extract
 from pipelines.extract.features_only import features_only
-from pipelines.extract.flags import ExtractFlags
 from tests.builders.pretrained import save_clip, save_xclip
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.encoders.encoder import encoder
 from vtr_core.video.encoding import write_video

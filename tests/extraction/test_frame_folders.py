@@ -12,9 +12,8 @@ from PIL import Image
 from tests.builders.pretrained import save_clip
 from tests.builders.toy import written
 from vtr_core.data.ingest.plan import IngestOptions
-from vtr_core.data.sources.kept import KEPT
 from vtr_core.data.sources.reasons import Reason, UnusableError
-from vtr_core.data.sources.source import Drops, Video, VideoSource
+from vtr_core.data.sources.source import KEPT, Drops, Video, VideoSource
 from vtr_core.encoders.encoder import encoder
 from vtr_core.errors import InputError
 from vtr_core.extraction.frame_folders import FrameFolders, image_names, read_image, sample

@@ -14,15 +14,21 @@ import torch
 from tests.fuzz.mutations import VALUES, change_value, clear, damage
 from tests.fuzz.oracle import Tally, memory_limit
 from vtr_core.config.override import override
-from vtr_core.losses.objectives.build import build_objective
+from vtr_core.losses.contrastive import build_objective
 from vtr_core.run.build import build_model
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint.files import MARKER, VERSION, Checkpoint, Progress, save_checkpoint
-from vtr_core.train.checkpoint.load import load_model
-from vtr_core.train.checkpoint.reader import load_checkpoint
+from vtr_core.train.checkpoint.checkpoint_files import (
+    MARKER,
+    VERSION,
+    Checkpoint,
+    Progress,
+    load_checkpoint,
+    save_checkpoint,
+)
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
+from vtr_core.train.checkpoint.trained_model import load_model
 from vtr_core.train.loop.learner import Learner
 
 pytestmark = pytest.mark.linux  # memory_limit

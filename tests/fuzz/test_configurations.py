@@ -22,7 +22,7 @@ from vtr_core.run.build import check_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.tracking.flatten import flatten
+from vtr_core.tracking.presentation import flatten
 
 pytestmark = pytest.mark.linux  # memory_limit
 

@@ -17,11 +17,11 @@ from tests.fuzz.worlds import WORLDS, ingest
 from vtr_core.data.ingest.ingest import begin, do, finish
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
-from vtr_core.data.reading.steps import read_steps
+from vtr_core.data.reading.stored_rows import read_steps
 from vtr_core.data.records.schema import ClipSchema
-from vtr_core.data.shards.checks import check_files
+from vtr_core.data.shards.shard_file import check_files
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import locate

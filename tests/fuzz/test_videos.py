@@ -7,12 +7,10 @@ from random import Random
 import pytest
 
 from tests.builders.small_videos import grey_video
+from vtr_core.video.decoders import VideoFault
 from vtr_core.video.encoding import Codec
-from vtr_core.video.faults import VideoFault
-from vtr_core.video.pictures import Picture
 from vtr_core.video.process import Decoding, DecodingProcess, Limits
-from vtr_core.video.sampling import Rate
-from vtr_core.video.streams import Chunk, End, PictureStream, SoundStream
+from vtr_core.video.streams import Chunk, End, Picture, PictureStream, Rate, SoundStream
 
 CODECS = {
     "mp4": Codec(),

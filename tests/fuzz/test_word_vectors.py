@@ -10,7 +10,7 @@ import pytest
 from tests.fuzz.mutations import clear, damage
 from tests.fuzz.oracle import Tally, memory_limit
 from tests.fuzz.worlds import WORD_VECTORS
-from vtr_core.text.vectors.word_vectors import read_word_vectors
+from vtr_core.text.word_vectors import read_word_vectors
 
 pytestmark = pytest.mark.linux  # memory_limit
 

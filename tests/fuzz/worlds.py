@@ -16,16 +16,14 @@ from tests.data.sources.annotated.layouts import HELD, WRITERS
 from vtr_core.data.ingest.ingest import begin, do, finish, is_complete
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.sources.all import SOURCES, WHOLE_VIDEOS
-from vtr_core.data.sources.bigfile.collection import BigFileVideos
-from vtr_core.data.sources.bigfile.tgif import Tgif
-from vtr_core.data.sources.captions import Captions
+from vtr_core.data.sources.annotated.msrvtt import Msrvtt, MsrvttVideos
+from vtr_core.data.sources.bigfile import BigFileVideos, Tgif
 from vtr_core.data.sources.clip.tokens import ClipTokens
-from vtr_core.data.sources.crosstask.crosstask import CrossTask
-from vtr_core.data.sources.howto100m.howto100m import HowTo100M
-from vtr_core.data.sources.mining_youtube.mining_youtube import MiningYouTube
-from vtr_core.data.sources.msrvtt.msrvtt import Msrvtt, MsrvttVideos
-from vtr_core.data.sources.pairs.pairs import Pairs
-from vtr_core.data.sources.youcook2 import YouCook2
+from vtr_core.data.sources.instructional.crosstask import CrossTask
+from vtr_core.data.sources.instructional.howto100m import HowTo100M
+from vtr_core.data.sources.instructional.mining_youtube import MiningYouTube
+from vtr_core.data.sources.instructional.youcook2 import YouCook2
+from vtr_core.data.sources.pairs import Captions, Pairs
 from vtr_core.storage import locate
 
 IDS = ("v1", "v2", "v3")

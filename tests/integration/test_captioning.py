@@ -7,16 +7,16 @@ import pytest
 
 from pipelines.caption.command import CaptionFlags, caption
 from pipelines.ingest.command import ingest
-from pipelines.ingest.flags import IngestFlags
+from pipelines.ingest.ingest_options import IngestFlags
+from pipelines.systems.captioning.caption_metrics import evaluate
+from pipelines.systems.captioning.evaluate_captions import CaptioningFlags
 from pipelines.train.command import TrainFlags, resume, train
 from tests.drills.runs import assert_equal_weights, cut_short, losses
 from vtr_core.config.override import override
-from vtr_core.data.sources.synthetic.videos import SyntheticVideos
+from vtr_core.data.sources.synthetic import SyntheticVideos
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
-from pipelines.systems.captioning.commands.command import CaptioningFlags
-from pipelines.systems.captioning.commands.evaluate import evaluate
 
 pytestmark = pytest.mark.integration
 EPOCHS, STEPS_PER_EPOCH = 8, 10

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
 from pipelines.ingest.command import ingest
-from pipelines.ingest.flags import IngestFlags
+from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.train.command import TrainFlags, train
 from tests.drills.runs import kill_group
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest, splits
-from vtr_core.data.sources.synthetic.clips import Synthetic
+from vtr_core.data.sources.synthetic import Synthetic
 from vtr_core.errors import DatasetError
 from vtr_core.run.presets import preset
 

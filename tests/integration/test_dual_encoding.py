@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
 from pipelines.ingest.command import ingest
-from pipelines.ingest.flags import IngestFlags
+from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.train.command import TrainFlags, resume, train
 from tests.drills.runs import assert_equal_weights, cut_short, losses
 from tests.text.tagged import FixedTagger
@@ -17,11 +17,11 @@ from vtr_core.config.override import override
 from vtr_core.data.concepts.building import TableSettings, build_concept_table
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.word_table import WordTable
-from vtr_core.data.sources.synthetic.videos import SyntheticVideos
+from vtr_core.data.sources.synthetic import SyntheticVideos
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.train.checkpoint.trained_model import load_model
 
 pytestmark = pytest.mark.integration
 EPOCHS, STEPS_PER_EPOCH = 6, 10

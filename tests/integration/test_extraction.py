@@ -15,7 +15,7 @@ from pipelines.demo.films import NUM_TEST, NUM_VALIDATION, render
 from tests.builders.small_videos import grey_video
 from tests.drills.runs import kill_group
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.worlds.shapes import film, frames, sound
+from vtr_core.data.worlds.films import film, frames, sound
 
 pytestmark = pytest.mark.integration
 

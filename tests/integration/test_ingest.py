@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipelines.ingest import word_counts
+from pipelines.ingest import ingest_options as word_counts
 from pipelines.ingest.command import ingest
-from pipelines.ingest.flags import IngestFlags
-from vtr_core.data.sources.howto100m.howto100m import HowTo100M
+from pipelines.ingest.ingest_options import IngestFlags
+from vtr_core.data.sources.instructional.howto100m import HowTo100M
 from vtr_core.errors import InputError
 
 pytestmark = pytest.mark.integration

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
 from pipelines.ingest.command import ingest
-from pipelines.ingest.flags import IngestFlags
+from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.train.command import TrainFlags, resume, train
 from tests.builders.token_videos import token_videos
 from tests.drills.runs import assert_equal_weights, cut_short, losses
 from tests.systems.muse.test_task import NO_LEARNER, small
 from vtr_core.config.override import override
-from vtr_core.data.sources.synthetic.videos import SyntheticVideos
+from vtr_core.data.sources.synthetic import SyntheticVideos
 from vtr_core.errors import ConfigError, SchemaMismatch
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset

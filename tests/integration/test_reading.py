@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from tests.builders.toy import ToyFrames, toy_videos, written
-from vtr_core.config.batch import BatchConfig
-from vtr_core.config.shards import OnBadShard
+from vtr_core.config.data_sets import BatchConfig, OnBadShard
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Part, Plan, RowGroup
+from vtr_core.data.plan import Part, Plan, RowGroup
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
-from vtr_core.data.shards import writing
+from vtr_core.data.shards import shard_file as writing
 from vtr_core.data.shards.shard_file import DamagedShard
 from vtr_core.data.stream import reading
 from vtr_core.data.stream.assemble import assemble

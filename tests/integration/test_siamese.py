@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from pipelines.ingest.command import ingest
-from pipelines.ingest.flags import IngestFlags
+from pipelines.ingest.ingest_options import IngestFlags
+from pipelines.systems.siamese.face_verification import evaluate
+from pipelines.systems.siamese.siamese_plan import SiameseTableFlags
+from pipelines.systems.siamese.siamese_tables import tables
+from pipelines.systems.siamese.verify_faces import VerificationFlags
 from pipelines.train.command import TrainFlags, train
 from pipelines.verify.command import VerifyFlags, verify
 from tests.builders.made_faces import made_faces, made_lfw, names
 from tests.drills.runs import losses
 from vtr_core.config.override import override
-from vtr_core.data.sources.faces.folder import Faces
+from vtr_core.data.sources.faces import Faces
 from vtr_core.errors import ConfigError, DatasetError, InputError
 from vtr_core.run.presets import preset
-from pipelines.systems.siamese.commands.command import VerificationFlags
-from pipelines.systems.siamese.commands.evaluate import evaluate
-from pipelines.systems.siamese.tables.command import tables
-from pipelines.systems.siamese.tables.flags import SiameseTableFlags
 
 pytestmark = pytest.mark.integration
 SMALL = {

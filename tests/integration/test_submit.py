@@ -16,7 +16,7 @@ from mlflow import MlflowClient
 from tests.local_cluster import processes, ray_start
 from tests.local_cluster.naming import Names
 from tests.local_cluster.ray_start import NodeSpec, Ports
-from vtr_core.tracking.provenance import git_tags
+from vtr_core.tracking.environment import git_tags
 
 pytestmark = [pytest.mark.integration, pytest.mark.linux]
 REPOSITORY = Path(__file__).parents[2]

@@ -9,14 +9,14 @@ from mlflow import MlflowClient
 from mlflow.entities import Run
 from ray.util import placement_group_table
 
-from pipelines.sweep.flags import SweepFlags
+from pipelines.sweep.command import SweepFlags
 from pipelines.sweep.run import sweep
 from tests.drills.runs import kill_group, start_command, wait_until
-from tune_spaces.build import build_space
-from tune_spaces.points import planned_points
+from tune_spaces.spaces import build_space
 from vtr_core.config.override import validate
 from vtr_core.errors import DatasetError, TrainingError
 from vtr_core.run.config import TrainConfig
+from vtr_core.run.space import planned_points
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("local_ray")]
 SMALL = {

@@ -8,10 +8,10 @@ import pytest
 from mlflow import MlflowClient
 
 from pipelines.ingest.command import ingest
-from pipelines.ingest.flags import IngestFlags
-from vtr_core.data.sources.synthetic.steps import SyntheticSteps
+from pipelines.ingest.ingest_options import IngestFlags
+from pipelines.systems.capsules.capsule_tables import TablesFlags, tables
+from vtr_core.data.sources.synthetic import SyntheticSteps
 from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
-from pipelines.systems.capsules.tables.command import TablesFlags, tables
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("local_ray")]
 SMALL = {"training.epochs": 1, "scaling.workers": 0}

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from pipelines.ingest.command import ingest
-from pipelines.ingest.flags import IngestFlags
+from pipelines.ingest.ingest_options import IngestFlags
+from pipelines.systems.muse.muse_tables import TablesFlags, tables
 from pipelines.tables.command import main
-from vtr_core.data.sources.synthetic.tokens import SyntheticTokens
+from vtr_core.data.sources.synthetic import SyntheticTokens
 from vtr_core.errors import ConfigError
-from pipelines.systems.muse.tables.command import TablesFlags, tables
 
 pytestmark = pytest.mark.integration
 

@@ -2,19 +2,23 @@
 
 import torch
 
-from vtr_core.config.losses.contrastive import (
+from vtr_core.config.losses import (
+    AdaptiveMargin,
+    ConstantMargin,
+    GeometricMargin,
     GramVolumeConfig,
     InfoNceConfig,
+    LinearMargin,
     MaskedMarginSoftmaxConfig,
+    MaskSameVideo,
     MaxMarginRankingConfig,
     MilNceConfig,
     SigmoidConfig,
+    WeightSameVideo,
 )
-from vtr_core.config.losses.margins import AdaptiveMargin, ConstantMargin, GeometricMargin, LinearMargin
-from vtr_core.config.losses.same_video import MaskSameVideo, WeightSameVideo
-from vtr_core.data.batches.rows import RowKeys
+from vtr_core.data.batches import RowKeys
 from vtr_core.nn.embeddings import Embeddings
-from vtr_core.run.losses import LossConfig
+from vtr_core.run.config import LossConfig
 
 STEP = 700
 ROWS, DIM = 11, 4

@@ -4,12 +4,10 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
-from vtr_core.losses.blocks import both_blocks, is_match, log_weights
-from vtr_core.losses.objectives.masked_margin_softmax import cross_entropies
-from vtr_core.losses.objectives.max_margin_ranking import mean_hinges
-from vtr_core.losses.objectives.mil_nce import bag_terms
-from vtr_core.losses.objectives.sigmoid import binary_terms
-from vtr_core.losses.products import product
+from vtr_core.losses.contrastive import binary_terms, cross_entropies, mean_hinges
+from vtr_core.losses.mil_nce import bag_terms
+from vtr_core.losses.objective import both_blocks, is_match, log_weights
+from vtr_core.nn.precision import product
 
 FIRST, ROWS, ITEMS, BAG = 2, 3, 6, 2
 

@@ -3,8 +3,8 @@ import math
 import pytest
 import torch
 
-from vtr_core.config.losses.granularity import FusionConfig
-from vtr_core.losses.fusion import PairScorer, Sequences, fusion_contrastive_loss
+from vtr_core.config.losses import FusionConfig
+from vtr_core.losses.gmc import PairScorer, Sequences, fusion_contrastive_loss
 
 
 def sequences(rows: int, length: int, seed: int, dim: int = 8) -> Sequences:

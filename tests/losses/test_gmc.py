@@ -5,7 +5,7 @@ from torch.nn.functional import normalize
 
 from tests.reference import granularity as reference
 from vtr_core.losses.gmc import bias_loss, fusion_contrastive_loss, margin_contrastive_loss
-from vtr_core.losses.granularity.margin_contrastive import margined_cosine
+from vtr_core.losses.granularity import margined_cosine
 
 
 def waves(phase: float, rows: int, columns: int, rate: float, wave: str) -> Tensor:

@@ -2,9 +2,9 @@ import pytest
 import torch
 
 from tests.reference import losses as reference
-from vtr_core.config.losses.same_video import KeepSameVideo, MaskSameVideo, WeightSameVideo
-from vtr_core.data.batches.rows import RowKeys
-from vtr_core.losses.negatives import negative_weights
+from vtr_core.config.losses import KeepSameVideo, MaskSameVideo, WeightSameVideo
+from vtr_core.data.batches import RowKeys
+from vtr_core.losses.objective import negative_weights
 
 CLIP, CAPTION = torch.tensor([1, 1, 2, 3, 4, 5, 6]), torch.tensor([7, 8, 9, 9, 10, 11, 12])
 VIDEO = torch.tensor([0, 0, 0, 5, 5, 6, 6])

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from tests.reference.causality import bootstrap_low
-from vtr_core.metrics.bootstrap import PairedBootstrap
-from vtr_core.metrics.relevance import MetricError
+from vtr_core.metrics.intervals import PairedBootstrap
+from vtr_core.metrics.ranks import MetricError
 
 
 def test_the_lower_end_is_that_of_sorted_resamples_and_near_the_normal_one() -> None:

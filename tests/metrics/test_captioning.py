@@ -8,8 +8,7 @@ from tests.optional import optional
 from tests.reference import captioning as reference
 from vtr_core.errors import ConfigError, InputError
 from vtr_core.metrics import captioning
-from vtr_core.metrics.captioning import bleu, caption_metrics, cider, meteor, rouge_l
-from vtr_core.metrics.sentences.java_metrics import java_missing
+from vtr_core.metrics.captioning import bleu, caption_metrics, cider, java_missing, meteor, rouge_l
 
 REFERENCES = {
     "a": ["a man is cooking food", "a person cooks in a kitchen", "someone is cooking"],
@@ -52,7 +51,7 @@ def test_figures_are_those_of_plain_code(drawn: list[tuple[str, list[str]]]) -> 
 def test_pairs_are_compared_in_blocks_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = cider(HYPOTHESES, REFERENCES)
     for pairs in (1, 2, 7):
-        monkeypatch.setattr("vtr_core.text.statistics.consensus._PAIRS", pairs)
+        monkeypatch.setattr("vtr_core.text.statistics._PAIRS", pairs)
         assert cider(HYPOTHESES, REFERENCES).by_id == pytest.approx(expected.by_id, rel=1e-12)
 
 

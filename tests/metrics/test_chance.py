@@ -3,9 +3,8 @@ import pytest
 
 from tests.reference.ranking import average_precision
 from vtr_core.errors import VtrError
-from vtr_core.metrics.chance import chance
-from vtr_core.metrics.ranking import retrieval_metrics
-from vtr_core.metrics.relevance import diagonal, from_labels, from_matrix
+from vtr_core.metrics.ranking import chance, retrieval_metrics
+from vtr_core.metrics.ranks import diagonal, from_labels, from_matrix
 
 
 @pytest.mark.parametrize("size", [1, 2, 9, 10])

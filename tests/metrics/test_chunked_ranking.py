@@ -6,9 +6,9 @@ from hypothesis.extra.numpy import arrays
 
 from tests.reference import ranking as reference
 from vtr_core.errors import VtrError
-from vtr_core.metrics import standing
+from vtr_core.metrics import ranks as standing
 from vtr_core.metrics.ranking import chunked_retrieval_metrics, retrieval_metrics
-from vtr_core.metrics.relevance import from_labels, from_matrix
+from vtr_core.metrics.ranks import from_labels, from_matrix
 
 
 @st.composite

@@ -3,7 +3,7 @@ import pytest
 
 from tests.reference import inferred as reference
 from vtr_core.errors import VtrError
-from vtr_core.metrics.inferred import Judgement, inferred_average_precision
+from vtr_core.metrics.average_precision import Judgement, inferred_average_precision
 
 RELEVANT = {1: True, 0: False, -1: None}
 

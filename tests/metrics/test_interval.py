@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vtr_core.metrics.interval import wilson_interval
+from vtr_core.metrics.intervals import wilson_interval
 
 
 @given(st.integers(1, 10_000), st.data())

@@ -5,7 +5,7 @@ import pytest
 
 from tests.reference import localization as reference
 from vtr_core.metrics.localization import ordered_steps, ordered_steps_of_many
-from vtr_core.metrics.relevance import MetricError
+from vtr_core.metrics.ranks import MetricError
 
 
 def seconds_of(assignment: np.ndarray) -> list[list[int]]:

@@ -3,7 +3,7 @@ import torch
 
 from tests.reference import routing as reference
 from vtr_core.errors import ConfigError
-from vtr_core.nn.attention import attend, check_heads
+from vtr_core.nn.transformer import attend, check_heads
 
 
 @pytest.mark.parametrize("num_heads", [1, 2, 6])

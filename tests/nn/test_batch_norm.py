@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from vtr_core.nn.batch_norm import PresentBatchNorm, share_statistics
+from vtr_core.nn.normalization import PresentBatchNorm, share_statistics
 
 DIM = 5
 

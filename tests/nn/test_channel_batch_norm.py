@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from vtr_core.nn.channel_batch_norm import ChannelBatchNorm, share_channels
+from vtr_core.nn.normalization import ChannelBatchNorm, share_channels
 
 
 def test_alone_it_is_torchs():

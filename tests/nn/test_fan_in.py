@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from vtr_core.config.override import override
-from vtr_core.nn.fan_in import (
+from vtr_core.nn.initialization import (
     bidirectional_gru,
     embedding,
     fan_in_convolution,

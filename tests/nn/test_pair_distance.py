@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from vtr_core.nn.pair_distance import pair_distance
+from vtr_core.systems.siamese.model import pair_distance
 
 A, B = torch.tensor([[0.6, 0.8]], dtype=torch.float64), torch.tensor([[1.0, 0.0]], dtype=torch.float64)
 

@@ -1,8 +1,8 @@
 import numpy as np
 import torch
 
-from vtr_core.data.reading.statistics import FeatureStatistics
-from vtr_core.nn.standardization import Standardization
+from vtr_core.data.reading.feature_statistics import FeatureStatistics
+from vtr_core.nn.normalization import Standardization
 
 STATISTICS = FeatureStatistics(np.array([1.0, -2.0], np.float32), np.array([0.5, 4.0], np.float32))
 

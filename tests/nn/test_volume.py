@@ -5,7 +5,7 @@ import torch
 from torch.autograd import gradcheck
 
 from tests.reference import losses as reference
-from vtr_core.nn.volume import pair_volume, triple_volume
+from vtr_core.nn.embeddings import pair_volume, triple_volume
 
 
 def _draw(*shape, seed=0):

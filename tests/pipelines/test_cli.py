@@ -11,8 +11,8 @@ import pytest
 
 from pipelines.arguments import dotted_changes, parse
 from pipelines.cli import main, run
-from pipelines.evaluate.flags import EvaluateFlags
-from pipelines.examples import EXAMPLES
+from pipelines.commands import EXAMPLES
+from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.train.command import TrainFlags
 from tests.builders.toy import toy_dataset, toy_videos
 from tests.cluster.quoted_commands import check

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import torch
 
+from pipelines.arguments import json_alone
 from pipelines.cli import run
-from pipelines.report.json_result import json_alone
 from pipelines.tables.command import PAPERS
-from pipelines.train.finished import Finished, print_end
+from pipelines.train.events import Finished, print_end
 
 
 def test_what_is_told_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,25 +135,25 @@ def _writes(name: str) -> Any:
         ),
         (
             "explain c --data d --capsules",
-            "pipelines.systems.capsules.commands.explain.explain",
+            "pipelines.systems.capsules.explain_capsules.explain",
             "activations.json",
             "activations.html",
         ),
         (
             "analyze causality c --data v --test t",
-            "pipelines.systems.dual.analyze.causality.analyze.analyze",
+            "pipelines.systems.dual.causality_analysis.analyze",
             "causality.json",
             "report.html",
         ),
         (
             "analyze complementarity c --data d",
-            "pipelines.systems.dual.analyze.complementarity.analyze.analyze",
+            "pipelines.systems.dual.complementarity_analysis.analyze",
             "complementarity.json",
             "report.html",
         ),
         ("analyze information d", "pipelines.analyze.information.analyze", "information.json", "report.html"),
         ("analyze cooccurrence d", "pipelines.analyze.cooccurrence.analyze", "cooccurrence.json", "report.html"),
-        ("tables siamese --faces f", "pipelines.systems.siamese.tables.command.tables", "table.json", "table.md"),
+        ("tables siamese --faces f", "pipelines.systems.siamese.siamese_tables.tables", "table.json", "table.md"),
     ],
 )
 def test_pages_and_tables_tell_their_values(
@@ -182,10 +182,10 @@ def test_a_paper_s_tables_are_told_without_data(paper: str, tmp_path: Path, caps
 @pytest.mark.parametrize(
     ("kind", "work"),
     [
-        ("clip4clip", "pipelines.systems.clip4clip.commands.import_clip4clip.import_clip4clip"),
-        ("hybrid_space", "pipelines.systems.dual.commands.hybrid_space.import_hybrid_space"),
-        ("lavender", "pipelines.systems.captioning.commands.lavender.import_lavender"),
-        ("bert", "pipelines.systems.captioning.commands.bert.import_bert"),
+        ("clip4clip", "pipelines.systems.clip4clip.import_clip4clip.import_clip4clip"),
+        ("hybrid_space", "pipelines.systems.dual.import_hybrid_space.import_hybrid_space"),
+        ("lavender", "pipelines.systems.captioning.import_lavender.import_lavender"),
+        ("bert", "pipelines.systems.captioning.import_bert.import_bert"),
     ],
 )
 def test_an_imported_checkpoint_tells_where_it_is(

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.rows_read import RowsRead
+from pipelines.evaluation_inputs import RowsRead
 from tests.builders.toy import toy_dataset
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 
 
 def test_rows_are_counted_as_their_row_groups_are_passed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

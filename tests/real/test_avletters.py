@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
 from pipelines.train.command import TrainFlags, train
 from tests.builders.toy import written
 from vtr_core.config.override import override
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
-from vtr_core.data.sources.pairs.pairs import Pairs
+from vtr_core.data.sources.pairs import Pairs
 from vtr_core.run.presets import preset
 
 pytestmark = pytest.mark.real

@@ -5,12 +5,11 @@ import pytest
 
 from tests.optional import optional
 from tests.reference import captioning as plain
-from vtr_core.data.captions.corpus import training_captions
-from vtr_core.data.captions.information import information_table
-from vtr_core.data.shards.writing import caption_key
+from vtr_core.data.captions import information_table, training_captions
+from vtr_core.data.shards.shard_file import caption_key
 from vtr_core.metrics.captioning import cider
 from vtr_core.storage import locate
-from vtr_core.text.statistics.information import information
+from vtr_core.text.statistics import information
 from vtr_core.text.tokens.vocabulary import tokenise
 
 pytestmark = pytest.mark.real

@@ -5,14 +5,14 @@ from collections import Counter
 
 import pytest
 
-from vtr_core.data.sources.msrvtt.annotations import read_annotations
+from vtr_core.data.sources.annotated.msrvtt import read_annotations
 from vtr_core.data.sources.source import Drops
-from vtr_core.text.concepts.concepts import ConceptSettings, caption_concepts, frequencies, kept_counts, ranked
-from vtr_core.text.statistics.overlap import caption_overlap
-from vtr_core.text.tagging.evaluation import treebank_accuracy
+from vtr_core.text.concepts import ConceptSettings, caption_concepts, frequencies, kept_counts, ranked
+from vtr_core.text.statistics import caption_overlap
 from vtr_core.text.tagging.spacy_tagger import SHIPPED, shipped_tagger
+from vtr_core.text.tagging.tagger_training import treebank_accuracy
 from vtr_core.text.tagging.treebank import read_conllu, treebank_file
-from vtr_core.text.tokens.cleaning import clean_words
+from vtr_core.text.tokens.vocabulary import clean_words
 
 pytestmark = pytest.mark.real
 

@@ -6,18 +6,16 @@ import pytest
 
 from tests.builders.toy import written
 from vtr_core.data.ingest.plan import IngestOptions
-from vtr_core.data.plan.plan import RowGroup, row_groups
+from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
-from vtr_core.data.records.binary_columns import as_sequences
-from vtr_core.data.records.frames import padded
+from vtr_core.data.records.arrays import as_sequences, padded
 from vtr_core.data.records.schema import TOKEN_DTYPE
-from vtr_core.data.sources.howto100m.howto100m import HowTo100M
-from vtr_core.data.sources.kept import KEPT
-from vtr_core.data.sources.msrvtt.msrvtt import Msrvtt, MsrvttVideos
-from vtr_core.data.sources.msvd.annotations import read_msvd
-from vtr_core.data.sources.pairs.pairs import Pairs
-from vtr_core.data.sources.source import Drops
-from vtr_core.data.sources.youcook2 import YouCook2
+from vtr_core.data.sources.annotated.msrvtt import Msrvtt, MsrvttVideos
+from vtr_core.data.sources.annotated.msvd import read_msvd
+from vtr_core.data.sources.instructional.howto100m import HowTo100M
+from vtr_core.data.sources.instructional.youcook2 import YouCook2
+from vtr_core.data.sources.pairs import Pairs
+from vtr_core.data.sources.source import KEPT, Drops
 from vtr_core.errors import InputError
 from vtr_core.text.tokens.vocabulary import Vocabulary
 

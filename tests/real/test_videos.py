@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from pipelines.extract.command import extract
-from pipelines.extract.flags import ExtractFlags
+from pipelines.extract.command import ExtractFlags, extract
 from tests.reference.video import frame_times, shown_at
 from vtr_core.backbones.imagenet_lite import NORMALIZATION, classifier
 from vtr_core.backbones.pixels import to_floats
@@ -16,8 +15,7 @@ from vtr_core.backbones.recipes import recipe
 from vtr_core.backbones.weights_files import installed
 from vtr_core.storage import locate
 from vtr_core.video.decoding import decode
-from vtr_core.video.pictures import picture
-from vtr_core.video.streams import Chunk, PictureStream
+from vtr_core.video.streams import Chunk, PictureStream, picture
 
 pytestmark = pytest.mark.real
 

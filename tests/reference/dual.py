@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from vtr_core.nn.encoders.temporal_levels import TemporalLevels
+from vtr_core.nn.multi_level_encoding import TemporalLevels
 
 
 def temporal_levels(levels: TemporalLevels, steps: Tensor) -> Tensor:

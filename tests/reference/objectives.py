@@ -5,16 +5,16 @@ from itertools import combinations
 import torch
 
 from tests.reference import losses
-from vtr_core.config.losses.contrastive import (
+from vtr_core.config.losses import (
+    AdaptiveMargin,
     GramVolumeConfig,
     InfoNceConfig,
     MaskedMarginSoftmaxConfig,
     MaxMarginRankingConfig,
     MilNceConfig,
     SigmoidConfig,
+    WeightSameVideo,
 )
-from vtr_core.config.losses.margins import AdaptiveMargin
-from vtr_core.config.losses.same_video import WeightSameVideo
 
 ORDER = ["text", "video", "audio"]
 

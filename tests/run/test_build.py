@@ -8,20 +8,20 @@ import pytest
 import torch
 
 from tests.builders.clip_batches import INPUTS, ROWS, clips
-from vtr_core.config.blocks.routing import (
+from vtr_core.config.caption_text import WordEncoderConfig
+from vtr_core.config.losses import InfoNceConfig, MaskedMarginSoftmaxConfig
+from vtr_core.config.override import override
+from vtr_core.config.routing import (
     DynamicRouting,
     EmRouting,
     NoRouting,
     SelfAttentionRouting,
     SetTransformerRouting,
 )
-from vtr_core.config.blocks.words import WordEncoderConfig
-from vtr_core.config.losses.contrastive import InfoNceConfig, MaskedMarginSoftmaxConfig
-from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.config.override import override
-from vtr_core.data.reading.statistics import FeatureStatistics
+from vtr_core.config.settings import ModelInputs
+from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
-from vtr_core.losses.objectives.build import build_objective
+from vtr_core.losses.contrastive import build_objective
 from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset

@@ -8,9 +8,9 @@ import pytest
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import RowGroup
+from vtr_core.data.plan import RowGroup
+from vtr_core.data.reading.feature_statistics import feature_statistics
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
-from vtr_core.data.reading.statistics import feature_statistics
 from vtr_core.errors import DatasetError
 from vtr_core.run.inputs import require_features, training_reader, with_inputs
 from vtr_core.run.presets import preset

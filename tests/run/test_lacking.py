@@ -2,11 +2,11 @@
 
 from torch import nn
 
-from vtr_core.run.lacking import lacking
+from vtr_core.run.build import lacking
 from vtr_core.run.presets import preset
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint.files import Progress
-from vtr_core.train.checkpoint.load import LoadedModel
+from vtr_core.train.checkpoint.checkpoint_files import Progress
+from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 
 def test_it_names_the_models_that_have_it_and_what_there_is_for_this_one() -> None:

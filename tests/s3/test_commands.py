@@ -15,8 +15,8 @@ from tests.s3.proxy import Answer, Proxy
 from tests.s3.store import KEY, SECRET, Store, fetch
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
-from vtr_core.retrieval.embed import job
-from vtr_core.retrieval.embed.embeddings import load_embeddings
+from vtr_core.retrieval.embed import embedding_job as job
+from vtr_core.retrieval.embed.stored_embeddings import load_embeddings
 from vtr_core.storage import locate
 
 pytestmark = pytest.mark.integration

@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.concepts import command as concepts
 from tests.builders.captioned import captioned_videos
-from vtr_core.data.concepts.table import ConceptTable
+from vtr_core.data.concepts.concept_table import ConceptTable
 from vtr_core.fingerprint import key64
 
 CAPTIONS = {"a": ["a dog runs", "two dogs run"], "b": ["a man", "the man"]}

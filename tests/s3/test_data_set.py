@@ -11,10 +11,10 @@ from tests.s3.store import Store
 from vtr_core import storage
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.records.required_kind import require_clips
-from vtr_core.data.shards.checks import check_files, usable
+from vtr_core.data.shards.shard_file import check_files, usable
 from vtr_core.errors import DatasetError
 from vtr_core.storage import StorageError, locate
 

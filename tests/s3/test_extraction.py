@@ -4,18 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.extract.command import extract
-from pipelines.extract.flags import ExtractFlags
+from pipelines.extract.command import ExtractFlags, extract
 from tests.builders.small_videos import grey_video
 from tests.s3.proxy import Proxy
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.storage import StorageError, locate
-from vtr_core.video.pictures import Picture
 from vtr_core.video.process import Decoding, DecodingProcess, Limits
-from vtr_core.video.sampling import Rate
-from vtr_core.video.streams import PictureStream
+from vtr_core.video.streams import Picture, PictureStream, Rate
 
 STREAMS = (PictureStream(Picture(32, 32), Rate(1.0)),)
 TIMES = [k / 5 for k in range(8)]

@@ -14,7 +14,7 @@ from vtr_core.errors import CheckpointError
 from vtr_core.storage import locate
 from vtr_core.tracking.models.registry import register_checkpoint
 from vtr_core.tracking.run import TrackedRun, open_run
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.train.checkpoint.trained_model import load_model
 
 
 @pytest.fixture

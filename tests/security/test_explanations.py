@@ -8,12 +8,11 @@ import pytest
 
 from tests.builders.dual_toys import WORDS, report, videos
 from vtr_core.analysis.transforms import Transform
-from vtr_core.retrieval.explain.frames import read_pictures
-from vtr_core.retrieval.explain.page import render_explanations, render_hits
-from vtr_core.retrieval.explain.report import Described
-from vtr_core.retrieval.explain.tag_cloud import Tag
-from vtr_core.retrieval.explain.values import ExplainOptions
-from vtr_core.retrieval.search.hit import Hit
+from vtr_core.retrieval.explain.explained_queries import Described
+from vtr_core.retrieval.explain.explanation import ExplainOptions, Tag
+from vtr_core.retrieval.explain.html_pages import render_explanations, render_hits
+from vtr_core.retrieval.explain.key_frames import read_pictures
+from vtr_core.retrieval.search.searcher import Hit
 
 EVIL = (
     "<script>alert(1)</script>",

@@ -7,13 +7,11 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from vtr_core.analysis.activations.top_clips import TopClips
-from vtr_core.analysis.activations.usage import UsageMeter
-from vtr_core.data.records.thumbnail import Thumbnail
-from vtr_core.systems.capsules.activations.findings import ReadDataset, activation_report
-from vtr_core.systems.capsules.activations.page import render_page
-from vtr_core.systems.capsules.activations.read import Clip, DatasetActivations, ModalityActivations
-from vtr_core.systems.capsules.activations.report import ActivationReport, ReportOptions
+from vtr_core.analysis.capsule_usage import TopClips, UsageMeter
+from vtr_core.data.shards.thumbnails import Thumbnail
+from vtr_core.systems.capsules.activation_findings import ReadDataset, activation_report
+from vtr_core.systems.capsules.activation_report import ActivationReport, ReportOptions, render_page
+from vtr_core.systems.capsules.activations import Clip, DatasetActivations, ModalityActivations
 
 EVIL = (
     "<script>alert(1)</script>",

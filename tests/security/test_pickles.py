@@ -15,11 +15,11 @@ from tests.fuzz.test_checkpoints import CHECKPOINT, read, sign, write
 from tests.fuzz.worlds import WORLDS, ingest
 from tests.security.payload import FORMS, Payload, forms
 from vtr_core.data.manifest import FILE, Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import VtrError
-from vtr_core.text.vectors.word_vectors import read_word_vectors
+from vtr_core.text.word_vectors import read_word_vectors
 
 _CSVS = ("MSRVTT_train.9k.csv", "MSRVTT_JSFUSION_test.csv")
 UNUSED = {

@@ -1,6 +1,6 @@
 """Which Host headers name a server, and who can reach it."""
 
-from vtr_core.serving.address import Address, is_loopback
+from vtr_core.serving.server import Address, is_loopback
 
 
 def test_hosts_of_a_server_for_others() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from vtr_core.serving.batching import Batcher
+from vtr_core.serving.engine import Batcher
 
 
 def test_what_gathers_while_one_is_answered_is_one_batch() -> None:

@@ -19,7 +19,7 @@ from tests.builders.dual_checkpoints import capsule_checkpoint
 from tests.builders.searched import ask, dual_index, served
 from tests.builders.toy import toy_dataset
 from tests.optional import optional
-from vtr_core.retrieval.search.hit import Hit
+from vtr_core.retrieval.search.searcher import Hit
 from vtr_core.serving.server import AppServer
 
 QUERIES = [f"/api/search?q={quote(f'Caption number1 of video number{n}')}&k=5" for n in range(4)]
@@ -56,7 +56,7 @@ def test_parts_that_read_their_shards_alone_answer_as_the_whole(
     local_ray: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     serve = optional("ray.serve", "serve")
-    monkeypatch.setattr("vtr_core.retrieval.embed.job.SHARD_ROWS", 2)
+    monkeypatch.setattr("vtr_core.retrieval.embed.embedding_job.SHARD_ROWS", 2)
     data = toy_dataset(tmp_path / "data")[0]
     place = str(tmp_path / "index")
     index(IndexFlags(capsule_checkpoint(tmp_path / "model", data), data.uri, place, shards=2))

@@ -9,17 +9,16 @@ import pytest
 from starlette.datastructures import URL
 from starlette.requests import Request
 
-from pipelines.serve.command import main
-from pipelines.serve.flags import ServeFlags
+from pipelines.serve.command import ServeFlags, main
 from pipelines.serve.serve import serving
 from tests.builders.searched import HOSTILE, KINDS, ask, dual_index, served
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.index.index import load_index
-from vtr_core.retrieval.search.index import searcher
+from vtr_core.retrieval.search.index_search import searcher
 from vtr_core.retrieval.search.searcher import SearchOptions
 from vtr_core.serving.server import AppServer
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.train.checkpoint.trained_model import load_model
 
 QUERY = "Caption number1 of video number2"
 

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from vtr_core.storage.fault import Fault, StorageError
-from vtr_core.storage.patience import Patience, given_patience, persist
+from vtr_core.storage.fault import Fault, Patience, StorageError, given_patience, persist
 
 AWAY, REFUSED = Fault("slowdown", 503), Fault("expiredtoken", 400)
 

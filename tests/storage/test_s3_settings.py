@@ -3,7 +3,7 @@
 import pytest
 
 from vtr_core.storage import StorageError, locate
-from vtr_core.storage.s3_settings import parse_s3
+from vtr_core.storage.bucket import parse_s3
 
 VARIABLES = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_CA_BUNDLE")
 

@@ -10,8 +10,7 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import system_of
 from vtr_core.run.presets import preset
 from vtr_core.systems.all import OWN, SYSTEMS
-from vtr_core.systems.names import by_name
-from vtr_core.systems.system import System
+from vtr_core.systems.system import System, by_name
 
 (FOLDER,) = map(Path, vtr_core.systems.__path__)
 

@@ -7,8 +7,7 @@ import pytest
 from tests.builders.entry_points import installed
 from tests.systems.linear.system import LINEAR
 from vtr_core.errors import ConfigError
-from vtr_core.systems.all import OWN
-from vtr_core.systems.installed import GROUP, installed_systems
+from vtr_core.systems.all import GROUP, OWN, installed_systems
 
 
 def test_an_installed_system_stands_beside_the_own_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,7 +20,7 @@ def test_an_installed_system_stands_beside_the_own_ones(tmp_path: Path, monkeypa
     [
         ("nowhere.at:ALL", r"nowhere\.at:ALL of the package other-package cannot be imported \(ModuleNotFoundError"),
         ("json:loads", r"is a function; it must be a vtr_core\.systems\.system\.System"),
-        ("vtr_core.systems.muse.system:MUSE", "has the name 'muse', which another system has too"),
+        ("vtr_core.systems.muse.config:MUSE", "has the name 'muse', which another system has too"),
     ],
 )
 def test_what_does_not_fit_is_named(value: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipelines.systems.capsules.tables.paper import TABLES
-from vtr_core.tables.interval import estimate
+from pipelines.systems.capsules.capsule_tables import TABLES
+from vtr_core.metrics.intervals import estimate
 from vtr_core.tables.layout import OwnSet, markdown
 from vtr_core.tables.table import Results
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.builders.toy import toy_dataset, toy_videos
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary, texts_of

@@ -17,7 +17,7 @@ import vtr_core
 from tests.tracking import only_requirements
 from tests.tracking.written_models import PRESETS, written_model
 from vtr_core.tracking.carried_code.archive import write_code
-from vtr_core.tracking.models.requirements import model_requirements, requirement
+from vtr_core.tracking.models.model_folder import model_requirements, requirement
 
 PACKAGE = Path(vtr_core.__file__).parent
 

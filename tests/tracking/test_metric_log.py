@@ -10,10 +10,9 @@ from mlflow import MlflowClient
 
 from vtr_core.errors import ConfigError
 from vtr_core.storage import locate
-from vtr_core.tracking.flatten import flatten
-from vtr_core.tracking.metric_log import MetricLog
+from vtr_core.tracking.metric_log import MetricLog, PointSender
+from vtr_core.tracking.presentation import flatten
 from vtr_core.tracking.run import Point, TrackedRun, full_tracking_uri, open_run
-from vtr_core.tracking.sending import PointSender
 
 
 def lines(path: Path) -> list[dict[str, float]]:

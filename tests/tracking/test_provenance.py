@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vtr_core.tracking.provenance import git_tags, job_tags, provenance
+from vtr_core.tracking.environment import git_tags, job_tags, provenance
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from tests.tracking.models.test_registry import NAME, close, embedded, saved, ta
 from tests.tracking.server import postgres_programs, running_server
 from vtr_core.tracking.models.registry import register_checkpoint
 from vtr_core.tracking.run import Point, open_run
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.train.checkpoint.trained_model import load_model
 
 pytestmark = [
     pytest.mark.integration,

@@ -6,7 +6,7 @@ import pytest
 from mlflow.system_metrics.metrics.cpu_monitor import CPUMonitor
 
 from vtr_core.errors import ConfigError
-from vtr_core.tracking.system_metrics import SystemMeter, sampling_interval
+from vtr_core.tracking.environment import SystemMeter, sampling_interval
 
 
 def wait_for_values(meter: SystemMeter) -> dict[str, float]:

@@ -12,8 +12,7 @@ from vtr_core.data.reading.row_groups import Columns
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.systems.task import StepOutput
-from vtr_core.train.activation_memory import activation_memory, kept_bytes
-from vtr_core.train.first_batch import first_batch
+from vtr_core.train.first_batch import activation_memory, first_batch, kept_bytes
 
 
 class Squares:

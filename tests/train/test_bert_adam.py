@@ -8,10 +8,16 @@ from pydantic import ValidationError
 from torch import Tensor, nn
 
 from tests.reference import bert_adam
-from vtr_core.config.optimizer import CLIP4CLIP_ADAM, OptimizerConfig
+from vtr_core.config.training import CLIP4CLIP_ADAM, OptimizerConfig
 from vtr_core.run.presets import preset
-from vtr_core.train.bert_adam import BertAdam
-from vtr_core.train.optimizer import build_optimizer, clip_gradients, learning_rate_at, load_state, set_learning_rate
+from vtr_core.train.optimizer import (
+    BertAdam,
+    build_optimizer,
+    clip_gradients,
+    learning_rate_at,
+    load_state,
+    set_learning_rate,
+)
 
 STEPS = 25
 CONFIG = OptimizerConfig(learning_rate=0.1, weight_decay=0.2, **CLIP4CLIP_ADAM)

@@ -7,20 +7,18 @@ import pytest
 
 from tests.builders.toy import toy_videos
 from vtr_core.config.override import override
-from vtr_core.data.concepts.counts import ConceptCounts
-from vtr_core.data.concepts.table import CountedSet, TableHead, save_concept_table
+from vtr_core.data.concepts.concept_table import ConceptCounts, CountedSet, TableHead, save_concept_table
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError, DatasetError
 from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from vtr_core.text.concepts.names import ConceptNames
+from vtr_core.text.concepts import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
-from vtr_core.train.checkpoint.load import load_model
-from vtr_core.train.checkpoint.reader import load_checkpoint
-from vtr_core.train.concept_labels import concept_places, concept_table, names_of, require_names, usable_concepts
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, load_checkpoint, save_checkpoint
+from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.training_labels import concept_places, concept_table, names_of, require_names, usable_concepts
 
 NAMES = ("cat", "dog", "run")
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import ray.util.metrics
 
-from vtr_core.train.gauges import RunGauges
+from vtr_core.train.trainer import RunGauges
 
 Values = dict[tuple[str, ...], float]
 LABELS = ("/runs/a", "capsule-howto-tiny")

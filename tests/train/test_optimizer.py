@@ -8,16 +8,15 @@ import pytest
 import torch
 from torch import nn
 
-from vtr_core.config.blocks.clip import ClipConfig, TransformerSize
-from vtr_core.config.blocks.learners import MambaLearner
-from vtr_core.config.losses.contrastive import InfoNceConfig
-from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.config.optimizer import OptimizerConfig
+from vtr_core.config.losses import InfoNceConfig
+from vtr_core.config.pretrained import ClipConfig, TransformerSize
+from vtr_core.config.sequence_models import MambaLearner
+from vtr_core.config.settings import ModelInputs
+from vtr_core.config.training import OptimizerConfig
 from vtr_core.encoders.trainable import TrainableEncoder
-from vtr_core.losses.objectives.temperature import Temperature
+from vtr_core.losses.objective import Temperature
 from vtr_core.nn.mamba.learners import build_learner
-from vtr_core.nn.mamba.pyramid import Pyramid
-from vtr_core.nn.mamba.temporal_scale import TemporalScale
+from vtr_core.nn.mamba.pyramid import Pyramid, TemporalScale
 from vtr_core.systems.captioning.config import CaptionerConfig
 from vtr_core.systems.captioning.model import Captioner
 from vtr_core.train.optimizer import build_optimizer, learning_rate_at, load_state, set_learning_rate

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from vtr_core.config.optimizer import OptimizerConfig
+from vtr_core.config.training import OptimizerConfig
 from vtr_core.train.optimizer import build_optimizer, learning_rate_at
 
 

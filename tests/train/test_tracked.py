@@ -15,9 +15,8 @@ from mlflow import MlflowClient
 from tests.builders.toy import toy_dataset
 from vtr_core.errors import ConfigError, Interrupted
 from vtr_core.run.presets import preset
-from vtr_core.tracking.also import follower
-from vtr_core.tracking.also.run_page import RunPage
-from vtr_core.tracking.also.tracker import open_tracker
+from vtr_core.tracking import other_trackers as follower
+from vtr_core.tracking.other_trackers import RunPage, open_tracker
 from vtr_core.tracking.run import TrackedRun
 from vtr_core.train import tracked
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord

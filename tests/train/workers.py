@@ -17,7 +17,7 @@ Steps = Callable[[int, int], list[list[Tensor]]]
 """Rank and number of workers to the tensors of every case; a function of a module, for other processes to find."""
 
 # torch._dynamo is what recomputing activations imports, 2 s.
-multiprocessing.set_forkserver_preload(["pytest", "torch.distributed", "torch._dynamo", "vtr_core.run.task"])
+multiprocessing.set_forkserver_preload(["pytest", "torch.distributed", "torch._dynamo", "vtr_core.run.build"])
 
 
 def assert_together_equal_one(steps: Steps, world: int, folder: Path, rtol: float = 0.0, atol: float = 1e-6) -> None:

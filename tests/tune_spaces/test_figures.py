@@ -2,12 +2,10 @@
 
 import xml.etree.ElementTree as ET
 
-from tune_spaces.build import build_space
-from tune_spaces.figures import Scored, importance_bars, parallel_coordinates, pareto
-from tune_spaces.importance import Importance
-from tune_spaces.points import planned_points
+from tune_spaces.spaces import build_space
+from tune_spaces.sweep_figures import Importance, Scored, importance_bars, parallel_coordinates, pareto
 from vtr_core.config.domains import Choice
-from vtr_core.run.space import Parameter, Space
+from vtr_core.run.space import Parameter, Space, planned_points
 
 SPACE = build_space("capsule-howto-tiny")
 TRIALS = [Scored(str(i), p, 50.0 + i, 1000 * (i + 1)) for i, p in enumerate(planned_points(SPACE, "random", 8, 0))]

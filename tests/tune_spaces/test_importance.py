@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata, spearmanr
 
-from tune_spaces.importance import importances, pareto_front
+from tune_spaces.sweep_figures import importances, pareto_front
 from vtr_core.config.domains import Choice, Uniform
 from vtr_core.run.space import Parameter, Space
 

@@ -2,8 +2,8 @@
 
 import pickle
 
-from tune_spaces.build import build_space
-from tune_spaces.optuna_points import OptunaPoints
+from tune_spaces.spaces import build_space
+from tune_spaces.trial_search import OptunaPoints
 from vtr_core.config.domains import Uniform, contains
 from vtr_core.run.space import Parameter, Space
 

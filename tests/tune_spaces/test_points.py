@@ -4,11 +4,10 @@ from random import Random
 
 import pytest
 
-from tune_spaces.build import build_space
-from tune_spaces.points import perturbed, planned_points
+from tune_spaces.spaces import build_space
 from vtr_core.config.domains import Choice, Integer, Uniform, Variant, contains
 from vtr_core.errors import ConfigError
-from vtr_core.run.space import Parameter, Space
+from vtr_core.run.space import Parameter, Space, perturbed, planned_points
 
 TINY = build_space("capsule-howto-tiny")
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
-from tune_spaces.build import build_space
-from tune_spaces.schedulers import Population, build_scheduler, tell_earlier
+from tune_spaces.spaces import build_space
+from tune_spaces.trial_search import Population, build_scheduler, tell_earlier
 
 SPACE = build_space("capsule-howto-tiny")
 

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from tune_spaces.build import SPACES, build_space, describe_space, describe_spaces
 from tune_spaces.check import check_space, num_weights, require_equal_shapes
+from tune_spaces.spaces import SPACES, build_space, describe_space, describe_spaces
 from vtr_core.config.domains import Choice, contains, levels
 from vtr_core.config.override import override
 from vtr_core.errors import ConfigError

@@ -2,9 +2,8 @@ import math
 
 import pytest
 
-from tune_spaces.transforms import transform_domains, tune_transforms
-from vtr_core.analysis.causality_search import pareto_front
-from vtr_core.analysis.transform_objective import Measured
+from tune_spaces.trial_search import transform_domains, tune_transforms
+from vtr_core.analysis.transform_search import Measured, pareto_front
 from vtr_core.analysis.transforms import Transform
 from vtr_core.config.domains import contains
 from vtr_core.errors import ConfigError

@@ -11,15 +11,11 @@ import pytest
 from tests.builders.small_videos import bright_corner, grey_video, number, rotated
 from vtr_core.errors import ConfigError
 from vtr_core.storage import locate
-from vtr_core.video.decoders import chosen_decoder, torchcodec_fault
+from vtr_core.video.decoders import Fault, VideoFault, chosen_decoder, torchcodec_fault
 from vtr_core.video.decoding import decode
 from vtr_core.video.encoding import Codec, write_video
-from vtr_core.video.faults import Fault, VideoFault
-from vtr_core.video.pictures import Picture
 from vtr_core.video.process import Decoding, DecodingProcess
-from vtr_core.video.sampling import Rate, Uniform
-from vtr_core.video.spans import Span
-from vtr_core.video.streams import Chunk, End, PictureStream, SoundStream, Stream
+from vtr_core.video.streams import Chunk, End, Picture, PictureStream, Rate, SoundStream, Span, Stream, Uniform
 
 FAULT = torchcodec_fault()
 only_with_torchcodec = pytest.mark.skipif(FAULT is not None, reason=f"torchcodec does not load here: {FAULT}")

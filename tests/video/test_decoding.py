@@ -10,13 +10,11 @@ from av import AudioFrame
 from tests.builders.small_videos import RATE, bright_corner, grey_video, number, rotated
 from tests.reference.video import frame_times, shown_at
 from vtr_core.storage import locate
+from vtr_core.video.chunks import SoundReader
+from vtr_core.video.decoders import Fault, VideoFault
 from vtr_core.video.decoding import decode
 from vtr_core.video.encoding import Codec, write_video
-from vtr_core.video.faults import Fault, VideoFault
-from vtr_core.video.pictures import Picture
-from vtr_core.video.sampling import Rate, Uniform
-from vtr_core.video.sound import SoundReader
-from vtr_core.video.streams import Chunk, End, PictureStream, SoundStream, Stream
+from vtr_core.video.streams import Chunk, End, Picture, PictureStream, Rate, SoundStream, Stream, Uniform
 
 TIMES = {
     "regular": [k / 25 for k in range(25)],

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from vtr_core.video.order import DEPTH, OrderedTimes
+from vtr_core.video.decoding import DEPTH, OrderedTimes
 
 
 def test_times_in_order_stay_with_their_frames() -> None:

@@ -9,13 +9,11 @@ import pytest
 
 from tests.builders.small_videos import grey_video
 from vtr_core.storage import locate
+from vtr_core.video.decoders import Fault, VideoFault
 from vtr_core.video.decoding import decode
 from vtr_core.video.encoding import Codec
-from vtr_core.video.faults import Fault, VideoFault
-from vtr_core.video.pictures import Picture
 from vtr_core.video.process import Decoding, DecodingProcess, Limits
-from vtr_core.video.sampling import Rate
-from vtr_core.video.streams import Chunk, PictureStream, SoundStream
+from vtr_core.video.streams import Chunk, Picture, PictureStream, Rate, SoundStream
 
 STREAMS = (PictureStream(Picture(32, 32), Rate(5.0), chunk=2), SoundStream())
 

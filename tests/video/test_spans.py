@@ -11,13 +11,22 @@ from av import VideoFrame, VideoStream
 
 from tests.builders.small_videos import grey_video
 from vtr_core.storage import locate
+from vtr_core.video.decoders import VideoFault
 from vtr_core.video.decoding import cuttable_length, decode, whole
 from vtr_core.video.encoding import Codec
-from vtr_core.video.faults import VideoFault
-from vtr_core.video.pictures import Picture
-from vtr_core.video.sampling import Rate, Uniform
-from vtr_core.video.spans import Cut, Span, spans
-from vtr_core.video.streams import Chunk, End, PictureStream, SoundStream, Stream
+from vtr_core.video.streams import (
+    Chunk,
+    Cut,
+    End,
+    Picture,
+    PictureStream,
+    Rate,
+    SoundStream,
+    Span,
+    Stream,
+    Uniform,
+    spans,
+)
 
 SECONDS, RATE = 60, 6
 SMALL = Picture(32, 32)

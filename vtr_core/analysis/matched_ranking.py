@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
 from vtr_core.metrics.average_precision import expected_precision
-from vtr_core.metrics.relevance import MetricError
+from vtr_core.metrics.ranks import MetricError
 
 
 @dataclass(frozen=True)

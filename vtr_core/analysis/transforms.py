@@ -1,15 +1,19 @@
-"""Transforms that concentrate the similarity of concept scores on fewer concepts, and the file that stores one."""
+"""Transforms that concentrate the similarity of concept scores on fewer concepts, and on the top k."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, assert_never
 
-from jaxtyping import Float
+import torch
+from jaxtyping import Float, Int64
 from torch import Tensor, sigmoid
 
 from vtr_core import storage
-from vtr_core.config.concept_similarity import Comparison, ConceptSimilarity
-from vtr_core.errors import ConfigError
+from vtr_core.analysis.causality import drawn_captions
+from vtr_core.config.caption_text import Comparison, ConceptSimilarity
+from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.similarity import cosine, generalized_jaccard
 from vtr_core.storage import locate
 
 LARGEST_SCORE = 1e17
@@ -120,3 +124,96 @@ def _parsed(uri: str, values: Any) -> Transform:
         raise ConfigError(f"{uri}: {error}") from error
     except OverflowError as error:
         raise ConfigError(f"{uri} holds a number that is too large; it must hold {expected}") from error
+
+
+@dataclass(frozen=True)
+class ConceptSpace:
+    """Logits h (scores before the sigmoid) of captions and videos; caption i belongs to video `caption_video[i]`."""
+
+    text: Float[Tensor, "captions concepts"]
+    video: Float[Tensor, "videos concepts"]
+    caption_video: Int64[Tensor, " captions"]
+    similarity: ConceptSimilarity
+
+    def __post_init__(self) -> None:
+        if not len(self.text) or not len(self.video):
+            raise DatasetError(f"{len(self.text)} captions and {len(self.video)} videos; at least one of each")
+        for name, scores in (("text", self.text), ("video", self.video)):
+            if not scores.isfinite().all():
+                raise DatasetError(f"{name} has a concept score that is not finite; the model is damaged")
+
+    @property
+    def identity(self) -> Transform:
+        """The identity transform, which leaves scores as the model was trained."""
+        return Transform(self.similarity)
+
+    def scores(self, transform: Transform) -> Float[Tensor, "captions videos"]:
+        """The similarity of every caption with every video after the transform."""
+        return concept_similarity(transform.apply(self.text), transform.apply(self.video), self.similarity)
+
+    def few_captions(self, most: int, seed: int) -> "ConceptSpace":
+        """The space with at most this many captions of each video, drawn with `seed`; all videos are kept."""
+        kept = drawn_captions(self.caption_video, len(self.video), most, seed)
+        return ConceptSpace(self.text[kept], self.video, self.caption_video[kept], self.similarity)
+
+
+def concept_similarity(
+    text: Float[Tensor, "captions concepts"], video: Float[Tensor, "videos concepts"], similarity: ConceptSimilarity
+) -> Float[Tensor, "captions videos"]:
+    """The similarity matrix of transformed scores: generalised Jaccard of probabilities, or cosine of scores."""
+    match similarity:
+        case "jaccard":
+            return generalized_jaccard(text, video)
+        case "cosine":
+            return cosine(text, video)
+        case _:
+            assert_never(similarity)
+
+
+PAIR_BLOCK = 1 << 25
+"""Numbers held at a time: captions × videos × concepts of a block, 128 MiB for each of the two or three tensors."""
+
+
+def top_k_similarity(
+    text: Float[Tensor, "captions concepts"],
+    video: Float[Tensor, "videos concepts"],
+    ks: Sequence[int],
+    similarity: ConceptSimilarity,
+) -> dict[int, Float[Tensor, "captions videos"]]:
+    """The similarity of every pair from the k concepts G that contribute the most to it, for several k at once.
+
+    jaccard: Σ_{i∈G} min / Σ_{i∈G} max.     cosine: Σ_{i∈G} v_i s_i / (√Σ_{i∈G} v_i² · √Σ_{i∈G} s_i²).
+    G is chosen for each pair: the k largest min(v_i, s_i), or |v_i s_i|; all concepts where there are fewer than k. A
+    denominator of 0 gives 0. C@k is then 1 by construction. `text` and `video` are transformed scores. Costs a partial
+    sort per pair, so it is meant for a part of a large set.
+    """
+    if not ks or min(ks) < 1:
+        raise ConfigError(f"similarity from the top k concepts: k is {list(ks)}; give numbers of at least 1")
+    most = min(max(ks), text.shape[1])
+    rows = max(1, PAIR_BLOCK // video.numel())
+    found: dict[int, list[Tensor]] = {k: [] for k in ks}
+    for start in range(0, len(text), rows):
+        above, below = _cumulative(text[start : start + rows], video, most, similarity)
+        for k, parts in found.items():
+            place = min(k, most) - 1
+            parts.append(above[..., place] / torch.where(below[..., place] > 0, below[..., place], 1))
+    return {k: torch.cat(parts) for k, parts in found.items()}
+
+
+def _cumulative(
+    text: Tensor, video: Tensor, most: int, similarity: ConceptSimilarity
+) -> tuple[Float[Tensor, "captions videos most"], Float[Tensor, "captions videos most"]]:
+    """Numerators and denominators with the 1, 2, … `most` strongest concepts of each pair."""
+    s, v = text.unsqueeze(1), video.unsqueeze(0)
+    match similarity:
+        case "jaccard":
+            strongest = torch.minimum(s, v).topk(most, dim=2)
+            union = torch.maximum(s, v).gather(2, strongest.indices)
+            return strongest.values.cumsum(2), union.cumsum(2)
+        case "cosine":
+            product = s * v
+            chosen = product.abs().topk(most, dim=2).indices
+            squares = [side.square().expand_as(product).gather(2, chosen).cumsum(2).sqrt() for side in (s, v)]
+            return product.gather(2, chosen).cumsum(2), squares[0] * squares[1]
+        case _:
+            assert_never(similarity)

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Float32, UInt8
 from torch import Tensor
 
-from vtr_core.nn.swin.clips import DEVIATION, MEAN
+from vtr_core.nn.video_swin import DEVIATION, MEAN
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,7 @@
 
 from vtr_core.backbones.recipe import Extractor, Recipe, Weights
 from vtr_core.errors import ConfigError, nearest
-from vtr_core.video.pictures import Picture
-from vtr_core.video.sampling import Rate, Uniform
-from vtr_core.video.streams import PictureStream, SoundStream
+from vtr_core.video.streams import Picture, PictureStream, Rate, SoundStream, Uniform
 
 
 def _imagenet_lite(weights: str | None, device: str) -> Extractor:

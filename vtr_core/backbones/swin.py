@@ -9,7 +9,7 @@ from jaxtyping import Float32, UInt8
 from vtr_core.backbones.pixels import IMAGENET, to_floats
 from vtr_core.backbones.weights import load_state, read_state
 from vtr_core.errors import CheckpointError
-from vtr_core.nn.swin.video_swin import VideoSwin
+from vtr_core.nn.video_swin import VideoSwin
 
 _PARTS = "backbone."
 """Prefix of the network's parameters in checkpoints with a classifier."""

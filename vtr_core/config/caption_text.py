@@ -1,8 +1,9 @@
-"""How the captions of a data set become words and concepts, and what a preset asks of that."""
+"""How captions become words, concepts and word vectors, and how concepts are compared."""
 
 from typing import Any, Literal
 
-from vtr_core.config.settings import PositiveInt, Settings
+from vtr_core.config.blocks.text_encoder import TextEncoder
+from vtr_core.config.settings import PositiveInt, Probability, Settings
 
 Tokenizer = Literal["words", "alphanumeric"]
 """What cuts a caption into words: runs of letters of any alphabet, digits and apostrophes; or of A–Z, a–z, 0–9."""
@@ -54,3 +55,29 @@ class ConceptText(Settings):
 
 PUBLISHED_CAPTIONS = CaptionText(tokenizer="alphanumeric", min_count=5, unknown="token", uncut=True)
 """As the published code of dual encoding makes them (github.com/danieljf24/hybrid_space, util/vocab.py)."""
+
+
+ConceptSimilarity = Literal["jaccard", "cosine"]
+"""Of a concept space that was trained."""
+Comparison = Literal["jaccard", "cosine", "dot"]
+"""Also of a pretrained encoder, whose similarity is Σ_i z_i q_i over the concepts that it names."""
+
+
+class WordEncoderConfig(Settings):
+    """Caption words to one vector: word vectors, a linear layer with ReLU, pooling under the padding mask."""
+
+    encoder: TextEncoder = None
+    """A pretrained encoder whose vectors of tokens, which are not trained, take the place of word vectors."""
+    hidden_dim: PositiveInt = 4096
+    """Width of the linear layer."""
+    pooling: Literal["max", "mean", "max_mean"] = "max"
+    """Pooling over words; `max_mean` concatenates both, twice as wide."""
+    word_dropout: Probability = 0.0
+    """Share of words dropped in training (never all of a caption)."""
+    layer_norm: bool = False
+    """Apply LayerNorm to the pooled words. Maxima over words are positive and similar for all captions; without the
+    norm they dominate the input of the next layer."""
+    dropout: Probability = 0.0
+    """Dropout on the pooled words."""
+    train_vectors: bool = False
+    """Train the word vectors too. A vocabulary without given vectors is always trained."""

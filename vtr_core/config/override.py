@@ -1,14 +1,34 @@
-"""Changes to a configuration by dotted names, validated as a whole."""
+"""Changes to a configuration by dotted names, validated as a whole, and names that errors suggest."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from vtr_core.config.setting_names import same_end, setting_names
 from vtr_core.config.settings import Settings
 from vtr_core.errors import ConfigError
+
+
+def setting_names(values: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    """The dotted names of all settings in `values`, without those of groups."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from setting_names(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}"
+
+
+def same_end(name: str, known: Iterable[str]) -> list[str]:
+    """The dotted names that end as `name` does: training.epochs for epochs, optimizer.learning_rate for lr."""
+    end = name.rpartition(".")[2]
+    last = {other: other.rpartition(".")[2] for other in known}
+    return [other for other, own in last.items() if end == own or ("_" in own and end == _initials(own))]
+
+
+def _initials(name: str) -> str:
+    return "".join(word[:1] for word in name.split("_"))
+
 
 _SAME_END, _SAME_NAME = 0.75, 0.85
 """How like a name the one that is meant must be, where their last parts are the same, and elsewhere."""

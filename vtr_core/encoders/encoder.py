@@ -14,8 +14,7 @@ from vtr_core.backbones.recipe import Extractor, Recipe
 from vtr_core.backbones.recipes import RECIPES
 from vtr_core.errors import CheckpointError, ConfigError, nearest
 from vtr_core.fingerprint import fingerprint as fingerprint_of
-from vtr_core.video.pictures import prepared
-from vtr_core.video.streams import PictureStream
+from vtr_core.video.streams import PictureStream, prepared
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from vtr_core.backbones.weights_files import file_sha256, weights_file
 from vtr_core.encoders.encoder import Encoder, UnitHead
 from vtr_core.errors import ConfigError
 from vtr_core.fingerprint import fingerprint
-from vtr_core.video.sampling import Uniform
+from vtr_core.video.streams import Uniform
 
 
 class RecipeEncoder(Encoder):

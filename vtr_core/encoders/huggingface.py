@@ -20,8 +20,7 @@ from vtr_core.encoders.encoder import Encoder, TokenVectors, UnitHead, token_vec
 from vtr_core.encoders.preparation import FramePreparation
 from vtr_core.encoders.weights import checked_folder, folder_fingerprint, model_folder, one_line_fault, quiet_loading
 from vtr_core.errors import CheckpointError, ConfigError
-from vtr_core.video.sampling import Rate
-from vtr_core.video.streams import PictureStream
+from vtr_core.video.streams import PictureStream, Rate
 
 WINDOW_RATE = 2.0
 """Frames a second of models that see windows: X-CLIP was trained on 8 frames, in equal steps, of clips of seconds."""

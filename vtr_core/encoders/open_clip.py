@@ -28,8 +28,7 @@ from vtr_core.encoders.weights import model_folder, one_line_fault
 from vtr_core.errors import CheckpointError, ConfigError, nearest
 from vtr_core.fingerprint import fingerprint
 from vtr_core.json_text import parse_json
-from vtr_core.video.sampling import Rate
-from vtr_core.video.streams import PictureStream
+from vtr_core.video.streams import PictureStream, Rate
 
 _IN_REPOSITORY = ("open_clip_model.safetensors", "model.safetensors")
 _NO_PARAMETERS = ("input_resolution", "context_length", "vocab_size", "attn_mask")

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from vtr_core.backbones.pixels import Normalization, to_floats
 from vtr_core.errors import CheckpointError
-from vtr_core.video.pictures import (
+from vtr_core.video.streams import (
     FullPicture,
     PatchedPicture,
     Picture,

@@ -11,9 +11,7 @@ from PIL import Image
 from vtr_core.encoders.encoder import Encoder, TokenVectors, UnitHead, token_vectors, unit
 from vtr_core.encoders.weights import folder_fingerprint, model_folder, one_line_fault, quiet_loading
 from vtr_core.errors import CheckpointError
-from vtr_core.video.pictures import FullPicture
-from vtr_core.video.sampling import Rate
-from vtr_core.video.streams import PictureStream
+from vtr_core.video.streams import FullPicture, PictureStream, Rate
 
 _AT_ONCE = 64
 _FRAMES_AT_ONCE = 8

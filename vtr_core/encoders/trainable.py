@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int64, UInt8
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from vtr_core.config.blocks.clip import Activation, ClipConfig, TransformerSize
+from vtr_core.config.pretrained import Activation, ClipConfig, TransformerSize
 from vtr_core.encoders.weights import quiet_loading
 from vtr_core.errors import ConfigError
 from vtr_core.nn.backbone import Backbone

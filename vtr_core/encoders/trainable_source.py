@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 
 from vtr_core.backbones.clip_weights import transformers_state
 from vtr_core.backbones.weights import load_state, read_state
-from vtr_core.config.blocks.clip import ClipConfig, JointRecord, recorded_sizes
+from vtr_core.config.pretrained import ClipConfig, JointRecord, recorded_sizes
 from vtr_core.encoders.huggingface import PADDED, JointModel, joint_model, pretrained_tokenizer
 from vtr_core.encoders.trainable import (
     DEVIATION,

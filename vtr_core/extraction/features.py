@@ -1,15 +1,17 @@
-"""The features of one video, concatenated from the rows of its chunks."""
+"""The features of a video from the rows of its chunks, and of a clip, pooled over its span."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from jaxtyping import Float16, Shaped
+from jaxtyping import Float, Float16, Num, Shaped
 
-from vtr_core.data.sources.features.pooling import to_float16
+from vtr_core.backbones.recipe import Modality
+from vtr_core.data.sources.features.feature_arrays import Pool, l2, pool, to_float16, window
 from vtr_core.data.sources.reasons import Reason, UnusableError
-from vtr_core.extraction.networks import Rows
-from vtr_core.video.faults import VideoFault
+from vtr_core.extraction.networks import Chosen, Rows, columns
+from vtr_core.video.decoders import VideoFault
 
 
 @dataclass(frozen=True)
@@ -60,3 +62,59 @@ def assemble(parts: Iterable[Rows], duration: float, names: Sequence[str], where
     if not found and not pictures:
         return Unusable(Reason.NO_SOUND, f"{where} has no sound, and no recipe sees its pictures")
     return VideoFeatures(found, duration, pictures)
+
+
+@dataclass(frozen=True)
+class ClipPooling:
+    """How the rows of a clip become one vector.
+
+    Those of a pretrained encoder are never scaled: its head takes their mean as it is.
+    """
+
+    pool: Pool = "mean_std"
+    normalise: bool = True
+
+    def vector(
+        self, chosen: Sequence[Chosen], modality: Modality, found: VideoFeatures, span: tuple[float, float]
+    ) -> Float16[np.ndarray, " dim"] | None:
+        """The concatenated features of a modality's recipes from `span`, its first and last second; None where the
+        video, or the clip, has none.
+        """
+        start, end = span
+        parts: list[Float[np.ndarray, " part"]] = []
+        for position in columns(chosen)[modality]:
+            rows, rate = found.by_recipe.get(position), chosen[position].recipe.rows_per_second
+            if rows is None or (rate is not None and int(start * rate) >= len(rows)):
+                return None
+            if rate is not None:
+                rows = window(rows, start, end, rate)
+            vector = pool(rows, self.pool)
+            encoder_rows = chosen[position].recipe.fingerprint is not None
+            parts.append(l2(vector) if self.normalise and not encoder_rows else vector)
+        return to_float16(np.concatenate(parts), modality)
+
+
+def video_features(chosen: Sequence[Chosen], found: VideoFeatures) -> dict[str, Num[np.ndarray, "rows dim"]]:
+    """The features of a whole video by name: all rows of a recipe, or its `most_rows`."""
+    names = feature_names(chosen)
+    kept = {i: evenly_kept(rows, chosen[i].recipe.most_rows) for i, rows in found.by_recipe.items()}
+    return {name: kept[i] for i, name in names.items() if i in kept}
+
+
+def feature_names(chosen: Sequence[Chosen]) -> dict[int, str]:
+    """The features of whole videos by their recipes' positions: the modality where it has one recipe, else its name."""
+    return {i: name if len(of) == 1 else chosen[i].recipe.feature for name, of in columns(chosen).items() for i in of}
+
+
+def evenly_kept(rows: Num[np.ndarray, "rows ..."], most: int | None) -> Num[np.ndarray, "kept ..."]:
+    """At most `most` rows, in equal steps from the first to the last."""
+    if most is None or len(rows) <= most:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, most).astype(int)]
+
+
+def extraction_of(source: dict[str, Any]) -> dict[str, Any] | None:
+    """What a checkpoint keeps of its training data's `source`, to extract alike; None for other data sets."""
+    if source.get("adapter") != "extract" or not source.get("recipes"):
+        return None
+    return {name: source[name] for name in ("recipes", "pool", "normalise", "records") if name in source}

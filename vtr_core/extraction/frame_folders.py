@@ -13,8 +13,8 @@ from vtr_core import storage
 from vtr_core.config.settings import PositiveInt
 from vtr_core.data.records.schema import CAPTION_VECTORS, FeatureSpec
 from vtr_core.data.sources.clip.caption_listing import CaptionListing, ListedVideo, zero_vectors
-from vtr_core.data.sources.features.pooling import to_float16
-from vtr_core.data.sources.files.files import read_file
+from vtr_core.data.sources.features.feature_arrays import to_float16
+from vtr_core.data.sources.files import read_file
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Drops
 from vtr_core.encoders.encoder import TOKENS, Encoder, encoder, frames_recipe

@@ -12,14 +12,12 @@ import ray
 from ray.data import ActorPoolStrategy, DataContext
 from ray.exceptions import RayError
 
-from vtr_core.extraction.chosen import Chosen, streams
 from vtr_core.extraction.features import Extracted, Unusable, unusable
-from vtr_core.extraction.networks import Networks, Rows
-from vtr_core.extraction.pieces import Gathering, Piece, pieces
+from vtr_core.extraction.in_process import Gathering, Piece, pieces
+from vtr_core.extraction.networks import Chosen, Networks, Rows, streams
 from vtr_core.storage import StorageError
-from vtr_core.video.decoders import Decoder
-from vtr_core.video.faults import VideoFault
-from vtr_core.video.opening import size_of
+from vtr_core.video.decoders import Decoder, VideoFault
+from vtr_core.video.decoding import size_of
 from vtr_core.video.process import Decoding, DecodingProcess
 from vtr_core.video.streams import Chunk, End, Stream
 

@@ -1,15 +1,408 @@
-"""Contrastive losses of a similarity matrix whose diagonal holds the matching pairs.
+"""Contrastive losses of a similarity matrix whose diagonal holds the matching pairs, and of a batch."""
 
-In every loss `similarity[i, j]` compares row i of one modality with row j of the other, and `negatives[i, j]` false
-takes [i, j] out of the negatives; the diagonal always stays. Losses are float32 also under autocast, and float64 for
-float64 similarities.
-Training computes the same losses from embeddings, in blocks and shares: `vtr_core.losses.objectives.objective`.
-"""
+from math import log
+from typing import assert_never
 
-from vtr_core.losses.objectives.info_nce import info_nce
-from vtr_core.losses.objectives.masked_margin_softmax import masked_margin_softmax
-from vtr_core.losses.objectives.max_margin_ranking import max_margin_ranking
-from vtr_core.losses.objectives.mil_nce import mil_nce
-from vtr_core.losses.objectives.sigmoid import sigmoid_contrastive
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn.functional import logsigmoid, normalize
+
+from vtr_core.config.losses import (
+    GeometricMargin,
+    GramVolumeConfig,
+    InfoNceConfig,
+    LinearMargin,
+    MaskedMarginSoftmaxConfig,
+    MaxMarginRankingConfig,
+    MilNceConfig,
+    ObjectiveConfig,
+    SigmoidConfig,
+)
+from vtr_core.data.batches import RowKeys
+from vtr_core.errors import ConfigError
+from vtr_core.losses.mil_nce import MilNce, mil_nce
+from vtr_core.losses.objective import (
+    Group,
+    ItemTerms,
+    Objective,
+    Temperature,
+    both_blocks,
+    in_order,
+    is_match,
+    log_weights,
+    margin_at,
+    same_caption,
+    scheduled_margin,
+    whole_weights,
+)
+from vtr_core.nn.embeddings import TEXT, Embeddings, pair_volume, triple_volume
+from vtr_core.nn.precision import full_precision
+
+
+@full_precision
+def masked_margin_softmax(
+    similarity: Float[Tensor, "batch batch"],
+    margin: float | Float[Tensor, " batch"],
+    negatives: Bool[Tensor, "batch batch"] | None = None,
+) -> Float[Tensor, ""]:
+    """MMS: cross-entropy over rows plus that over columns, with a margin subtracted from the matching similarity.
+
+    S′ = S − diag(δ);  L = −mean_i log softmax_j(S′_ij)|_{j=i} − mean_j log softmax_i(S′_ij)|_{i=j}
+
+    Source: Ilharco et al. 2019, Eq. 2; Duarte et al., section 3.3. The sum of both directions, each a mean over the
+    batch. `margin` δ is one number (a float32, as in the published code) or one per row. A row without negatives
+    contributes 0.
+    """
+    weights, margins = whole_weights(negatives, similarity), per_row(margin, similarity)
+    rows = cross_entropies(similarity, weights, 0, margins)
+    return (rows + cross_entropies(similarity.T, weights.T, 0, margins)).mean()
+
+
+def cross_entropies(
+    similarity: Float[Tensor, "block items"],
+    weights: Float[Tensor, "block items"],
+    first: int,
+    margins: Float[Tensor, " block"] | float = 0.0,
+) -> Float[Tensor, " block"]:
+    """−log of the match's softmax probability in every row of a block starting at item `first`, in one direction.
+
+    −log( e^{S_ii − δ_i} / (e^{S_ii − δ_i} + Σ_{j≠i} w_ij e^{S_ij}) ). The match's own weight is ignored.
+    """
+    at_match = -margins.unsqueeze(1) if isinstance(margins, Tensor) else -margins
+    matches = similarity.diagonal(first) - margins
+    return (similarity + log_weights(weights, first, at_match)).logsumexp(dim=1) - matches
+
+
+def per_row(margin: float | Float[Tensor, " batch"], like: Float[Tensor, "batch ..."]) -> Float[Tensor, " batch"]:
+    """δ for every row. A plain number is rounded to float32, as in the published code, whatever the dtype of `like`."""
+    if not isinstance(margin, Tensor):
+        margin = torch.tensor(margin, dtype=torch.float32)
+    return margin.to(like).expand(len(like))
+
+
+class MaskedMarginSoftmax(Objective):
+    """`masked_margin_softmax` of the plain dot products, with the margin of the current training step."""
+
+    def __init__(self, config: MaskedMarginSoftmaxConfig) -> None:
+        super().__init__(config)
+        self._margin = config.margin
+
+    def item_terms(
+        self,
+        modalities: tuple[Float[Tensor, "items dim"], ...],
+        step: int,
+        keys: RowKeys,  # noqa: ARG002
+    ) -> ItemTerms:
+        """Cross-entropies in both directions; δ_i applies to row i and column i."""
+        a, b = modalities
+        margins = per_row(margin_at(self._margin, step, a, b), a)
+
+        def terms(block: slice, weights: Tensor) -> Tensor:
+            rows, columns = both_blocks(a, b, block, self._multiply)
+            own = margins[block]
+            return cross_entropies(rows, weights, block.start, own) + cross_entropies(
+                columns, weights, block.start, own
+            )
+
+        return terms
+
+    def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
+        """Dot products."""
+        return a @ b.T
+
+    def metrics(self, step: int) -> dict[str, Tensor]:
+        """The margin where it follows a schedule."""
+        if not isinstance(self._margin, (GeometricMargin, LinearMargin)):
+            return {}
+        return {"margin": torch.tensor(scheduled_margin(self._margin, step))}
+
+
+@full_precision
+def info_nce(
+    similarity: Float[Tensor, "batch batch"],
+    temperature: float | Float[Tensor, ""],
+    negatives: Bool[Tensor, "batch batch"] | None = None,
+) -> Float[Tensor, ""]:
+    """InfoNCE in both directions, summed: `masked_margin_softmax` of S/τ without a margin (van den Oord et al. 2018).
+
+    `similarity` is the cosine of the embeddings; τ may be a learnable scalar.
+    """
+    return masked_margin_softmax(similarity / temperature, 0.0, negatives)
+
+
+def mean_cross_entropies(
+    similarity: Float[Tensor, "block items"],
+    weights: Float[Tensor, "block items"],
+    positives: Bool[Tensor, "block items"],
+) -> Float[Tensor, " block"]:
+    """The mean over a row's positives p of −log( e^{S_ip} / (e^{S_ip} + Σ_{j no positive} w_ij e^{S_ij}) ).
+
+    Positives are no negatives of each other, whatever their weight: L_out of Khosla et al. 2020 (Supervised contrastive
+    learning, Eq. 2) without the other positives in the denominator. With one positive it is `cross_entropies`.
+    """
+    counts = weights.masked_fill(positives, 0)
+    # A row without negatives has the loss 0; −∞ throughout would make its gradient NaN.
+    logits = (similarity + counts.log()).masked_fill(counts == 0, torch.finfo(similarity.dtype).min / 2)
+    negatives = logits.logsumexp(dim=1, keepdim=True)
+    terms = torch.logaddexp(similarity, negatives) - similarity
+    return torch.where(positives, terms, 0).sum(dim=1) / positives.sum(dim=1)
+
+
+class InfoNce(Objective):
+    """`info_nce` of the cosines of embeddings, which it L2-normalises itself."""
+
+    def __init__(self, config: InfoNceConfig) -> None:
+        super().__init__(config)
+        self.temperature = Temperature(config)
+        self._positives = config.positives
+
+    def item_terms(
+        self,
+        modalities: tuple[Float[Tensor, "items dim"], ...],
+        step: int,  # noqa: ARG002
+        keys: RowKeys,
+    ) -> ItemTerms:
+        """Cross-entropies of S/τ in both directions, of each row's match or of all its positives."""
+        scale = self.temperature(modalities[0])
+        a, b = normalize(modalities[0], dim=1) * scale, normalize(modalities[1], dim=1)
+
+        def terms(block: slice, weights: Tensor) -> Tensor:
+            rows, columns = both_blocks(a, b, block, self._multiply)
+            if self._positives == "match":
+                return cross_entropies(rows, weights, block.start) + cross_entropies(columns, weights, block.start)
+            positives = same_caption(keys, block)
+            return mean_cross_entropies(rows, weights, positives) + mean_cross_entropies(columns, weights, positives)
+
+        return terms
+
+    def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
+        """Cosines over τ."""
+        return self.temperature(a) * normalize(a, dim=1) @ normalize(b, dim=1).T
+
+    def metrics(self, step: int) -> dict[str, Tensor]:  # noqa: ARG002
+        """The temperature where it is learned."""
+        return self.temperature.metrics()
+
+
+@full_precision
+def max_margin_ranking(
+    similarity: Float[Tensor, "batch batch"], margin: float, negatives: Bool[Tensor, "batch batch"] | None = None
+) -> Float[Tensor, ""]:
+    """HowTo100M's ranking loss: every negative should lie `margin` below the match of its row and of its column.
+
+    L = mean_ij max(0, δ + S_ij − S_ii) + mean_ij max(0, δ + S_ij − S_jj)        (Miech et al. 2019, Eq. 3)
+
+    The means are over all B² entries. The diagonal is not masked, as in the published code, and adds 2δ/B; entries that
+    are no negatives count as 0.
+    """
+    weights = whole_weights(negatives, similarity)
+    return (mean_hinges(similarity, weights, 0, margin) + mean_hinges(similarity.T, weights.T, 0, margin)).mean()
+
+
+def mean_hinges(
+    similarity: Float[Tensor, "block items"], weights: Float[Tensor, "block items"], first: int, margin: float
+) -> Float[Tensor, " block"]:
+    """mean_j w_ij max(0, δ + S_ij − S_ii) for the rows of a block, in one direction; the diagonal has a weight too."""
+    matches = similarity.diagonal(first).unsqueeze(1)
+    return (weights * torch.relu(margin + similarity - matches)).mean(dim=1)
+
+
+class MaxMarginRanking(Objective):
+    """`max_margin_ranking` of the cosines of embeddings, which it L2-normalises itself (Miech et al. 2019, Eq. 2)."""
+
+    is_bounded = True
+
+    def __init__(self, config: MaxMarginRankingConfig) -> None:
+        super().__init__(config)
+        self._margin = config.margin
+
+    def item_terms(
+        self,
+        modalities: tuple[Float[Tensor, "items dim"], ...],
+        step: int,  # noqa: ARG002
+        keys: RowKeys,  # noqa: ARG002
+    ) -> ItemTerms:
+        """Hinge losses in both directions."""
+        a, b = (normalize(vectors, dim=1) for vectors in modalities)
+
+        def terms(block: slice, weights: Tensor) -> Tensor:
+            rows, columns = both_blocks(a, b, block, self._multiply)
+            of_rows = mean_hinges(rows, weights, block.start, self._margin)
+            return of_rows + mean_hinges(columns, weights, block.start, self._margin)
+
+        return terms
+
+    def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
+        """Cosines over the margin; plain cosines without one."""
+        return normalize(a, dim=1) @ normalize(b, dim=1).T / (self._margin or 1.0)
+
+
+@full_precision
+def sigmoid_contrastive(
+    similarity: Float[Tensor, "batch batch"],
+    scale: float | Float[Tensor, ""] = 10.0,
+    bias: float | Float[Tensor, ""] = -10.0,
+    negatives: Bool[Tensor, "batch batch"] | None = None,
+) -> Float[Tensor, ""]:
+    """SigLIP: a binary classification of every pair.
+
+    L = −(1/B) Σ_ij log σ(z_ij (t S_ij + b)), z = 1 on the diagonal and −1 elsewhere        (Zhai et al. 2023, Eq. 2)
+
+    `scale` t and `bias` b may be learnable scalars; the defaults are their published initial values.
+    """
+    return binary_terms(scale * similarity + bias, whole_weights(negatives, similarity), 0).mean()
+
+
+def binary_terms(
+    logits: Float[Tensor, "block items"], weights: Float[Tensor, "block items"], first: int
+) -> Float[Tensor, " block"]:
+    """−Σ_j w_ij log σ(z_ij x_ij) for the rows of a block; w = 1 at the matches.
+
+    Each pair counts once, in its row: there is no second sum over columns.
+    """
+    match = is_match(logits, first)
+    losses = -logsigmoid(torch.where(match, logits, -logits))
+    return (torch.where(match, 1.0, weights) * losses).sum(dim=1)
+
+
+class Sigmoid(Objective):
+    """`sigmoid_contrastive` of the cosines of embeddings, which it L2-normalises itself; log t and b can be learned.
+
+    The weight of an entry follows from the counts of its row, that of the group's first modality.
+    """
+
+    guesses_alike = False
+
+    def __init__(self, config: SigmoidConfig) -> None:
+        super().__init__(config)
+        self._learnable = config.learnable
+        self.log_scale = nn.Parameter(torch.tensor(log(config.scale)), requires_grad=config.learnable)
+        self.bias = nn.Parameter(torch.tensor(config.bias), requires_grad=config.learnable)
+
+    def item_terms(
+        self,
+        modalities: tuple[Float[Tensor, "items dim"], ...],
+        step: int,  # noqa: ARG002
+        keys: RowKeys,  # noqa: ARG002
+    ) -> ItemTerms:
+        """The binary losses of the rows t S + b."""
+        scale, bias = self.log_scale.to(modalities[0]).exp(), self.bias.to(modalities[0])
+        a, b = normalize(modalities[0], dim=1) * scale, normalize(modalities[1], dim=1)
+
+        def terms(block: slice, weights: Tensor) -> Tensor:
+            return binary_terms(self._multiply(a[block], b) + bias, weights, block.start)
+
+        return terms
+
+    def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
+        """t times cosines."""
+        return self.log_scale.to(a).exp() * normalize(a, dim=1) @ normalize(b, dim=1).T
+
+    def metrics(self, step: int) -> dict[str, Tensor]:  # noqa: ARG002
+        """t and b, where they are learned."""
+        return {"scale": self.log_scale.detach().exp(), "bias": self.bias.detach()} if self._learnable else {}
+
 
 __all__ = ["info_nce", "masked_margin_softmax", "max_margin_ranking", "mil_nce", "sigmoid_contrastive"]
+
+
+class GramVolume(Objective):
+    """InfoNCE in both directions of −V/τ, V_ij the volume of text i with the other modalities of clip j.
+
+    `pair_weight` times InfoNCE of the cosines of text with each of the others, at the same τ, is added: it aligns
+    encoders that are not aligned yet.
+
+    Source: Cicchetti et al. 2025 (GRAM), section 3. Text is the anchor; a clip's other modalities stay together.
+    Every row with text takes part once, in the group of exactly the modalities that it has: "text_video_audio" with
+    three-dimensional volumes, "text_video" and "text_audio" over the rows that lack the third with areas. Rows of
+    different groups are no negatives of each other; rows without text take no part. A model of two modalities has one
+    group. Raises ConfigError without text or with other than one or two further modalities.
+    """
+
+    guesses_alike = False
+
+    def __init__(self, config: GramVolumeConfig) -> None:
+        super().__init__(config)
+        self.temperature = Temperature(config)
+        self._pair_weight = config.pair_weight
+
+    def groups(self, embeddings: Embeddings) -> list[Group]:
+        """Text with both others, and with either of them where the other is missing."""
+        names, vectors, present = in_order(embeddings.vectors), embeddings.vectors, embeddings.present
+        if TEXT not in names or len(names) not in (2, 3):
+            raise ConfigError(
+                f"gram_volume takes text and one or two further modalities, got {', '.join(names)}; "
+                "choose another loss.kind or other features"
+            )
+        text, *others = names
+        if len(others) == 1:
+            return [Group("_".join(names), (vectors[text], vectors[others[0]]), present[text] & present[others[0]])]
+        groups = [Group("_".join(names), tuple(vectors[name] for name in names), _all_present(embeddings))]
+        for name, other in (others, others[::-1]):
+            rows = present[text] & present[name] & ~present[other]
+            groups.append(Group(f"{text}_{name}", (vectors[text], vectors[name]), rows))
+        return groups
+
+    def item_terms(
+        self,
+        modalities: tuple[Float[Tensor, "items dim"], ...],
+        step: int,  # noqa: ARG002
+        keys: RowKeys,  # noqa: ARG002
+    ) -> ItemTerms:
+        """Text i against all clips, and all texts against clip i."""
+        scale = self.temperature(modalities[0])
+        text, others = modalities[0], modalities[1:]
+
+        def terms(block: slice, weights: Tensor) -> Tensor:
+            rows = _volumes(text[block], others)
+            columns = rows if len(rows) == len(text) else _volumes(text, tuple(vectors[block] for vectors in others))
+            of_rows = cross_entropies(-scale * rows, weights, block.start)
+            of_columns = cross_entropies(-scale * columns.T, weights, block.start)
+            return of_rows + of_columns + self._pair_terms(scale, modalities, block, weights)
+
+        return terms
+
+    def _pair_terms(
+        self, scale: Tensor, modalities: tuple[Tensor, ...], block: slice, weights: Tensor
+    ) -> float | Float[Tensor, " block"]:
+        if self._pair_weight == 0:
+            return 0.0
+        text, *others = (normalize(vectors, dim=1) for vectors in modalities)
+        blocks = [part for other in others for part in both_blocks(scale * text, other, block, self._multiply)]
+        return self._pair_weight * torch.stack([cross_entropies(part, weights, block.start) for part in blocks]).sum(0)
+
+    def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
+        """Cosines over τ, as in the pairwise InfoNCE terms."""
+        return self.temperature(a) * normalize(a, dim=1) @ normalize(b, dim=1).T
+
+    def metrics(self, step: int) -> dict[str, Tensor]:  # noqa: ARG002
+        """The temperature where it is learned."""
+        return self.temperature.metrics()
+
+
+def _volumes(text: Float[Tensor, "texts dim"], others: tuple[Tensor, ...]) -> Float[Tensor, "texts clips"]:
+    return pair_volume(text, others[0]) if len(others) == 1 else triple_volume(text, others[0], others[1])
+
+
+def _all_present(embeddings: Embeddings) -> Bool[Tensor, " batch"]:
+    return torch.stack(list(embeddings.present.values())).all(dim=0)
+
+
+def build_objective(config: ObjectiveConfig) -> Objective:
+    """The loss of a batch's embeddings in one joint space, with its learnable parameters where it has any."""
+    match config:
+        case MaskedMarginSoftmaxConfig():
+            return MaskedMarginSoftmax(config)
+        case InfoNceConfig():
+            return InfoNce(config)
+        case MilNceConfig():
+            return MilNce(config)
+        case MaxMarginRankingConfig():
+            return MaxMarginRanking(config)
+        case SigmoidConfig():
+            return Sigmoid(config)
+        case GramVolumeConfig():
+            return GramVolume(config)
+        case _:
+            assert_never(config)

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from vtr_core.losses.blocks import is_match
+from vtr_core.losses.objective import is_match
 from vtr_core.nn.precision import full_precision
 
 Negatives = Literal["hardest", "all"]

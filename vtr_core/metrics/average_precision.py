@@ -1,11 +1,13 @@
-"""Average precision over the full ranking, from the ranks of all relevant items."""
+"""Average precision over the full ranking, and inferred from samples of judgements."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from vtr_core.metrics.relevance import Relevance
-from vtr_core.metrics.standing import Standing
-from vtr_core.metrics.ties import TiePolicy
+from vtr_core.metrics.ranks import MetricError, Relevance, Standing, TiePolicy
 
 
 def average_precision(found: Standing, relevance: Relevance, ties: TiePolicy) -> Float[np.ndarray, " queries"]:
@@ -51,3 +53,92 @@ def _precision(found: Standing, relevance: Relevance, ties: TiePolicy) -> Float[
     relevant_so_far = np.arange(len(found.higher)) - starts + 1
     others_first = found.equal - found.relevant_equal if ties == "pessimistic" else 0
     return relevant_so_far / (found.higher - found.relevant_higher + relevant_so_far + others_first)
+
+
+RELEVANT_PRIOR, JUDGED_PRIOR = 0.00001, 0.00003
+"""Smoothing of the counts above a rank: a stratum without a judgement so far counts as one third relevant."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A pooled item: its stratum, and whether it is relevant (None: not judged)."""
+
+    stratum: str
+    relevant: bool | None
+
+
+@dataclass(frozen=True)
+class InferredAveragePrecision:
+    """infAP of one topic, and the estimated number of relevant items that it rests on."""
+
+    value: float
+    num_relevant: float
+
+
+@dataclass
+class _Seen:
+    """Counts of the items above the current rank, per stratum."""
+
+    pooled: Counter[str]
+    judged: Counter[str]
+    relevant: Counter[str]
+
+    def precision(self, rank: int) -> float:
+        """The expected precision at rank k of a relevant item: 1/k + Σ_s pooled_s/k · (rel_s + ε)/(judged_s + 3ε)."""
+        above = sum(
+            count * (self.relevant[stratum] + RELEVANT_PRIOR) / (self.judged[stratum] + JUDGED_PRIOR)
+            for stratum, count in self.pooled.items()
+        )
+        return (1 + above) / rank
+
+    def add(self, judgement: Judgement) -> None:
+        """Count one pooled item."""
+        self.pooled[judgement.stratum] += 1
+        self.judged[judgement.stratum] += judgement.relevant is not None
+        self.relevant[judgement.stratum] += judgement.relevant is True
+
+
+def inferred_average_precision(
+    ranking: Sequence[str], pool: Mapping[str, Judgement], *, max_results: int = 1000
+) -> InferredAveragePrecision:
+    """infAP (xinfAP): AP estimated where each stratum of the pool was judged at its own sampling rate.
+
+    infAP = Σ_s R̂_s/R̂ · (1/rel_s) Σ over retrieved judged relevant items of s of the expected precision at their rank,
+    R̂_s = rel_s · pooled_s / judged_s, R̂ = Σ_s R̂_s        (Yilmaz, Kanoulas, Aslam 2008; NIST's `sample_eval`)
+
+    ranking: item ids, best first, ties broken by the caller (NIST: by descending id); the first `max_results` count.
+    Items outside the pool only occupy ranks. As in `sample_eval` since 2012, infAP is multiplied by R̂/max_results
+    where R̂ is larger, since no run could retrieve them all. Without a relevant item infAP is 0. Raises MetricError for
+    an id that occurs twice in the ranking.
+    """
+    _check(ranking)
+    judged = Counter(item.stratum for item in pool.values() if item.relevant is not None)
+    relevant = Counter(item.stratum for item in pool.values() if item.relevant)
+    pooled = Counter(item.stratum for item in pool.values())
+    estimates = {stratum: count * pooled[stratum] / judged[stratum] for stratum, count in relevant.items()}
+    num_relevant = sum(estimates.values())
+    if not num_relevant:
+        return InferredAveragePrecision(value=0.0, num_relevant=0.0)
+    sums = _precision_sums(ranking[:max_results], pool)
+    value = sum(estimates[stratum] * sums[stratum] / relevant[stratum] for stratum in relevant) / num_relevant
+    return InferredAveragePrecision(value * max(1.0, num_relevant / max_results), num_relevant)
+
+
+def _precision_sums(ranking: Sequence[str], pool: Mapping[str, Judgement]) -> dict[str, float]:
+    """Per stratum, the sum of the expected precisions at the ranks of its judged relevant items."""
+    seen = _Seen(Counter(), Counter(), Counter())
+    sums = dict.fromkeys({item.stratum for item in pool.values()}, 0.0)
+    for rank, name in enumerate(ranking, start=1):
+        judgement = pool.get(name)
+        if judgement is None:
+            continue
+        if judgement.relevant:
+            sums[judgement.stratum] += seen.precision(rank)
+        seen.add(judgement)
+    return sums
+
+
+def _check(ranking: Sequence[str]) -> None:
+    if len(set(ranking)) != len(ranking):
+        twice = next(name for name, count in Counter(ranking).items() if count > 1)
+        raise MetricError(f"item {twice} occurs more than once in the ranking")

@@ -1,24 +1,164 @@
-"""CIDEr-D, BLEU, ROUGE-L and METEOR of generated captions against references.
+"""CIDEr-D, BLEU, ROUGE-L and METEOR of generated captions against references."""
 
-The values are those of pycocoevalcap on the same words, so they depend on the tokeniser: "spaces" splits captions at
-spaces alone; "words" and "alphanumeric" are the vocabulary's; "treebank", which published results use, needs Java. An
-empty hypothesis scores 0.
-"""
-
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Literal, assert_never
 
 import numpy as np
-from jaxtyping import Bool, Int64
+from jaxtyping import Bool, Float64, Int64
 
 from vtr_core.errors import ConfigError, InputError
-from vtr_core.metrics.sentences.bleu import bleu_counts, bleu_of
-from vtr_core.metrics.sentences.java_metrics import java_missing, meteor_of, treebank_words
-from vtr_core.metrics.sentences.rouge import rouge_l_of
-from vtr_core.text.statistics.consensus import consensus, inverse_document_frequency, weighted
-from vtr_core.text.tokens.ngrams import NGrams, ngrams
+from vtr_core.text.statistics import LONGEST, NGrams, consensus, inverse_document_frequency, ngrams, weighted
 from vtr_core.text.tokens.vocabulary import words_of
+
+_SMALL, _TINY = 1e-9, 1e-15
+"""Constants that the published code adds to denominators and numerators, against division by 0."""
+
+
+@dataclass(frozen=True)
+class BleuCounts:
+    """Per hypothesis: its words, those of the reference nearest in length (on a tie the shorter), and how many of its
+    n-grams occur in a reference, each clipped at its largest count in any one reference.
+    """
+
+    words: Int64[np.ndarray, " items"]
+    reference_words: Int64[np.ndarray, " items"]
+    possible: Int64[np.ndarray, "items orders"]
+    """n-grams of the hypothesis."""
+    matched: Float64[np.ndarray, "items orders"]
+
+    def total(self) -> "BleuCounts":
+        """The sums over all hypotheses, as counts of a single one, for corpus BLEU."""
+        return BleuCounts(
+            self.words.sum(keepdims=True),
+            self.reference_words.sum(keepdims=True),
+            self.possible.sum(0, keepdims=True),
+            self.matched.sum(0, keepdims=True),
+        )
+
+
+def bleu_counts(
+    grams: NGrams, document: Int64[np.ndarray, " captions"], hypotheses: Bool[np.ndarray, " captions"]
+) -> BleuCounts:
+    """The counts of the hypotheses, document by document; all other captions are references of their document.
+
+    Every document 0, 1, … has exactly one hypothesis and at least one reference.
+    """
+    width, items = max(1, grams.num_grams), int(hypotheses.sum())
+    own, others = grams.of(hypotheses), grams.of(~hypotheses)
+    key = document[others.caption] * width + others.gram
+    order = np.argsort(key, kind="stable")
+    keys, first = np.unique(key[order], return_index=True)
+    most = np.maximum.reduceat(others.count[order], first) if len(first) else others.count[:0]
+    wanted = document[own.caption] * width + own.gram
+    place = np.searchsorted(keys, wanted)
+    known = place < len(keys)
+    known[known] = keys[place[known]] == wanted[known]
+    matched = np.zeros(len(wanted), np.int64)
+    matched[known] = np.minimum(own.count[known], most[place[known]])
+    cell = document[own.caption] * LONGEST + own.order
+    words = np.zeros(items, np.int64)
+    words[document[hypotheses]] = grams.words[hypotheses]
+    return BleuCounts(
+        words,
+        _nearest(words, grams.words[~hypotheses], document[~hypotheses]),
+        np.maximum(0, words[:, None] - np.arange(LONGEST)),
+        np.bincount(cell, matched, items * LONGEST).reshape(items, LONGEST).astype(np.float64),
+    )
+
+
+def bleu_of(counts: BleuCounts) -> Float64[np.ndarray, "items orders"]:
+    """BLEU-1, …, BLEU-4 of every item: brevity penalty · (p₁ … p_n)^(1/n) (Papineni et al. 2002).
+
+    For an empty hypothesis 0, up to the published code's small constants, which are kept.
+    """
+    precision = (counts.matched + _TINY) / (counts.possible + _SMALL)
+    score = np.cumprod(precision, axis=1) ** (1.0 / np.arange(1, LONGEST + 1))
+    ratio = (counts.words + _TINY) / (counts.reference_words + _SMALL)
+    penalty = np.exp(np.minimum(0.0, 1.0 - 1.0 / ratio))
+    return score * penalty[:, None]
+
+
+def _nearest(
+    words: Int64[np.ndarray, " items"],
+    reference_words: Int64[np.ndarray, " references"],
+    item: Int64[np.ndarray, " references"],
+) -> Int64[np.ndarray, " items"]:
+    """The number of words of each item's reference that is nearest in length."""
+    order = np.lexsort((reference_words, np.abs(reference_words - words[item]), item))
+    items, first = np.unique(item[order], return_index=True)
+    nearest = np.zeros(len(words), np.int64)
+    nearest[items] = reference_words[order][first]
+    return nearest
+
+
+def java_missing() -> str | None:
+    """Why METEOR and the tokeniser cannot run here; None where they can."""
+    if find_spec("pycocoevalcap") is None:
+        return "pycocoevalcap is not installed: pip install 'vtr-ray[captioning]'"
+    if shutil.which("java") is None:
+        return "there is no java on the PATH, and METEOR 1.5 is a Java program: install a Java runtime, 8 or later"
+    return None
+
+
+def meteor_of(
+    hypotheses: Mapping[str, Sequence[str]], references: Mapping[str, Sequence[Sequence[str]]]
+) -> dict[str, float]:
+    """METEOR of every item in [0, 1] (Denkowski and Lavie 2014), of captions given as words."""
+    from pycocoevalcap.meteor.meteor import Meteor
+
+    given = {name: [" ".join(words)] for name, words in hypotheses.items()}
+    expected = {name: [" ".join(words) for words in texts] for name, texts in references.items()}
+    _, scores = Meteor().compute_score(expected, given)
+    return dict(zip(expected, map(float, scores), strict=True))
+
+
+def treebank_words(captions: Mapping[str, Sequence[str]]) -> dict[str, list[list[str]]]:
+    """The words of captions by Stanford's Penn Treebank tokeniser, in lower case, without punctuation."""
+    from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
+
+    given = {name: [{"caption": text} for text in texts] for name, texts in captions.items()}
+    return {name: [text.split() for text in texts] for name, texts in PTBTokenizer().tokenize(given).items()}
+
+
+BETA = 1.2
+"""Weight β of recall against precision."""
+
+
+def rouge_l_of(hypothesis: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+    """(1 + β²) P R / (R + β² P), P and R the best precision and the best recall over the references (Lin 2004).
+
+    The two may come from different references, as in the captioning code that published results use. 0 where no word is
+    shared, and for an empty hypothesis.
+    """
+    places = _places(hypothesis)
+    common = [_common(places, len(hypothesis), reference) for reference in references]
+    precision = max((length / len(hypothesis) for length in common), default=0.0) if hypothesis else 0.0
+    recall = max((n / len(words) for n, words in zip(common, references, strict=True) if words), default=0.0)
+    if precision == 0 or recall == 0:
+        return 0.0
+    return (1 + BETA**2) * precision * recall / (recall + BETA**2 * precision)
+
+
+def _places(words: Sequence[str]) -> dict[str, int]:
+    """The positions of each word as a bit mask."""
+    places: dict[str, int] = {}
+    for position, word in enumerate(words):
+        places[word] = places.get(word, 0) | 1 << position
+    return places
+
+
+def _common(places: Mapping[str, int], length: int, reference: Sequence[str]) -> int:
+    """Length of the longest common subsequence; each row of the dynamic program is one integer's bits (Hyyrö 2004)."""
+    every = (1 << length) - 1
+    row = every
+    for word in reference:
+        matches = row & places.get(word, 0)
+        row = (row + matches | row - matches) & every
+    return length - row.bit_count()
+
 
 CaptionTokenizer = Literal["spaces", "words", "alphanumeric", "treebank"]
 Hypotheses = Mapping[str, str]

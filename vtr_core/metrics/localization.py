@@ -1,12 +1,15 @@
-"""Localisation of a task's ordered steps in a video: the cheapest path through steps and background."""
+"""Localisation of ordered steps in a video: the cheapest path, the ground truth, recall and overlap."""
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 
-from vtr_core.metrics.relevance import MetricError
+from vtr_core.metrics.ranks import MetricError
 
 _STAY, _NEXT, _SKIP = 0, 1, 2
 """By how many states a path advances at a second; on a tie the smallest advance is taken."""
@@ -86,3 +89,175 @@ def _forward(
         best[:, 1::2] += costs[:, second]
         total = best
     return total, came_from
+
+
+@dataclass(frozen=True)
+class Segment:
+    """The seconds `first` … `end` − 1 show the step `label`."""
+
+    first: int
+    end: int
+    label: str
+
+    @property
+    def seconds(self) -> int:
+        """Its length."""
+        return self.end - self.first
+
+
+def whole_seconds(start: float, end: float, label: str) -> Segment:
+    """The segment of the seconds that `start` … `end` overlaps: ⌊start⌋ … ⌈end⌉ − 1 (Zhukov et al. 2019)."""
+    return Segment(math.floor(start), math.ceil(end), label)
+
+
+@dataclass(frozen=True)
+class StepTruth:
+    """A video's task, the label of each step in the order in which it was searched, and its annotated segments.
+
+    A label may occur several times in the order. Segments may overlap, may lie beyond the video's last second, and
+    there may be none. A step is *annotated* where some segment has its label.
+    """
+
+    task: str
+    labels: tuple[str, ...]
+    segments: tuple[Segment, ...]
+
+    @property
+    def annotated(self) -> list[int]:
+        """The steps, counted from 0, that the video shows according to its annotation."""
+        shown = {segment.label for segment in self.segments}
+        return [step for step, label in enumerate(self.labels) if label in shown]
+
+    def of_label(self, label: str) -> list[Segment]:
+        """The annotated segments with a label."""
+        return [segment for segment in self.segments if segment.label == label]
+
+
+def predicted_segments(assignment: Bool[np.ndarray, "seconds steps"], labels: Sequence[str]) -> list[Segment]:
+    """One segment per placed step, of all its seconds, which are consecutive."""
+    found = []
+    for step in np.flatnonzero(assignment.any(axis=0)).tolist():
+        shown = np.flatnonzero(assignment[:, step])
+        found.append(Segment(int(shown[0]), int(shown[-1]) + 1, labels[step]))
+    return found
+
+
+@dataclass(frozen=True)
+class StepHits:
+    """The task of a video, and its numbers of annotated steps and of correctly placed ones."""
+
+    task: str
+    hits: int
+    total: int
+
+
+@dataclass(frozen=True)
+class StepRecall:
+    """Recall in [0, 1] in two aggregations."""
+
+    task: float
+    """Hits and totals summed over a task's videos; the mean of their ratios over tasks (Zhukov et al. 2019)."""
+    video: float
+    """hits / total of each video; the mean over a task's videos, then over tasks."""
+
+
+def step_hits(assignment: Bool[np.ndarray, "seconds steps"], truth: StepTruth) -> StepHits:
+    """Count the annotated steps whose predicted second lies in a segment of their label.
+
+    Of a step that was given several seconds in a row the middle one counts (the earlier of two), so that a long
+    prediction does not hit by its length. A step that was not placed is a miss.
+    """
+    if assignment.shape[1] != len(truth.labels):
+        raise MetricError(f"the assignment has {assignment.shape[1]} steps, the truth {len(truth.labels)}")
+    hits = 0
+    for step in truth.annotated:
+        for segment in predicted_segments(assignment[:, [step]], truth.labels[step : step + 1]):
+            middle = (segment.first + segment.end - 1) // 2
+            hits += any(true.first <= middle < true.end for true in truth.of_label(segment.label))
+    return StepHits(truth.task, hits, len(truth.annotated))
+
+
+def step_recall(videos: Sequence[StepHits]) -> StepRecall:
+    """The recall over all videos. Those without an annotated step have no recall and are left out of both means.
+
+    Raises MetricError where that leaves none.
+    """
+    by_task: dict[str, list[StepHits]] = {}
+    for video in videos:
+        if video.total:
+            by_task.setdefault(video.task, []).append(video)
+    if not by_task:
+        raise MetricError(f"none of {len(videos)} videos has an annotated step; recall needs at least one")
+    pooled = [sum(v.hits for v in members) / sum(v.total for v in members) for members in by_task.values()]
+    averaged = [float(np.mean([v.hits / v.total for v in members])) for members in by_task.values()]
+    return StepRecall(task=float(np.mean(pooled)), video=float(np.mean(averaged)))
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """IoD = |G ∩ D| / |D| and IoU = |G ∩ D| / |G ∪ D| for truth G and detection D, in [0, 1]."""
+
+    iod: float
+    iou: float
+
+
+@dataclass(frozen=True)
+class StepOverlap:
+    """Both definitions for one video, or their means over videos."""
+
+    segment: Overlap
+    frame: Overlap
+
+
+def step_overlap(assignment: Bool[np.ndarray, "seconds steps"], truth: StepTruth) -> StepOverlap | None:
+    """The overlaps of one video; None where nothing is annotated and overlap is undefined.
+
+    `segment`: for each annotated segment G the best IoD and, separately, the best IoU over the predicted segments D of
+    its label, 0 where there is none; the union is the envelope, from the earlier start to the later end. The mean over
+    annotated segments.
+    `frame`: for each annotated label, G and D are the sets of all seconds annotated and predicted with it; an empty D
+    has IoD 0. The mean over annotated labels.
+    Annotated seconds beyond the video's last one count in the unions.
+    """
+    if not truth.segments:
+        return None
+    detected = predicted_segments(assignment, truth.labels)
+    by_segment = [
+        _best([_segments(true, found) for found in detected if found.label == true.label]) for true in truth.segments
+    ]
+    by_label = [
+        _frames(_seconds(truth.segments, label), _seconds(detected, label))
+        for label in sorted({segment.label for segment in truth.segments})
+    ]
+    return StepOverlap(segment=_mean(by_segment), frame=_mean(by_label))
+
+
+def mean_overlap(videos: Sequence[StepOverlap | None]) -> StepOverlap:
+    """The means over videos; those without annotation (None) are left out. MetricError where that leaves none."""
+    known = [video for video in videos if video is not None]
+    if not known:
+        raise MetricError(f"none of {len(videos)} videos has an annotated segment; overlaps need at least one")
+    return StepOverlap(_mean([video.segment for video in known]), _mean([video.frame for video in known]))
+
+
+def _segments(true: Segment, found: Segment) -> Overlap:
+    common = max(0, min(true.end, found.end) - max(true.first, found.first))
+    envelope = max(true.end, found.end) - min(true.first, found.first)
+    return Overlap(common / found.seconds, common / envelope)
+
+
+def _frames(true: set[int], found: set[int]) -> Overlap:
+    common = len(true & found)
+    return Overlap(common / len(found) if found else 0.0, common / len(true | found))
+
+
+def _seconds(segments: Sequence[Segment], label: str) -> set[int]:
+    return {second for s in segments if s.label == label for second in range(s.first, s.end)}
+
+
+def _best(overlaps: Sequence[Overlap]) -> Overlap:
+    return Overlap(max((o.iod for o in overlaps), default=0.0), max((o.iou for o in overlaps), default=0.0))
+
+
+def _mean(overlaps: Sequence[Overlap]) -> Overlap:
+    return Overlap(float(np.mean([o.iod for o in overlaps])), float(np.mean([o.iou for o in overlaps])))

@@ -7,7 +7,7 @@ Exponentials of similarities can overflow or underflow, so everything is compute
 import numpy as np
 from jaxtyping import Bool, Float, Int64, Real
 
-from vtr_core.metrics.standing import ScoreChunk
+from vtr_core.metrics.ranks import ScoreChunk
 
 QUERY_CHUNK, ITEM_CHUNK = 512, 16384
 

@@ -1,6 +1,6 @@
-"""The model that a configuration names."""
+"""The model and the task that a configuration names, and the error for a model that lacks what is needed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,9 +9,15 @@ from jaxtyping import Float32
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from vtr_core.data.reading.statistics import FeatureStatistics
+from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.inputs import check_parts
 from vtr_core.run.models import ModelConfig, system_of
+from vtr_core.systems.all import SYSTEMS
+from vtr_core.systems.loaded_model import TrainedModel
+from vtr_core.systems.system import System
+from vtr_core.systems.task import NO_TABLES, LossTables, Task
 
 
 def build_model(
@@ -77,3 +83,24 @@ class _Unfilled(TorchFunctionMode):
         if ordinary and getattr(func, "__name__", None) in _ELEMENTWISE:
             return torch.empty(torch.broadcast_shapes(*(one.shape for one in tensors)))
         return func(*args, **given)
+
+
+def build_task(config: TrainConfig, rank: int, world: int, tables: LossTables = NO_TABLES) -> Task:
+    """The task of `config`'s system for worker `rank` of `world`, with the tables that its loss needs.
+
+    Raises ConfigError for a configuration whose parts do not fit together.
+    """
+    check_parts(config)
+    return system_of(config.model).implementation().task(config, rank, world, tables)
+
+
+def lacking(loaded: TrainedModel, what: str, offers: Callable[[System], bool]) -> ConfigError:
+    """States that `what` needs a model of a system that `offers` it, which models those are, and which one this is."""
+    model = loaded.config.model
+    able = [system for system in SYSTEMS if offers(system)]
+    kinds = " or ".join(repr(kind) for system in able for kind in system.kinds)
+    example = next(iter(able[0].presets().bases))
+    return ConfigError(
+        f"{loaded.uri} is of a {model.kind!r} model, for which there are {system_of(model).used_by}; "
+        f"{what} needs one of {kinds}, such as vtr train {example} makes"
+    )

@@ -1,20 +1,32 @@
-"""The complete configuration of a training run."""
+"""The complete configuration of a training run, and the union of all loss configurations in it."""
 
-from typing import Annotated
+import operator
+from functools import reduce
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 from pydantic import Field, model_validator
 
-from vtr_core.config.batch import BatchConfig
 from vtr_core.config.caption_text import CaptionText, ConceptText
-from vtr_core.config.evaluation import EvaluationConfig
-from vtr_core.config.losses.contrastive import MaskedMarginSoftmaxConfig
-from vtr_core.config.optimizer import OptimizerConfig
-from vtr_core.config.scaling import ScalingConfig
+from vtr_core.config.data_sets import BatchConfig, OnBadShard
+from vtr_core.config.losses import MaskedMarginSoftmaxConfig, ObjectiveConfig
 from vtr_core.config.settings import Settings
-from vtr_core.config.shards import OnBadShard
-from vtr_core.config.training import TrainingConfig
-from vtr_core.run.losses import LossConfig
+from vtr_core.config.training import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
 from vtr_core.run.models import ModelConfig, default_model
+from vtr_core.systems.all import SYSTEMS
+
+if TYPE_CHECKING:
+
+    class LossConfig(Protocol):
+        """Interface of a loss's configuration in code that knows no system."""
+
+        @property
+        def kind(self) -> str:
+            """The tag of the loss in the union."""
+            ...
+else:
+    _OWN = [loss for system in SYSTEMS for loss in system.losses]
+    LossConfig = Annotated[reduce(operator.or_, _OWN, ObjectiveConfig), Field(discriminator="kind")]
+    """The union of all losses, tagged by `kind`."""
 
 
 class TrainConfig(Settings):

@@ -10,23 +10,20 @@ import torch
 from jaxtyping import Float32, Int64
 
 from vtr_core.config.override import override
-from vtr_core.data.captions.information import InformationTable
-from vtr_core.data.captions.references import reference_table
-from vtr_core.data.concepts.counts import ConceptCounts
-from vtr_core.data.concepts.table import ConceptTable, CountedSet, TableHead
+from vtr_core.data.captions import InformationTable, reference_table
+from vtr_core.data.concepts.concept_table import ConceptCounts, ConceptTable, CountedSet, TableHead
+from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.data.reading.row_groups import Columns
-from vtr_core.data.reading.statistics import FeatureStatistics
-from vtr_core.data.records.frames import kept_column, mean_column
+from vtr_core.data.records.arrays import kept_column, mean_column
 from vtr_core.data.records.schema import CAPTION_VECTORS
 from vtr_core.data.records.schema import FRAMES as PICTURES
 from vtr_core.encoders.bundled import class_names
-from vtr_core.run.build import build_model
+from vtr_core.run.build import build_model, build_task
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import text_encoder_changes
 from vtr_core.run.models import system_of
 from vtr_core.run.signal import Signal, measure
-from vtr_core.run.task import build_task
-from vtr_core.systems.loss_tables import LossTables
+from vtr_core.systems.task import LossTables
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
 
 FeatureKind = Literal["unit", "raw", "standardized"]

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 from pydantic import Field
 
-from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.config.settings import Settings
+from vtr_core.config.settings import ModelInputs, Settings
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.system import System
 

@@ -6,8 +6,7 @@ from functools import partial
 from vtr_core.errors import ConfigError, nearest, one_line
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.all import SYSTEMS
-from vtr_core.systems.names import by_name
-from vtr_core.systems.system import Presets
+from vtr_core.systems.system import Presets, by_name
 
 _FAMILIES: tuple[Presets, ...] = tuple(system.presets() for system in SYSTEMS)
 

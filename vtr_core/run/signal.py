@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from vtr_core.analysis.signal import row_share, score_deviation
+from vtr_core.analysis.effective_dimension import row_share, score_deviation
 from vtr_core.data.reading.row_groups import Columns
 from vtr_core.systems.task import Task
 

@@ -20,10 +20,9 @@ from ray.serve.exceptions import ReplicaUnavailableError
 from ray.serve.handle import DeploymentHandle
 
 from vtr_core.errors import ClusterError, one_line
-from vtr_core.retrieval.search.hit import Hit
-from vtr_core.serving.engine import Asked, Hits
-from vtr_core.serving.garbage import spare_loaded
-from vtr_core.serving.source import Source
+from vtr_core.retrieval.search.searcher import Hit
+from vtr_core.serving.engine import Asked, Hits, Source
+from vtr_core.serving.server import spare_loaded
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 ATTEMPTS = 5

@@ -19,13 +19,13 @@ from vtr_core.storage.files import (
     delete_folder,
     delete_unpublished,
     exists,
+    open_for_writing,
     read_bytes,
     read_json,
     write_bytes,
     write_json,
 )
 from vtr_core.storage.location import MAX_NAME_BYTES, Location, is_file_name, locate
-from vtr_core.storage.publishing import open_for_writing
 
 __all__ = [
     "MAX_NAME_BYTES",

@@ -14,10 +14,8 @@ import obstore
 from obstore.exceptions import AlreadyExistsError
 
 from vtr_core.storage.bucket import Bucket, check_listing
-from vtr_core.storage.fault import store_fault
-from vtr_core.storage.local_folder import check_local_folder, check_no_folder
-from vtr_core.storage.location import Location
-from vtr_core.storage.patience import Patience
+from vtr_core.storage.fault import Patience, store_fault
+from vtr_core.storage.location import Location, check_local_folder, check_no_folder
 from vtr_core.storage.s3_filesystem import directly_below
 
 T = TypeVar("T")

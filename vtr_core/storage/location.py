@@ -1,6 +1,7 @@
-"""Locations of files and folders: the URI as given by the user, and its file system."""
+"""Locations of files and folders: the URI as given, its file system, and whether one can write there."""
 
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -8,10 +9,38 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 import pyarrow.fs as pafs
 
+from vtr_core.storage.bucket import parse_s3
 from vtr_core.storage.fault import StorageError
 from vtr_core.storage.s3_filesystem import S3Store, filesystem
-from vtr_core.storage.s3_settings import parse_s3
-from vtr_core.uris import below
+
+
+def below(uri: str, name: str) -> str:
+    """The URI of `name` in the folder `uri`; the settings of an s3:// URI stay at its end."""
+    place, mark, settings = uri.partition("?") if uri.startswith("s3://") else (uri, "", "")
+    return f"{place.rstrip('/')}/{name}{mark}{settings}"
+
+
+def check_local_folder(path: Path) -> None:
+    """StorageError unless files can be written to `path`, or to where it would be made; leaves nothing behind."""
+    nearest = next((place for place in (path, *path.parents) if place.exists()), path)
+    if not nearest.is_dir():
+        raise StorageError(f"{path} cannot be written: {nearest} is a file; name a folder, new or existing")
+    try:
+        with tempfile.TemporaryFile(dir=nearest):
+            pass
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise StorageError(
+            f"{path} cannot be written: a file in {nearest} is refused ({why}); name another folder, free space, or "
+            "see to its permissions"
+        ) from error
+
+
+def check_no_folder(path: Path) -> None:
+    """StorageError where a folder is at `path`, which no file can replace."""
+    if path.is_dir():
+        raise StorageError(f"{path} cannot be written: it is a folder; name a file, new or existing")
+
 
 MAX_NAME_BYTES = 240
 

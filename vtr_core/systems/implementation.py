@@ -10,19 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.reading.statistics import FeatureStatistics
-from vtr_core.retrieval.embed.joint_space import JointSpace
-from vtr_core.retrieval.embed.outputs import Output
-from vtr_core.retrieval.search.dual_spaces import DualSpaces
+from vtr_core.data.reading.feature_statistics import FeatureStatistics
+from vtr_core.retrieval.embed.embedding_job import Output
+from vtr_core.retrieval.spaces import DualSpaces, JointSpace
 from vtr_core.run.config import TrainConfig
-from vtr_core.systems.descriptions import Descriptions
-from vtr_core.systems.knock_out import KnockOuts
-from vtr_core.systems.loaded_model import TrainedModel
-from vtr_core.systems.loss_tables import LossTables
-from vtr_core.systems.pair_decision import PairDecision
-from vtr_core.systems.responses import Responses
-from vtr_core.systems.signature import Signature
-from vtr_core.systems.task import Task
+from vtr_core.systems.loaded_model import Descriptions, KnockOuts, PairDecision, Responses, Signature, TrainedModel
+from vtr_core.systems.task import LossTables, Task
 
 
 def _no_events(*_: Any) -> Mapping[str, Mapping[str, str]]:

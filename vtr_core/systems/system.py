@@ -1,15 +1,13 @@
-"""`System`: the interface of a system. Generic code depends on it and on no particular system.
+"""`System`: the interface of a system. Generic code depends on it and on no particular system."""
 
-Its functions import models and tasks when they are called: configurations and `--help` need neither.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from vtr_core.config.losses.granularity import GranularityMarginConfig
-from vtr_core.config.settings import Settings
-from vtr_core.systems.subcommands import Evaluation, Subcommand
+from vtr_core.config.losses import GranularityMarginConfig
+from vtr_core.config.settings import ModelInputs, Settings
+from vtr_core.errors import ConfigError, DatasetError
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
@@ -17,6 +15,27 @@ if TYPE_CHECKING:
     from vtr_core.run.config import TrainConfig
     from vtr_core.run.space import Space
     from vtr_core.systems.implementation import Implementation
+
+
+@dataclass(frozen=True)
+class Subcommand:
+    """A part of a command, with its own flags."""
+
+    name: str
+    """The name on the command line."""
+    summary: str
+    """Lines of the command's help."""
+    run: Callable[[Sequence[str]], None]
+    """Runs it with the command's other arguments; modules are imported only then, so that help is fast."""
+
+
+@dataclass(frozen=True)
+class Evaluation(Subcommand):
+    """A task of `vtr evaluate --task <name>`."""
+
+    figures: Callable[[str, str, str, str], Mapping[str, float]] | None = None
+    """Metrics of a checkpoint on a data set, by name with a prefix, logged to an experiment; for rows of tables."""
+
 
 RecordKind = Literal["clips", "videos", "images", "frames"]
 
@@ -154,3 +173,28 @@ def columns(model: Any) -> Sequence[str]:
     """The features that a configuration with the property `columns` says its model reads."""
     read: Sequence[str] = model.columns
     return read
+
+
+T = TypeVar("T")
+
+
+def by_name(pairs: Iterable[tuple[str, T]], what: str) -> MappingProxyType[str, T]:
+    """The values by name; ConfigError where two systems define the same name."""
+    found: dict[str, T] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ConfigError(f"two systems have {what} called {name!r}; rename one, or uninstall the package it is of")
+        found[name] = value
+    return MappingProxyType(found)
+
+
+def picture_inputs(manifest: "Manifest", model: object = None) -> dict[str, Any]:  # noqa: ARG001  as `System.inputs`
+    """`model.inputs` and `model.stored_size`; DatasetError for frames that are not square."""
+    from vtr_core.data.records.required_kind import require_frames
+
+    schema = require_frames(manifest.schema, manifest.uri)
+    if schema.height != schema.width:
+        shown = f"{schema.height} × {schema.width}"
+        raise DatasetError(f"{manifest.uri} has frames of {shown} pixels; extract square ones with vtr extract")
+    inputs = ModelInputs(num_words=manifest.vocabulary.num_words, max_words=schema.max_words)
+    return {"model.inputs": inputs.model_dump(), "model.stored_size": schema.height}

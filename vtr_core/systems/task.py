@@ -1,4 +1,4 @@
-"""Interface between a system and the training loop: the loss of a batch, the metrics of a validation set."""
+"""Interface between a system and the training loop: a batch's loss, what losses look up, validation."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -7,6 +7,8 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
+from vtr_core.data.captions import InformationTable, ReferenceTable
+from vtr_core.data.concepts.concept_table import ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.reading.row_groups import Columns
 from vtr_core.text.tokens.vocabulary import Vocabulary
@@ -63,3 +65,19 @@ class Task(Protocol):
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
         """Metrics of a validation set, computed by all workers together and equal on all of them, as `val/…`."""
         ...
+
+
+@dataclass(frozen=True)
+class LossTables:
+    """Tables of the training data's captions; None where a configuration's loss needs none."""
+
+    concepts: ConceptTable | None = None
+    """The soft labels of a model with a concept space."""
+    information: InformationTable | None = None
+    """The information content of captions, for a granularity margin."""
+    references: ReferenceTable | None = None
+    """All captions of every clip, for a loss that scores generated captions."""
+
+
+NO_TABLES = LossTables()
+"""Of a loss that needs batches alone."""

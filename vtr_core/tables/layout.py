@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from vtr_core.tables.interval import Estimate, estimate
+from vtr_core.metrics.intervals import Estimate, estimate
 from vtr_core.tables.table import CAPTIONING, LOCALIZATION, Column, Results, Row, Table
 
 NOTHING, NO_AUDIO = "–", "no audio"

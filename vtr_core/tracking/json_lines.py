@@ -1,7 +1,10 @@
-"""An append-only file of one JSON object a line, on a disk or an object store."""
+"""Append-only files of one JSON object a line, on a disk or an object store; the events of a run in one."""
 
 import json
+import logging
 import tempfile
+import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -116,3 +119,36 @@ def _content(location: Location) -> bytes:
         return storage.read_bytes(location) if storage.exists(location) else b""
     except OSError as error:
         raise StorageError(f"{location} cannot be read ({error}); a file of JSON lines is needed") from error
+
+
+logger = logging.getLogger(__name__)
+
+
+class EventLog:
+    """Appends events to the file, which a resumed run continues, and counts those of this process by name.
+
+    One JSON object a line: {"time": unix seconds, "event": name, …details}. Written by the driver alone. A failed write
+    delays the file, not the run.
+    """
+
+    def __init__(self, location: Location) -> None:
+        self._location = location
+        self._lines = JsonLines(location)
+        self.counts: Counter[str] = Counter()
+
+    def add(self, event: str, **details: Any) -> None:
+        """Log that `event` happened now."""
+        self.counts[event] += 1
+        self._lines.append({"time": time.time(), "event": event, **details})
+        self.publish()
+
+    def publish(self) -> None:
+        """Write pending events."""
+        try:
+            self._lines.publish()
+        except (OSError, StorageError) as error:
+            logger.warning("%s cannot be written (%s); its events are kept and written later", self._location, error)
+
+    def read(self) -> list[dict[str, Any]]:
+        """All events of the run so far, oldest first."""
+        return self._lines.read()

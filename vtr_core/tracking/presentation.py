@@ -1,7 +1,9 @@
-"""How a run looks on MLflow's pages: the tags shown as columns of their own, and a description."""
+"""How a run looks on MLflow's pages: tags, description, flat parameters, and URIs without their secrets."""
 
 import getpass
+import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 NOTE = "mlflow.note.content"
 """The tag that a run's page shows as its description."""
@@ -46,3 +48,37 @@ def _user() -> str:
         return getpass.getuser()
     except (OSError, KeyError):  # a container's user may have no name
         return ""
+
+
+def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """{"a": {"b": 1}} as {"a.b": 1}; lists and empty mappings are kept as values."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping) and value:
+            flat.update(flatten(value, f"{name}."))
+        else:
+            flat[name] = value
+    return flat
+
+
+_PASSWORD = re.compile(r"(://[^:/@\s]*):\S*@")
+_LONE_TOKEN = re.compile(r"://(?!\*\*\*@)[^:/@\s]+@")
+_SECRET_VALUE = re.compile(r"(?i)([?&;][\w-]*(?:password|passwd|pwd|token|secret|signature|api_?key)=)[^&;\s]*")
+
+
+def redact(text: str) -> str:
+    """`text`, a URI or a message with URIs in it, with `***` for passwords, tokens and secret query values.
+
+    `postgresql://user:password@host/db` becomes `postgresql://user:***@host/db`, `http://token@host` becomes
+    `http://***@host`; a text without secrets stays as it is. In doubt, as for
+    an @ in the path behind a port, more is taken out.
+    """
+    text = _PASSWORD.sub(r"\1:***@", text)
+    text = _LONE_TOKEN.sub("://***@", text)
+    return _SECRET_VALUE.sub(r"\1***", text)
+
+
+def is_redacted(uri: str) -> bool:
+    """Whether `redact` took something out of this URI."""
+    return "***" in uri

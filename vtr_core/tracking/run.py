@@ -1,23 +1,22 @@
-"""One MLflow run: opened and closed by the driver, written to by run id from any process.
-
-Importing MLflow takes seconds, so it is imported on the first call to its store: most workers never make one.
-"""
+"""One MLflow run: opened and closed by the driver, written to by run id; the check of its store, its page's URL."""
 
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import ConfigError
 from vtr_core.fingerprint import short
 from vtr_core.storage import client_failures, locate
-from vtr_core.tracking.redaction import is_redacted, redact
+from vtr_core.tracking.presentation import is_redacted, redact
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
+
 
 logger = logging.getLogger(__name__)
 Status = Literal["FINISHED", "FAILED", "KILLED"]
@@ -272,3 +271,35 @@ def run_name(preset: str, config_fingerprint: str) -> str:
     MLflow's tables cut long names, so the part that distinguishes two runs of a preset comes first.
     """
     return f"{short(config_fingerprint)}-{preset}"
+
+
+LOCAL_SERVER = "http://127.0.0.1:5000"
+"""The default address of `mlflow ui`."""
+
+
+def has_server(tracking_uri: str) -> bool:
+    """Whether the store is a server with pages of its own; a database needs `mlflow ui` to be viewed."""
+    return tracking_uri.startswith(("http://", "https://"))
+
+
+def run_page(run: TrackedRun) -> str:
+    """The address of the run's page: on its server, or in an `mlflow ui` started on this machine."""
+    server = run.store.rstrip("/") if has_server(run.store) else LOCAL_SERVER
+    experiment_id = run.client.get_run(run.run_id).info.experiment_id
+    return f"{server}/#/experiments/{experiment_id}/runs/{run.run_id}"
+
+
+_SQLITE = "sqlite:///"
+
+
+def store_fault(tracking_uri: str) -> str | None:
+    """Why the store at `tracking_uri` cannot be used, without secrets; None where it answers, or can be created."""
+    if tracking_uri.startswith(_SQLITE):
+        file = Path(tracking_uri.removeprefix(_SQLITE)).absolute()
+        if not file.exists():
+            return None if file.parent.is_dir() else f"there is no folder {file.parent} for it"
+    try:
+        open_client(tracking_uri).search_experiments(max_results=1)
+    except failures() as error:
+        return redact(" ".join(str(error).split()))
+    return None

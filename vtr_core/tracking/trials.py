@@ -9,7 +9,7 @@ from typing import Any
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.tracking.environment import environment
-from vtr_core.tracking.redaction import redact
+from vtr_core.tracking.presentation import redact
 from vtr_core.tracking.run import Status, TrackedRun, failures, open_run, reopen_run
 
 logger = logging.getLogger(__name__)

@@ -1,8 +1,24 @@
-"""A training run as its driver passes it to every worker, and its number of steps."""
+"""A training run as its workers get it: the job, the provenance of its checkpoints, a worker's context, stops."""
 
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
+from typing import Any, Literal, Protocol, runtime_checkable
 
-from vtr_core.data.plan.plan import Plan
+import torch
+from torch import nn
+
+from vtr_core.config.data_sets import OnBadShard
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import Part, Plan
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader
+from vtr_core.errors import Interrupted
+from vtr_core.extraction.features import extraction_of
 from vtr_core.run.config import TrainConfig
 from vtr_core.tracking.run import TrackedRun
 
@@ -35,3 +51,88 @@ def total_steps(config: TrainConfig, plan: Plan) -> int:
     """Optimiser steps of a whole run."""
     steps = config.training.epochs * plan.steps_per_epoch
     return min(steps, config.training.max_steps or steps)
+
+
+def checkpoint_provenance(job: Job, data: Manifest) -> dict[str, Any]:
+    """The provenance of a run's checkpoints: code, versions, data, how its features are extracted, the MLflow run."""
+    run = {"mlflow.run_id": job.tracked.run_id, "mlflow.tracking_uri": job.tracked.store} if job.tracked else {}
+    found = {"data": job.data, "data.fingerprint": data.fingerprint}
+    given = {"extraction": extraction_of(data.source), "init": job.init}
+    return {**job.provenance, **run, **found, **{name: held for name, held in given.items() if held}}
+
+
+Report = dict[str, Any]
+"""A logged point, or, with the key "event", something that happened."""
+Reason = Literal["interrupted", "preempted", "resized"]
+"""Why workers are asked to save and end: a signal, a node preemption, resources for more workers."""
+Stream = Callable[[RowGroupReader, Plan, Part, int, int, OnBadShard], Iterator[Columns]]
+"""The batches of a part from a step on, with prefetching: `vtr_core.data.stream.reading.stream`."""
+
+
+@runtime_checkable
+class StopRequest(Protocol):
+    """A request to end the run."""
+
+    def requested(self) -> bool:
+        """Whether a stop was requested by now."""
+
+    def reason(self) -> Reason:
+        """Why it was requested."""
+
+
+@runtime_checkable
+class DriverChannel(Protocol):
+    """A worker's way to the driver."""
+
+    def report(self, report: Report) -> None:
+        """Send a report to the driver."""
+
+    def watch(self) -> StopRequest:
+        """The driver's request to stop."""
+
+
+@dataclass(frozen=True)
+class WorkerContext:
+    """Worker `rank` of `world`."""
+
+    rank: int
+    world: int
+    device: torch.device
+    channel: DriverChannel
+    stream: Stream
+    distribute: Callable[[nn.Module], nn.Module]
+    """Moves a model to the device and wraps it so that all workers' gradients are averaged."""
+    clock: Callable[[], float] = time.monotonic
+    """Seconds, for checkpoints by time."""
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def graceful(request_stop: Callable[[], None]) -> Iterator[None]:
+    """Call `request_stop` at the first signal within the context, and raise Interrupted once the body has ended for it.
+
+    A second signal raises Interrupted wherever the code is. Outside of the main thread, which alone gets signals,
+    nothing is done.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received: list[int] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        received.append(number)
+        if len(received) > 1:
+            raise Interrupted(number)
+        print("stopping after this step, with a checkpoint; a second signal stops at once", file=sys.stderr)  # noqa: T201
+        request_stop()
+
+    before = {number: signal.signal(number, handle) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if received:
+        raise Interrupted(received[0])

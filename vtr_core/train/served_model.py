@@ -13,8 +13,8 @@ import torch
 from vtr_core.errors import InputError
 from vtr_core.run.models import system_of
 from vtr_core.storage import locate
-from vtr_core.tracking.models.files import kept_checkpoint
-from vtr_core.train.checkpoint.load import LoadedModel, load_model
+from vtr_core.tracking.models.kept_files import kept_checkpoint
+from vtr_core.train.checkpoint.trained_model import LoadedModel, load_model
 
 
 class ServedModel:

@@ -16,16 +16,13 @@ from vtr_core.errors import CheckpointError
 from vtr_core.fingerprint import fingerprint, short
 from vtr_core.patience import MLFLOW
 from vtr_core.run.config import TrainConfig
-from vtr_core.tracking.also.follower import Followers
-from vtr_core.tracking.also.run_page import RunPage
 from vtr_core.tracking.environment import environment
-from vtr_core.tracking.flatten import flatten
 from vtr_core.tracking.json_lines import Line, read_lines
-from vtr_core.tracking.presentation import NOTE, code, figures_table, page_tags
-from vtr_core.tracking.redaction import redact
+from vtr_core.tracking.metric_log import PointSender
+from vtr_core.tracking.other_trackers import Followers, RunPage
+from vtr_core.tracking.presentation import NOTE, code, figures_table, flatten, page_tags, redact
 from vtr_core.tracking.run import Point, Status, TrackedRun, import_client, open_run, reopen_run, run_name
-from vtr_core.tracking.sending import PointSender
-from vtr_core.train.checkpoint.files import find_checkpoint
+from vtr_core.train.checkpoint.checkpoint_files import find_checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 
 logger = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""The driver's side of a run: Ray Train's worker group, restarted after a fault, a preemption or a change of size."""
+"""The driver's side of a run: Ray Train's worker group, restarted after faults; the run as Ray's metrics."""
 
 import math
 import threading
@@ -15,18 +15,44 @@ from vtr_core import storage
 from vtr_core.errors import ClusterError
 from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location, locate
-from vtr_core.train.checkpoint.files import complete_checkpoints
+from vtr_core.train.checkpoint.checkpoint_files import complete_checkpoints
 from vtr_core.train.checkpoint.run_folder import RunFolder
-from vtr_core.train.fleet.faults import Fault, RestartBudget, fault
-from vtr_core.train.fleet.group_watch import GroupWatch, Growth
-from vtr_core.train.fleet.interrupts import graceful
-from vtr_core.train.fleet.placement import Placement, placement, room
-from vtr_core.train.fleet.ray_worker import train_worker
-from vtr_core.train.fleet.reservation import wait_for_room, worker_bundle
-from vtr_core.train.gauges import RunGauges
-from vtr_core.train.job import Job
-from vtr_core.train.loop.channel import Channel
-from vtr_core.train.loop.context import Report
+from vtr_core.train.fleet.placement import Placement, placement, room, wait_for_room, worker_bundle
+from vtr_core.train.fleet.worker_group import Channel, Fault, GroupWatch, Growth, RestartBudget, fault, train_worker
+from vtr_core.train.job import Job, Report, graceful
+
+
+class RunGauges:
+    """The newest point of a run and the events counted so far, labelled by the run's folder and its preset.
+
+    - `vtr_metric{metric="train/loss"}`: the newest value of each logged number, in its own unit
+    - `vtr_step`, `vtr_total_steps`: optimizer steps done, and those of the whole run
+    - `vtr_events{event="worker_lost"}`: how often something happened since the driver began
+
+    Ray prefixes these names by `ray_` where it exports them.
+    """
+
+    def __init__(self, run: str, preset: str) -> None:
+        """Gauges of the run in folder `run`, with the labels `run` and `preset`; Ray must be connected."""
+        from ray.util.metrics import Counter, Gauge
+
+        labels = ("run", "preset")
+        self._labels = {"run": run, "preset": preset}
+        self._metric = Gauge("vtr_metric", "Newest value of a logged number.", (*labels, "metric"))
+        self._step = Gauge("vtr_step", "Optimizer steps done.", labels)
+        self._total = Gauge("vtr_total_steps", "Optimizer steps of the whole run.", labels)
+        self._events = Counter("vtr_events", "Events of a run, such as lost workers.", (*labels, "event"))
+
+    def add(self, report: Report) -> None:
+        """Take over a point or an event."""
+        if "event" in report:
+            self._events.inc(1.0, {**self._labels, "event": str(report["event"])})
+            return
+        values = dict(report)
+        self._step.set(float(values.pop("step")), self._labels)
+        self._total.set(float(values.pop("total_steps")), self._labels)
+        for name, value in values.items():
+            self._metric.set(float(value), {**self._labels, "metric": name})
 
 
 def uses_gpu(config: TrainConfig) -> bool:

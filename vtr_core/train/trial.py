@@ -10,18 +10,16 @@ from typing import Any
 
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Plan
+from vtr_core.data.plan import Plan
 from vtr_core.errors import RunConflict, TrainingError
 from vtr_core.patience import SWEEP
 from vtr_core.storage import Location
-from vtr_core.tracking.event_log import EventLog
-from vtr_core.train.checkpoint.adoption import adopt
-from vtr_core.train.checkpoint.files import is_complete
-from vtr_core.train.checkpoint.run_folder import RunFolder
+from vtr_core.tracking.json_lines import EventLog
+from vtr_core.train.checkpoint.checkpoint_files import is_complete
+from vtr_core.train.checkpoint.run_folder import RunFolder, adopt
 from vtr_core.train.fit import fit
 from vtr_core.train.fleet.lease import Lease
-from vtr_core.train.job import Job
-from vtr_core.train.loop.context import Report
+from vtr_core.train.job import Job, Report
 
 
 @dataclass(frozen=True)

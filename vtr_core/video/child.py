@@ -11,13 +11,11 @@ from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import cast
 
-from vtr_core.memory_limit import limit
+from vtr_core.process_limits import limit
 from vtr_core.storage import StorageError
-from vtr_core.video.decoders import Decoder
-from vtr_core.video.decoding import cuttable_length, decode
-from vtr_core.video.faults import Fault, VideoFault
-from vtr_core.video.opening import located
-from vtr_core.video.requests import Decode, Measure
+from vtr_core.video.decoders import Decoder, Fault, VideoFault
+from vtr_core.video.decoding import cuttable_length, decode, located
+from vtr_core.video.process import Decode, Measure
 from vtr_core.video.streams import Chunk, End
 
 

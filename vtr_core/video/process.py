@@ -1,4 +1,4 @@
-"""Decoding in a separate process, so that a video that hangs, crashes or exhausts memory does not affect others."""
+"""Decoding in a separate process, so that a video that hangs or crashes does not affect others."""
 
 import os
 import socket
@@ -12,11 +12,24 @@ from multiprocessing.connection import Connection
 from types import TracebackType
 
 from vtr_core.storage import StorageError
-from vtr_core.video.decoders import Decoder
-from vtr_core.video.faults import Fault, VideoFault
-from vtr_core.video.requests import Decode, Measure
-from vtr_core.video.spans import Cut, Span
-from vtr_core.video.streams import Chunk, End, Stream
+from vtr_core.video.decoders import Decoder, Fault, VideoFault
+from vtr_core.video.streams import Chunk, Cut, End, Span, Stream
+
+
+@dataclass(frozen=True)
+class Decode:
+    """A request for decoding; answered by chunks and an End, or a fault."""
+
+    uri: str
+    streams: tuple[Stream, ...]
+    span: Span | None
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A request for `cuttable_length`; answered by its seconds, or a fault."""
+
+    uri: str
 
 
 @dataclass(frozen=True)

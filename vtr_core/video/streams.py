@@ -1,12 +1,219 @@
-"""Streams of pictures and sound requested from a decoder, and their chunks of fixed size."""
+"""Streams of pictures and sound requested from a decoder, sampled by time, and spans of long videos."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
 
 import numpy as np
-from jaxtyping import Shaped
+from av import VideoFrame
+from jaxtyping import Shaped, UInt8
+from PIL import Image
 
-from vtr_core.video.pictures import PictureKind
-from vtr_core.video.sampling import Rate, Uniform
+Scaler = Literal[
+    "swscale_bicubic",
+    "pillow_nearest",
+    "pillow_box",
+    "pillow_bilinear",
+    "pillow_hamming",
+    "pillow_bicubic",
+    "pillow_lanczos",
+]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Centre crop of `size` × `size` pixels from a frame whose short side is scaled to `short_side`.
+
+    swscale_bicubic is FFmpeg's scaler; the others scale the decoded RGB frame by Pillow, as the processors of
+    pretrained models do.
+    """
+
+    size: int
+    short_side: int
+    scaler: Scaler = "swscale_bicubic"
+
+    def scaled(self, width: int, height: int) -> tuple[int, int]:
+        """Width and height of the scaled frame; the long side is rounded down, and not shorter than the crop."""
+        if width < height:
+            return self.short_side, max(height * self.short_side // width, self.size)
+        return max(width * self.short_side // height, self.size), self.short_side
+
+    def offset(self, side: int) -> int:
+        """Pixels before the crop on a side of the scaled frame."""
+        return (side - self.size) // 2
+
+
+class RoundedPicture(Picture):
+    """A `Picture` whose crop begins at the nearest pixel, as torchvision's does, and of two at the even one."""
+
+    def offset(self, side: int) -> int:
+        """Pixels before the crop on a side of the scaled frame."""
+        return round((side - self.size) / 2)
+
+
+@dataclass(frozen=True)
+class SquashedPicture:
+    """The whole frame as a rectangle, whatever its aspect ratio: SigLIP's preprocessing."""
+
+    height: int
+    width: int
+    scaler: Scaler
+
+    def scaled(self, width: int, height: int) -> tuple[int, int]:  # noqa: ARG002  the same for all frames
+        """Width and height of the scaled frame."""
+        return self.width, self.height
+
+
+@dataclass(frozen=True)
+class PatchedPicture:
+    """The whole frame, near its aspect ratio, in at most `most` square patches of `patch` pixels a side.
+
+    The largest such size by bisection of the scale to 1e-5, as SigLIP 2's processor finds it (NaFlex: Tschannen et al.
+    2025, section 2.4.2).
+    """
+
+    patch: int
+    most: int
+    scaler: Scaler
+
+    def scaled(self, width: int, height: int) -> tuple[int, int]:
+        """Width and height of the scaled frame, multiples of `patch`."""
+        low, high = 1e-6, 100.0
+        while high - low >= 1e-5:
+            scale = (low + high) / 2
+            if self._patches(width, scale) * self._patches(height, scale) <= self.most:
+                low = scale
+            else:
+                high = scale
+        return self._patches(width, low) * self.patch, self._patches(height, low) * self.patch
+
+    def _patches(self, side: int, scale: float) -> int:
+        return max(1, math.ceil(side * scale / self.patch))
+
+
+@dataclass(frozen=True)
+class FullPicture:
+    """The whole frame as it was recorded, for a model whose own code scales it."""
+
+    def scaled(self, width: int, height: int) -> tuple[int, int]:
+        """Width and height of the frame."""
+        return width, height
+
+
+@dataclass(frozen=True)
+class WholePicture:
+    """The whole frame, for display, scaled to `long_side` pixels on its long side."""
+
+    long_side: int
+
+    def scaled(self, width: int, height: int) -> tuple[int, int]:
+        """Width and height of the scaled frame, at least one pixel each."""
+        longest = max(width, height)
+        return max(1, round(width * self.long_side / longest)), max(1, round(height * self.long_side / longest))
+
+
+PictureKind = Picture | SquashedPicture | PatchedPicture | FullPicture | WholePicture
+
+
+def picture(frame: VideoFrame, kind: PictureKind) -> UInt8[np.ndarray, "height width 3"]:
+    """The picture of a frame. The file's rotation is applied; higher bit depths are reduced to 8 bits."""
+    size = kind.scaled(frame.width, frame.height)
+    if isinstance(kind, WholePicture):
+        scaled = frame.reformat(*size, format="rgb24", interpolation="AREA").to_ndarray()
+    elif isinstance(kind, FullPicture):
+        scaled = frame.to_ndarray(format="rgb24")
+    elif kind.scaler == "swscale_bicubic":
+        scaled = frame.reformat(*size, format="rgb24", interpolation="BICUBIC").to_ndarray()
+    else:
+        scaled = by_pillow(frame.to_image(), size, kind.scaler)
+    return upright(cropped(scaled, kind), frame.rotation)
+
+
+def by_pillow(frame: Image.Image, size: tuple[int, int], scaler: Scaler) -> UInt8[np.ndarray, "height width 3"]:
+    """A frame scaled to (width, height) by Pillow's filter of the scaler's name."""
+    return np.asarray(frame.resize(size, Image.Resampling[scaler.removeprefix("pillow_").upper()]))
+
+
+def cropped(pixels: UInt8[np.ndarray, "height width 3"], kind: PictureKind) -> UInt8[np.ndarray, "kept_h kept_w 3"]:
+    """The middle of a scaled frame for a `Picture`; all of it for other kinds."""
+    if not isinstance(kind, Picture):
+        return pixels
+    top, left = (kind.offset(side) for side in pixels.shape[:2])
+    return pixels[top : top + kind.size, left : left + kind.size]
+
+
+def prepared(
+    frames: UInt8[np.ndarray, "frames height width 3"], kind: PictureKind
+) -> UInt8[np.ndarray, "frames shown_height shown_width 3"]:
+    """The pictures of upright RGB frames of any size, as of decoded ones."""
+    made = [picture(VideoFrame.from_ndarray(np.ascontiguousarray(frame), format="rgb24"), kind) for frame in frames]
+    return np.stack(made) if made else np.zeros((0, *frames.shape[1:]), np.uint8)
+
+
+def upright(
+    pixels: UInt8[np.ndarray, "height width 3"], degrees: int
+) -> UInt8[np.ndarray, "shown_height shown_width 3"]:
+    """`pixels` turned counter-clockwise by `degrees`, to the nearest quarter, as a player shows them."""
+    return np.ascontiguousarray(np.rot90(pixels, round(degrees / 90)))
+
+
+@dataclass(frozen=True)
+class Rate:
+    """`per_second` frames a second: sample k is the frame shown at (k + ½) / per_second, the middle of its interval.
+
+    There is a sample for every such time before the video's end, and at least one.
+    """
+
+    per_second: float
+
+    def time(self, index: int) -> float:
+        """The time of a sample in seconds from the beginning."""
+        return (index + 0.5) / self.per_second
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """`count` frames of a video: those shown in the middle of its `count` equal parts."""
+
+    count: int
+
+
+class Sampler:
+    """Counts, frame by frame in order of time, the samples that fall on each frame.
+
+    A frame is shown until the next one; the first one also before its time, the last one for its own duration.
+    """
+
+    def __init__(self, sampling: Rate | Uniform, duration: float, first: int = 0, end: int | None = None) -> None:
+        """duration: the video's, in seconds, for Uniform alone; where the video is shorter, its last frame is repeated.
+
+        first, end: the range [first, end) of samples.
+        """
+        self._exactly = sampling.count if isinstance(sampling, Uniform) else None
+        self._rate = Rate(sampling.count / duration) if isinstance(sampling, Uniform) else sampling
+        self._taken = first
+        self._end = self._exactly or end
+
+    @property
+    def next_time(self) -> float | None:
+        """The time of the next sample, in seconds from the beginning; None where there is none."""
+        return None if self._taken == self._end else self._rate.time(self._taken)
+
+    def shown_until(self, end: float) -> int:
+        """The number of samples on the frame that is shown until `end`, in seconds from the beginning."""
+        before = self._taken
+        while self._rate.time(self._taken) < end and self._taken != self._end:
+            self._taken += 1
+        return self._taken - before
+
+    def last_shown_until(self, end: float) -> int:
+        """As `shown_until` for the last frame, which is the one sample of a video shorter than half an interval."""
+        before = self._taken
+        self.shown_until(end)
+        self._taken = self._exactly or max(self._taken, 1)
+        return self._taken - before
 
 
 @dataclass(frozen=True)
@@ -55,3 +262,55 @@ class End:
     frames: int
     """Number of decoded frames."""
     has_sound: bool
+
+
+MARGIN_S = 10.0
+"""Decoding begins at a key frame at least this long before the first sample: with gradual refresh, encoders mark frames
+as key frames whose pictures are complete only later."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A part of a video's decoding: some of the streams, and of these the chunks that begin in an interval."""
+
+    streams: tuple[int, ...]
+    """Positions among the requested streams."""
+    start: float = 0.0
+    """Seconds from the video's beginning."""
+    end: float = math.inf
+
+    def chunks(self, stream: PictureStream) -> tuple[int, int | None]:
+        """The first chunk of the stream that begins in the span, and the one after the last; None: until the end."""
+        if not isinstance(stream.rate, Rate):
+            return 0, None
+        seconds = stream.chunk / stream.rate.per_second
+        return math.ceil(self.start / seconds), None if math.isinf(self.end) else math.ceil(self.end / seconds)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Settings of the division of videos into spans."""
+
+    span_s: float = 960.0
+    """Seconds of pictures in a span: a whole number of chunks of every recipe."""
+    longer_than_s: float = 1440.0
+    """Shorter videos are decoded by one decoder."""
+    min_bytes: int = 48 * 2**20
+    """Smaller files are decoded by one decoder, without a look at their duration."""
+
+
+def spans(length: float, streams: Sequence[Stream], cut: Cut) -> tuple[Span, ...]:
+    """The spans of a video of `length` seconds: pictures at a rate are divided, sound and other pictures are not; ()
+    stands for one pass over the whole video.
+
+    Sound is one span of its own, since many audio codecs yield other samples after seeking; its decoding is hundreds
+    of times as fast as playback.
+    """
+    seen = tuple(i for i, one in enumerate(streams) if isinstance(one, PictureStream) and isinstance(one.rate, Rate))
+    if length <= cut.longer_than_s or not seen:
+        return ()
+    borders = [number * cut.span_s for number in range(math.ceil(length / cut.span_s))]
+    heard = tuple(i for i, one in enumerate(streams) if not isinstance(one, PictureStream))
+    whole = tuple(i for i in range(len(streams)) if i not in {*seen, *heard})
+    parts = [Span(seen, start, end) for start, end in pairwise([*borders, math.inf])]
+    return (*(Span(one) for one in (heard, whole) if one), *parts)

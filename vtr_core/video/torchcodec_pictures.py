@@ -17,13 +17,22 @@ from torchcodec.decoders import VideoDecoder
 
 from vtr_core.storage import Location
 from vtr_core.video.chunks import PictureHolder
-from vtr_core.video.decoding import decode, has_presentation_times, stated_s, video_stream, whole
-from vtr_core.video.faults import Fault, VideoFault
-from vtr_core.video.opening import opened
-from vtr_core.video.pictures import FullPicture, PictureKind, WholePicture, by_pillow, cropped
-from vtr_core.video.sampling import Rate, Uniform
-from vtr_core.video.spans import Span
-from vtr_core.video.streams import Chunk, End, PictureStream, Stream
+from vtr_core.video.decoders import Fault, VideoFault
+from vtr_core.video.decoding import decode, has_presentation_times, opened, stated_s, video_stream, whole
+from vtr_core.video.streams import (
+    Chunk,
+    End,
+    FullPicture,
+    PictureKind,
+    PictureStream,
+    Rate,
+    Span,
+    Stream,
+    Uniform,
+    WholePicture,
+    by_pillow,
+    cropped,
+)
 
 _FRAMES_AT_ONCE = 8
 _FAULTS = (RuntimeError, ValueError, IndexError)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from tests.reference import activations as reference
-from vtr_core.analysis.activations.agreement import agreement
-from vtr_core.analysis.activations.profiles import ConceptProfiles
+from vtr_core.analysis.concept_profiles import ConceptProfiles, agreement
 
 
 def profiles(words: list[str], signed: np.ndarray) -> ConceptProfiles:

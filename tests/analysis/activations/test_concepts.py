@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from vtr_core.analysis.activations.concepts import clip_concepts, concept_words
-from vtr_core.text.tokens.stop_words import is_concept
+from vtr_core.analysis.concept_profiles import clip_concepts, concept_words
+from vtr_core.text.concepts import is_concept
 
 
 def test_captions_give_their_content_words_once_in_lower_case() -> None:

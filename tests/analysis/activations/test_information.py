@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 
 from tests.reference import activations as reference
-from vtr_core.analysis.activations.concepts import ClipConcepts, clip_concepts
-from vtr_core.analysis.activations.information import is_active, joint_counts, lift, mutual_information
+from vtr_core.analysis.concept_profiles import (
+    ClipConcepts,
+    clip_concepts,
+    is_active,
+    joint_counts,
+    lift,
+    mutual_information,
+)
 
 
 def planted(clips: int, words: int, seed: int) -> tuple[ClipConcepts, np.ndarray]:

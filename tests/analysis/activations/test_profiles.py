@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from tests.reference import activations as reference
-from vtr_core.analysis.activations.concepts import clip_concepts
-from vtr_core.analysis.activations.profiles import ConceptProfiles, concept_profiles
+from vtr_core.analysis.concept_profiles import ConceptProfiles, clip_concepts, concept_profiles
 
 CLIPS, NOISE = 2000, 200
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.reference import activations as reference
-from vtr_core.analysis.activations.significance import adjusted, exact_p_values
+from vtr_core.analysis.concept_profiles import adjusted, exact_p_values
 
 
 @pytest.mark.parametrize("clips", [7, 40])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.reference import activations as reference
-from vtr_core.analysis.activations.top_clips import TopClips
+from vtr_core.analysis.capsule_usage import TopClips
 
 
 def stream(values: np.ndarray, k: int, piece: int) -> TopClips:

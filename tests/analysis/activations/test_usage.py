@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from vtr_core.analysis.activations.usage import CapsuleUsage, UsageMeter
+from vtr_core.analysis.capsule_usage import CapsuleUsage, UsageMeter
 from vtr_core.nn.capsules.capsules import Capsules
-from vtr_core.systems.capsules.knock_outs import mean_entropy
+from vtr_core.systems.capsules.task import mean_entropy
 
 
 def metered(values: np.ndarray, piece: int = 7) -> CapsuleUsage:

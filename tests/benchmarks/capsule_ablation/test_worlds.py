@@ -10,7 +10,7 @@ import pytest
 from benchmarks.capsule_ablation.worlds import VIDREL_SHARES, WORLDS, Place
 from benchmarks.comparison.rows import RESULTS
 from vtr_core.data.manifest import Manifest, splits
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 
 

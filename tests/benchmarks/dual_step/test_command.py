@@ -4,8 +4,8 @@ import torch
 
 from benchmarks.dual_step.command import Flags, compare, markdown, random_videos
 from benchmarks.dual_step.loops import loop_loss
-from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
-from vtr_core.config.model_inputs import ModelInputs
+from vtr_core.config.sequence_models import TemporalLevelsConfig
+from vtr_core.config.settings import ModelInputs
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 from vtr_core.systems.dual.loss import DualObjective
 from vtr_core.systems.dual.model import HybridEncoder

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.faces import face_committee
 from benchmarks.faces.face_committee import Encoded, Flags, Model, judged, markdown, measure
 from tests.builders.made_faces import made_faces
-from vtr_core.data.records.face_pairs import FacePair, PairList
+from vtr_core.data.records.annotations import FacePair, PairList
 from vtr_core.metrics.verification import equal_error_threshold, verification_metrics
 
 IMAGES = ("a1", "a2", "b1", "b2")

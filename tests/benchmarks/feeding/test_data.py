@@ -13,9 +13,9 @@ from benchmarks.feeding.planned import planned
 from benchmarks.feeding.scan import Flags as ScanFlags
 from benchmarks.feeding.scan import one_pass
 from benchmarks.peers import video_files
-from vtr_core.config.batch import BatchConfig
+from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 
 SOURCE = FeedingClips(num_videos=7, num_raw=3, seed=5)

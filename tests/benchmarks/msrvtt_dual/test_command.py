@@ -11,10 +11,9 @@ from benchmarks.msrvtt_dual.command import SMALLER, TABLES, _settings, _take_ove
 from benchmarks.msrvtt_dual.data import PRESET
 from benchmarks.msrvtt_dual.page import NAMES, markdown
 from benchmarks.report.pages import write_page
+from pipelines.systems.dual.thesis_chapters import PAPER, TRAININGS
+from pipelines.systems.dual.thesis_measurements import Sets
 from vtr_core.systems.dual.config import HybridEncoderConfig
-from pipelines.systems.dual.tables.measure import Sets
-from pipelines.systems.dual.tables.paper import PAPER
-from pipelines.systems.dual.tables.trainings import TRAININGS
 
 TABLES_PAGE = """# Tables
 

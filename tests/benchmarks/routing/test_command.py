@@ -4,8 +4,8 @@ import torch
 from benchmarks.routing import command as routing
 from benchmarks.routing import page as routing_page
 from benchmarks.training_step import INPUTS, TrainingStep, paired_ratio, peak_bytes, random_clips
-from vtr_core.config.blocks.routing import DynamicRouting, NoRouting
-from vtr_core.config.blocks.words import WordEncoderConfig
+from vtr_core.config.caption_text import WordEncoderConfig
+from vtr_core.config.routing import DynamicRouting, NoRouting
 from vtr_core.systems.capsules.config import CapsuleNetConfig
 
 CPU = torch.device("cpu")

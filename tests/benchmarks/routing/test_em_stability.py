@@ -2,7 +2,7 @@ import torch
 
 from benchmarks.routing.em_stability import train_em
 from tests.builders.toy import toy_dataset
-from vtr_core.nn.capsules.routing.em import Em
+from vtr_core.nn.capsules.em_routing import Em
 
 
 def test_every_step_is_trained_and_looked_at(tmp_path):

@@ -4,7 +4,7 @@ import torch
 
 from benchmarks.routing import faces as face_routing
 from benchmarks.routing.faces import compare_faces, faces_markdown, straightforward
-from vtr_core.nn.capsules.convolutional import RoutedCapsules
+from vtr_core.nn.capsules.capsule_tower import RoutedCapsules
 
 
 def test_both_ways_give_the_same_poses_and_gradients():

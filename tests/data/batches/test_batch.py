@@ -3,7 +3,7 @@ import warnings
 import numpy as np
 import torch
 
-from vtr_core.data.batches.batch import clip_batch
+from vtr_core.data.batches import clip_batch
 
 
 def _columns(rows=3):

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from vtr_core.data.batches.frames import frame_batch
+from vtr_core.data.batches import frame_batch
 
 
 def columns() -> dict[str, np.ndarray]:

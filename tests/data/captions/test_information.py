@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from tests.reference import captioning as reference
-from vtr_core.data.captions import information as module
-from vtr_core.data.captions.information import InformationTable, check_captioned, information_table
-from vtr_core.data.captions.video_captions import VideoCaptions
-from vtr_core.data.shards.writing import caption_key
+from vtr_core.data import captions as module
+from vtr_core.data.captions import InformationTable, VideoCaptions, check_captioned, information_table
+from vtr_core.data.shards.shard_file import caption_key
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import key64
 from vtr_core.storage import locate

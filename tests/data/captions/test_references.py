@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from tests.builders.captioned import captioned_videos
-from vtr_core.data.captions.references import reference_table, training_references
-from vtr_core.data.captions.video_captions import video_captions
+from vtr_core.data.captions import reference_table, training_references, video_captions
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.metrics.captioning import cider
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders.captioned import captioned_clips, captioned_videos
 from tests.builders.toy_steps import toy_steps
-from vtr_core.data.captions.video_captions import VideoCaptions, video_captions
+from vtr_core.data.captions import VideoCaptions, video_captions
 from vtr_core.errors import SchemaMismatch
 from vtr_core.fingerprint import key64
 

@@ -9,12 +9,12 @@ import pytest
 from tests.builders.captioned import captioned_clips, captioned_videos
 from tests.text.tagged import FixedTagger
 from vtr_core.data.concepts.building import TableSettings, build_concept_table
-from vtr_core.data.concepts.table import ConceptTable
+from vtr_core.data.concepts.concept_table import ConceptTable
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.shards.writing import caption_key
+from vtr_core.data.shards.shard_file import caption_key
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import key64
-from vtr_core.text.concepts.concepts import ConceptSettings
+from vtr_core.text.concepts import ConceptSettings
 
 ENTRIES = "dogs:dog/NOUN dog/NOUN run/VERB runs:run/VERB red/ADJ cat/NOUN sits:sit/VERB ball/NOUN a/DET the/DET"
 TRAIN = {

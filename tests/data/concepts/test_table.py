@@ -7,8 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vtr_core.data.concepts.counts import ConceptCounts
-from vtr_core.data.concepts.table import FILE, ConceptTable, CountedSet, TableHead, save_concept_table
+from vtr_core.data.concepts.concept_table import (
+    FILE,
+    ConceptCounts,
+    ConceptTable,
+    CountedSet,
+    TableHead,
+    save_concept_table,
+)
 from vtr_core.errors import DatasetError
 
 NAMES = ("man", "dog", "run")

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from tests.text.tagged import FixedTagger, tagged
-from vtr_core.data.concepts import tag_cache
-from vtr_core.data.concepts.tag_cache import TagCounts, tag_captions
+from vtr_core.data.concepts import building as tag_cache
+from vtr_core.data.concepts.building import TagCounts, tag_captions
 from vtr_core.storage import locate
 
 ENTRIES = "dogs:dog/NOUN run/VERB two/NUM"

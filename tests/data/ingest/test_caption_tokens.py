@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from vtr_core.data.ingest.caption_tokens import caption_tokens
+from vtr_core.data.ingest.record_tables import caption_tokens
 from vtr_core.data.sources.source import Drops
 from vtr_core.text.tokens.vocabulary import Vocabulary
 

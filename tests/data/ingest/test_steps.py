@@ -7,13 +7,13 @@ import pytest
 from tests.builders.toy import toy_dataset, toy_videos
 from tests.builders.toy_steps import SECONDS_OF, ToySteps, frames, steps, toy_steps
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
-from vtr_core.data.reading.steps import read_steps
-from vtr_core.data.records.binary_columns import as_sequences
+from vtr_core.data.reading.stored_rows import read_steps
+from vtr_core.data.records.arrays import as_sequences
 from vtr_core.data.records.required_kind import require_clips, require_steps
 from vtr_core.data.records.schema import TOKEN_DTYPE, FeatureSpec, StepSchema
-from vtr_core.data.shards.checks import usable
+from vtr_core.data.shards.shard_file import usable
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.source import ClipSource, Drops, StepSource, VideoEntry, VideoSource
 from vtr_core.errors import DatasetError, SchemaMismatch

@@ -7,18 +7,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.builders.toy import Toy, ToyVideos, toy_videos, written
-from vtr_core.config.batch import BatchConfig
+from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.ingest.ingest import begin, do, finish, is_complete
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Plan, RowGroup
+from vtr_core.data.plan import Plan, RowGroup
 from vtr_core.data.reading.row_groups import RowGroupReader
-from vtr_core.data.records.binary_columns import as_sequences
-from vtr_core.data.records.frames import padded
+from vtr_core.data.records.arrays import as_sequences, padded
 from vtr_core.data.records.schema import TOKEN_DTYPE, FeatureSpec, VideoSchema
-from vtr_core.data.shards import writing
+from vtr_core.data.shards import shard_file as writing
+from vtr_core.data.shards.shard_file import caption_key
 from vtr_core.data.shards.word_table import WordTable
-from vtr_core.data.shards.writing import caption_key
 from vtr_core.errors import InputError, RunConflict
 from vtr_core.fingerprint import key64
 from vtr_core.storage import locate

@@ -13,8 +13,8 @@ from vtr_core.config.override import override
 from vtr_core.data.ingest.ingest import begin, do, finish
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
-from vtr_core.data.reading.frames import video_rows
+from vtr_core.data.plan import row_groups
+from vtr_core.data.reading.evaluated_rows import video_rows
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.source import Drops, VideoEntry
 from vtr_core.errors import DatasetError

@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from tests.builders.toy import toy_dataset
-from vtr_core.config.batch import BatchConfig
-from vtr_core.data.plan.candidates import candidate_tokens, nearest_rows
-from vtr_core.data.plan.plan import Plan
+from vtr_core.config.data_sets import BatchConfig
+from vtr_core.data.plan import Plan, candidate_tokens, nearest_rows
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.stream.assemble import assemble
 

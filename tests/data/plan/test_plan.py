@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders.toy import toy_dataset
-from vtr_core.config.batch import BatchConfig
-from vtr_core.data.manifest import Manifest, VocabularyRecord
-from vtr_core.data.plan.plan import BatchPlan, CaptionDraws, Plan
+from vtr_core.config.data_sets import BatchConfig
+from vtr_core.data.manifest import Manifest, Shard, VocabularyRecord
+from vtr_core.data.plan import BatchPlan, CaptionDraws, Plan
 from vtr_core.data.records.schema import ClipSchema, FeatureSpec, VideoSchema
-from vtr_core.data.shard_record import Shard
 from vtr_core.errors import DatasetError
 
 

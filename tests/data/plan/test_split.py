@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from vtr_core.data.plan.split import assign_splits
+from vtr_core.data.splits import assign_splits
 from vtr_core.errors import ConfigError
 
 VIDEOS = [f"video{i}" for i in range(5000)]

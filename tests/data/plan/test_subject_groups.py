@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vtr_core.data.plan.subject_groups import folds, group_split, held_out_groups
+from vtr_core.data.splits import folds, group_split, held_out_groups
 from vtr_core.errors import ConfigError
 
 SUBJECTS = tuple(f"s{number}" for number in range(35))

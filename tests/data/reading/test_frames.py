@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tests.builders.toy import toy_dataset, toy_videos
-from vtr_core.data.plan.plan import row_groups
-from vtr_core.data.reading.frames import video_rows
+from vtr_core.data.plan import row_groups
+from vtr_core.data.reading.evaluated_rows import video_rows
+from vtr_core.data.shards.shard_file import caption_key
 from vtr_core.data.shards.word_table import WordTable
-from vtr_core.data.shards.writing import caption_key
 from vtr_core.errors import SchemaMismatch
 from vtr_core.fingerprint import key64
 

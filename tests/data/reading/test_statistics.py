@@ -7,9 +7,9 @@ import pytest
 
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import RowGroup, row_groups
+from vtr_core.data.plan import RowGroup, row_groups
+from vtr_core.data.reading.feature_statistics import feature_statistics
 from vtr_core.data.reading.row_groups import RowGroupReader
-from vtr_core.data.reading.statistics import feature_statistics
 from vtr_core.data.shards.shard_file import DamagedShard
 from vtr_core.errors import DatasetError
 

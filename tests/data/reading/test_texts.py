@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from tests.builders.captioned import captioned_clips, captioned_videos
-from vtr_core.config.batch import BatchConfig
+from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Part, Plan
+from vtr_core.data.plan import Part, Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.shards.writing import caption_key
-from vtr_core.data.stream.direct import read_directly
+from vtr_core.data.shards.shard_file import caption_key
+from vtr_core.data.stream.assemble import read_directly
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary, texts_of
 
 CAPTIONS = {

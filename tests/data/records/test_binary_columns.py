@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vtr_core.data.records.binary_columns import as_rows, as_sequences, fixed_size_binary, sequence_binary
+from vtr_core.data.records.arrays import as_rows, as_sequences, fixed_size_binary, sequence_binary
 from vtr_core.errors import DatasetError
 
 FLOAT16, INT32 = np.dtype(np.float16), np.dtype(np.int32)

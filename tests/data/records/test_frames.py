@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vtr_core.data.records.binary_columns import sequence_binary
-from vtr_core.data.records.frames import PaddedFrames, padded
+from vtr_core.data.records.arrays import PaddedFrames, padded, sequence_binary
 
 DIM = 3
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.data.records.required_kind import require_clips, require_videos
-from vtr_core.data.shards.checks import check_files, usable
+from vtr_core.data.shards.shard_file import check_files, usable
 from vtr_core.errors import DatasetError, SchemaMismatch
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vtr_core.data.shards.plain_pages import PageFault, has_cells, plain_cells, plain_values, value_bytes
+from vtr_core.data.shards.pages import PageFault, has_cells, plain_cells, plain_values, value_bytes
 
 ROWS = 300
 WRITTEN = {"compression": "none", "use_dictionary": False, "write_statistics": False, "write_page_checksum": True}

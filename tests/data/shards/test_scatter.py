@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vtr_core.data.shards import scatter as module
-from vtr_core.data.shards.plain_pages import Checksum, PageFault
-from vtr_core.data.shards.scatter import Scatter, read_scattered
+from vtr_core.data.shards import pages as module
+from vtr_core.data.shards.pages import Checksum, PageFault, Scatter, read_scattered
 
 ROWS, WIDTH = 40, 24
 COLUMN = np.random.default_rng(0).integers(0, 255, (ROWS, WIDTH), dtype=np.uint8)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import RowGroup, row_groups
+from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.shards.shard_file import DamagedShard
 

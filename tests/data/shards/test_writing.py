@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vtr_core.data.shards import writing
-from vtr_core.data.shards.writing import GroupSize, caption_key, row_groups
+from vtr_core.data.shards import shard_file as writing
+from vtr_core.data.shards.shard_file import GroupSize, caption_key, row_groups
 
 
 @pytest.fixture(scope="module", autouse=True)

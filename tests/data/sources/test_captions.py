@@ -6,9 +6,9 @@ import pytest
 
 from tests.fuzz.worlds import ingest
 from vtr_core.config.override import override
-from vtr_core.data.captions.video_captions import video_captions
+from vtr_core.data.captions import video_captions
 from vtr_core.data.manifest import Manifest, splits
-from vtr_core.data.sources.captions import Captions
+from vtr_core.data.sources.pairs import Captions
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import InputError
 from vtr_core.run.inputs import usable_data, with_inputs

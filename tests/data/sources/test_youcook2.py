@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from vtr_core.data.sources.howto100m.howto100m import HowTo100M
-from vtr_core.data.sources.kept import KEPT
-from vtr_core.data.sources.source import ClipSource, Drops
-from vtr_core.data.sources.youcook2 import YouCook2
+from vtr_core.data.sources.instructional.howto100m import HowTo100M
+from vtr_core.data.sources.instructional.youcook2 import YouCook2
+from vtr_core.data.sources.source import KEPT, ClipSource, Drops
 from vtr_core.errors import InputError
 
 FRAMES = np.random.default_rng(0).standard_normal((10, 4)).astype(np.float32)

@@ -8,12 +8,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.builders.toy import toy_dataset
-from vtr_core.config.batch import BatchConfig
+from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Plan, RowGroup
+from vtr_core.data.plan import Plan, RowGroup
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.records.schema import StepSchema
-from vtr_core.data.shards import writing
+from vtr_core.data.shards import shard_file as writing
 from vtr_core.data.shards.shard_file import DamagedShard
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.errors import SchemaMismatch

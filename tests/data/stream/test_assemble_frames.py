@@ -12,21 +12,18 @@ from torch import nn
 from torch.nn import functional
 
 from tests.builders.toy import ToyFrames, toy_captions, toy_colour, written
-from vtr_core.config.batch import BatchConfig
-from vtr_core.data.batches.pictures import PictureBatch, picture_batch
+from vtr_core.config.data_sets import BatchConfig
+from vtr_core.data.batches import PictureBatch, picture_batch
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import BatchPlan, Part, Plan, RowGroup
+from vtr_core.data.plan import BatchPlan, Part, Plan, RowGroup
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 from vtr_core.data.records.required_kind import require_frames
 from vtr_core.data.records.schema import FrameEncoding
-from vtr_core.data.shards import writing
-from vtr_core.data.shards.checks import usable
-from vtr_core.data.shards.shard_file import DamagedShard
+from vtr_core.data.shards import shard_file as writing
+from vtr_core.data.shards.shard_file import DamagedShard, caption_key, usable
 from vtr_core.data.shards.word_table import WordTable
-from vtr_core.data.shards.writing import caption_key
-from vtr_core.data.stream.assemble import assemble
-from vtr_core.data.stream.direct import read_directly
+from vtr_core.data.stream.assemble import assemble, read_directly
 from vtr_core.errors import DatasetError, SchemaMismatch
 from vtr_core.fingerprint import key64
 

@@ -10,14 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.builders.toy import toy_videos
-from vtr_core.config.batch import BatchConfig
+from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import BatchPlan, Plan, RowGroup
+from vtr_core.data.plan import BatchPlan, Plan, RowGroup
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
-from vtr_core.data.shards import writing
-from vtr_core.data.shards.shard_file import DamagedShard
+from vtr_core.data.shards import shard_file as writing
+from vtr_core.data.shards.shard_file import DamagedShard, caption_key
 from vtr_core.data.shards.word_table import WordTable
-from vtr_core.data.shards.writing import caption_key
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.fingerprint import key64
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from tests.builders.token_videos import DIM, text_vectors, token_videos
-from vtr_core.config.batch import BatchConfig
-from vtr_core.data.batches.frames import frame_batch
-from vtr_core.data.plan.plan import Plan, row_groups
-from vtr_core.data.reading.frames import video_rows
+from vtr_core.config.data_sets import BatchConfig
+from vtr_core.data.batches import frame_batch
+from vtr_core.data.plan import Plan, row_groups
+from vtr_core.data.reading.evaluated_rows import video_rows
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.shards.writing import caption_key
+from vtr_core.data.shards.shard_file import caption_key
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.errors import InputError
 from vtr_core.fingerprint import key64

@@ -9,15 +9,15 @@ import pytest
 
 from tests.builders.toy import toy_dataset
 from tests.data.stream.test_assemble import damage
-from vtr_core.config.batch import BatchConfig
+from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Part, Plan
+from vtr_core.data.plan import Part, Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
-from vtr_core.data.shards import shard_file, writing
+from vtr_core.data.shards import shard_file
+from vtr_core.data.shards import shard_file as writing
 from vtr_core.data.shards.shard_file import DamagedShard
-from vtr_core.data.stream import direct
-from vtr_core.data.stream.assemble import assemble
-from vtr_core.data.stream.direct import read_directly
+from vtr_core.data.stream import assemble as direct
+from vtr_core.data.stream.assemble import assemble, read_directly
 
 FIRST, STEPS = 3, 6
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tests.builders.toy import ToyFrames, toy_dataset, toy_videos, written
-from vtr_core.config.batch import BatchConfig
+from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Plan
+from vtr_core.data.plan import Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.data.stream.reading import _decode, _encode

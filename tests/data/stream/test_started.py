@@ -5,7 +5,7 @@ from threading import Event
 
 import pytest
 
-from vtr_core.data.stream.started import Started
+from vtr_core.data.stream.reading import Started
 
 SECONDS = 60
 """For what happens at once."""

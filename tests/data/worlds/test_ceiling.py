@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from vtr_core.data.worlds.ceiling import Oracle, best_possible
-from vtr_core.data.worlds.clips import SyntheticSettings, captions, clip_id, truth
-from vtr_core.data.worlds.words import lexicon
+from vtr_core.data.worlds.narrated_videos import SyntheticSettings, captions, clip_id, lexicon, truth
 from vtr_core.text.tokens.vocabulary import tokenise
 
 

@@ -4,21 +4,22 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from vtr_core.data.worlds.clips import (
+from vtr_core.data.worlds.narrated_videos import (
     ACTION,
     AGENT,
     OBJECT,
     PLACE,
+    SLOTS,
     TOOL,
     SyntheticSettings,
     captions,
     clip_id,
     indices,
+    lexicon,
     neighbours,
     truth,
     video_id,
 )
-from vtr_core.data.worlds.words import SLOTS, lexicon
 from vtr_core.text.tokens.vocabulary import tokenise
 
 WORLD = SyntheticSettings(num_clips=1500, seed=5)

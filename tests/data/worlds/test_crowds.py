@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from vtr_core.data.worlds.crowds import CROWD_COLOURS, NUM_CAPTIONS, RADIUS, crowd, crowd_frames
-from vtr_core.data.worlds.shapes import COLOURS, SHAPES, SIZE
+from vtr_core.data.worlds.films import COLOURS, CROWD_COLOURS, NUM_CAPTIONS, RADIUS, SHAPES, SIZE, crowd, crowd_frames
 
 FILMS = [crowd(3, index) for index in range(60)]
 

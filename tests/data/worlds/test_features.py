@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from vtr_core.data.worlds.clips import ACTION, AGENT, PLACE, SyntheticSettings, Truth, scenes, truth
-from vtr_core.data.worlds.features import Recorder
+from vtr_core.data.worlds.narrated_videos import ACTION, AGENT, PLACE, Recorder, SyntheticSettings, Truth, scenes, truth
 
 WORLD = SyntheticSettings(num_clips=600, dim_2d=48, dim_3d=32, dim_audio=16)
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from vtr_core.data.worlds.frames import PERIOD, Camera
-from vtr_core.data.worlds.videos import SyntheticVideoSettings, VideoContent, video_content
+from vtr_core.data.worlds.described_videos import PERIOD, Camera, SyntheticVideoSettings, VideoContent, video_content
 
 WORLD = SyntheticVideoSettings(dim=64)
 STILL = SyntheticVideoSettings(dim=64, noise=0, style=0)

@@ -2,8 +2,8 @@ import itertools
 
 import numpy as np
 
-from vtr_core.data.worlds import grammar
-from vtr_core.data.worlds.words import SLOTS, lexicon
+from vtr_core.data.worlds import narrated_videos as grammar
+from vtr_core.data.worlds.narrated_videos import SLOTS, lexicon
 from vtr_core.text.tokens.vocabulary import tokenise
 
 WORDS = {"agent": "chef", "action": "cut", "object": "onion", "tool": "knife", "place": "kitchen"}

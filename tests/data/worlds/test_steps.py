@@ -6,12 +6,18 @@ from pydantic import ValidationError
 
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.source import Drops, StepSource
-from vtr_core.data.sources.synthetic.clips import Synthetic
-from vtr_core.data.sources.synthetic.steps import SyntheticSteps
-from vtr_core.data.worlds.clips import ACTION, AGENT, OBJECT, PLACE, TOOL, SyntheticSettings
-from vtr_core.data.worlds.features import Recorder
-from vtr_core.data.worlds.steps import SyntheticStepSettings, synthetic_step_video, synthetic_task
-from vtr_core.data.worlds.words import lexicon
+from vtr_core.data.sources.synthetic import Synthetic, SyntheticSteps
+from vtr_core.data.worlds.narrated_videos import (
+    ACTION,
+    AGENT,
+    OBJECT,
+    PLACE,
+    TOOL,
+    Recorder,
+    SyntheticSettings,
+    lexicon,
+)
+from vtr_core.data.worlds.step_tasks import SyntheticStepSettings, synthetic_step_video, synthetic_task
 from vtr_core.text.tokens.vocabulary import Vocabulary, tokenise
 
 SETTINGS = SyntheticStepSettings(num_tasks=5, videos_per_task=4, seed=3)

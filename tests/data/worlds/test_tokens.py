@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from vtr_core.data.worlds.tokens import SyntheticTokenSettings, TokenCamera, token_captions, token_content
-from vtr_core.data.worlds.video_words import COLOUR, CONCEPTS, OBJECT, PLACE
+from vtr_core.data.worlds.described_videos import COLOUR, CONCEPTS, OBJECT, PLACE
+from vtr_core.data.worlds.patch_tokens import SyntheticTokenSettings, TokenCamera, token_captions, token_content
 from vtr_core.text.tokens.vocabulary import tokenise
 
 WORLD = SyntheticTokenSettings(num_videos=50, seed=3, dim=16, grid=5, frames=6, sides=(1, 2))

@@ -6,8 +6,17 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from vtr_core.data.worlds.video_words import ACTION, AGENT, CONCEPTS, LOOK, OBJECT, PLACE
-from vtr_core.data.worlds.videos import SyntheticVideoSettings, descriptions, video_content
+from vtr_core.data.worlds.described_videos import (
+    ACTION,
+    AGENT,
+    CONCEPTS,
+    LOOK,
+    OBJECT,
+    PLACE,
+    SyntheticVideoSettings,
+    descriptions,
+    video_content,
+)
 from vtr_core.text.tokens.vocabulary import tokenise
 
 WORLD = SyntheticVideoSettings(num_videos=200, seed=4)

@@ -1,4 +1,4 @@
-from vtr_core.data.worlds.words import SLOTS, lexicon, names
+from vtr_core.data.worlds.narrated_videos import SLOTS, lexicon, names
 from vtr_core.text.tokens.vocabulary import tokenise
 
 

@@ -4,12 +4,18 @@ import torch
 from torch.nn.functional import normalize
 
 from tests.reference import granularity as reference
-from vtr_core.config.losses.granularity import GranularityMarginConfig
-from vtr_core.data.batches.rows import RowKeys
-from vtr_core.data.captions.information import InformationTable
-from vtr_core.losses.granularity.bias import BiasExtractor, bins, nearest_bin
-from vtr_core.losses.granularity.granularity import GranularityMargin, correlation, embedding_margin
-from vtr_core.losses.share import Share
+from vtr_core.config.losses import GranularityMarginConfig
+from vtr_core.data.batches import RowKeys
+from vtr_core.data.captions import InformationTable
+from vtr_core.losses.granularity import (
+    BiasExtractor,
+    GranularityMargin,
+    bins,
+    correlation,
+    embedding_margin,
+    nearest_bin,
+)
+from vtr_core.losses.objective import Share
 from vtr_core.nn.embeddings import Embeddings
 
 VALUES = np.array([0.111, 0.114, 0.52, 0.31, 0.9, 0.47])

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from tests.losses.cases import INCOMPLETE, ROWS, STEP, batch, keys
-from vtr_core.config.losses.contrastive import GramVolumeConfig
+from vtr_core.config.losses import GramVolumeConfig
 from vtr_core.errors import ConfigError
-from vtr_core.losses.objectives.build import build_objective
+from vtr_core.losses.contrastive import build_objective
 
 
 def test_every_row_with_text_takes_part_once():

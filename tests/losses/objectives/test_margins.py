@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from vtr_core.config.losses.margins import AdaptiveMargin, ConstantMargin, GeometricMargin, LinearMargin
-from vtr_core.losses.objectives.margins import adaptive_margin, margin_at
+from vtr_core.config.losses import AdaptiveMargin, ConstantMargin, GeometricMargin, LinearMargin
+from vtr_core.losses.objective import adaptive_margin, margin_at
 
 SIMILARITY = torch.tensor([[3.0, 1.0, 2.0], [0.0, 5.0, 1.0], [2.0, 2.0, 2.0]])
 A, B = SIMILARITY, torch.eye(3)

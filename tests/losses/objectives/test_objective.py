@@ -5,10 +5,9 @@ from torch.utils._pytree import tree_leaves
 
 from tests.losses.cases import CASES, INCOMPLETE, MARGINS, ROWS, STEP, batch, keys, leaves
 from tests.reference import objectives as reference
-from vtr_core.config.losses.contrastive import InfoNceConfig, MaskedMarginSoftmaxConfig
-from vtr_core.config.losses.margins import ConstantMargin
-from vtr_core.losses.objectives.build import build_objective
-from vtr_core.losses.share import WHOLE, Share
+from vtr_core.config.losses import ConstantMargin, InfoNceConfig, MaskedMarginSoftmaxConfig
+from vtr_core.losses.contrastive import build_objective
+from vtr_core.losses.objective import WHOLE, Share
 
 EVERY_LOSS = pytest.mark.parametrize("name", list(CASES))
 MMS = MaskedMarginSoftmaxConfig(margin=ConstantMargin(value=0.125))

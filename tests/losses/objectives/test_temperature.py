@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from tests.losses.cases import STEP, batch, keys
-from vtr_core.config.losses.contrastive import InfoNceConfig, TemperatureConfig
-from vtr_core.losses.objectives.build import build_objective
-from vtr_core.losses.objectives.temperature import Temperature
+from vtr_core.config.losses import InfoNceConfig, TemperatureConfig
+from vtr_core.losses.contrastive import build_objective
+from vtr_core.losses.objective import Temperature
 
 LEARNED = TemperatureConfig(temperature=0.05, learnable_temperature=True, max_scale=25.0)
 

@@ -4,9 +4,22 @@ import numpy as np
 import pytest
 
 from tests.reference import localization as reference
-from vtr_core.metrics.localization import ordered_steps
-from vtr_core.metrics.relevance import MetricError
-from vtr_core.metrics.steps.figures import (
+from vtr_core.metrics.localization import (
+    Overlap,
+    Segment,
+    StepHits,
+    StepOverlap,
+    StepTruth,
+    mean_overlap,
+    ordered_steps,
+    predicted_segments,
+    step_hits,
+    step_overlap,
+    step_recall,
+    whole_seconds,
+)
+from vtr_core.metrics.ranks import MetricError
+from vtr_core.metrics.step_figures import (
     ScoredVideo,
     by_chance,
     by_even_parts,
@@ -15,9 +28,6 @@ from vtr_core.metrics.steps.figures import (
     even_parts,
     localise,
 )
-from vtr_core.metrics.steps.overlap import Overlap, StepOverlap, mean_overlap, step_overlap
-from vtr_core.metrics.steps.recall import StepHits, step_hits, step_recall
-from vtr_core.metrics.steps.truth import Segment, StepTruth, predicted_segments, whole_seconds
 
 LABELS = "abc"
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.reference import siamese as reference
-from vtr_core.nn.capsules.agreement import agree, bound
+from vtr_core.nn.capsules.dynamic_routing import agree, bound
 
 CASES = list(itertools.product((1, 2, 4), ("tanh", "squash"), ("outputs", "inputs"), (1.0, 0.25)))
 

@@ -2,9 +2,7 @@ import pytest
 import torch
 
 from tests.reference import capsules as reference
-from vtr_core.nn.capsules.capsules import Capsules
-from vtr_core.nn.capsules.primary import PrimaryCapsules
-from vtr_core.nn.capsules.projection import CapsuleProjection
+from vtr_core.nn.capsules.capsules import CapsuleProjection, Capsules, PrimaryCapsules
 
 NUM_CAPSULES, PRIMARY_DIM = 5, 3
 

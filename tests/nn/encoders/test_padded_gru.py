@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from vtr_core.nn.encoders.padded_gru import padded_gru
-from vtr_core.nn.fan_in import bidirectional_gru
+from vtr_core.nn.initialization import bidirectional_gru
+from vtr_core.nn.multi_level_encoding import padded_gru
 
 LENGTHS = torch.tensor([3, 7, 1, 5])
 STEPS = 9

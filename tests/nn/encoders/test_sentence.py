@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
+from vtr_core.config.sequence_models import TemporalLevelsConfig
 from vtr_core.errors import InputError
-from vtr_core.nn.encoders.sentence import SentenceEncoder
+from vtr_core.nn.multi_level_encoding import SentenceEncoder
 
 WORDS, WORD_DIM = 5, 4
 START, END, UNKNOWN = 6, 7, 8

@@ -5,8 +5,8 @@ import torch
 from torch import Tensor
 
 from tests.reference import dual as reference
-from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
-from vtr_core.nn.encoders.temporal_levels import TemporalLevels
+from vtr_core.config.sequence_models import TemporalLevelsConfig
+from vtr_core.nn.multi_level_encoding import TemporalLevels
 
 DIM, STEPS = 6, 7
 LENGTHS = (3, 7, 0, 1, 5)

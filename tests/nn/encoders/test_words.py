@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from vtr_core.config.blocks.words import WordEncoderConfig
+from vtr_core.config.caption_text import WordEncoderConfig
 from vtr_core.errors import InputError
-from vtr_core.nn.encoders.words import WordEncoder, keep_words
+from vtr_core.systems.capsules.model import WordEncoder, keep_words
 
 TOKENS = torch.tensor([[3, 1, 0, 0], [2, 2, 5, 4], [0, 0, 0, 0], [5, 0, 0, 0]])
 

@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from vtr_core.nn.mamba.aggregation import ScaledFrames, aggregate, learned_changes
-from vtr_core.nn.mamba.temporal_scale import TemporalTokens
+from vtr_core.nn.mamba.pyramid import ScaledFrames, TemporalTokens, aggregate, learned_changes
 
 ROWS, FRAMES, DIM = 2, 3, 1
 MASK = torch.tensor([[True, True, True], [True, False, False]])

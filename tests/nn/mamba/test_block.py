@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from tests.reference.mamba import mamba
-from vtr_core.config.blocks.learners import MambaLearner
-from vtr_core.nn.mamba.block import MambaMixer
+from vtr_core.config.sequence_models import MambaLearner
+from vtr_core.nn.mamba.mixer import MambaMixer
 
 DIM, STATE = 6, 3
 SCANS = ("none", "v1", "v2")

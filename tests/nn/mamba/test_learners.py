@@ -3,11 +3,17 @@
 import pytest
 import torch
 
-from vtr_core.config.blocks.learners import FlashLearner, MambaLearner, MambaOutLearner, NoLearner, TransformerLearner
+from vtr_core.config.sequence_models import FlashLearner, MambaLearner, MambaOutLearner, NoLearner, TransformerLearner
 from vtr_core.errors import ConfigError
-from vtr_core.nn.mamba.learners import GatedConvolution, SelfAttention, build_learner, scan_event
-from vtr_core.nn.mamba.packing import pack, unpack
-from vtr_core.nn.mamba.res_mamba import ResMamba
+from vtr_core.nn.mamba.learners import (
+    GatedConvolution,
+    ResMamba,
+    SelfAttention,
+    build_learner,
+    pack,
+    scan_event,
+    unpack,
+)
 
 DIM = 8
 LEARNERS = {

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
-from vtr_core.config.blocks.learners import MambaLearner
+from vtr_core.config.sequence_models import MambaLearner
+from vtr_core.nn.mamba.learners import GatedResidual, GatedResiduals
 from vtr_core.nn.mamba.muse_block import MuseBlock
-from vtr_core.nn.mamba.res_mamba import GatedResidual, GatedResiduals
 
 DIM, GRID = 8, 2
 LEARNER = MambaLearner(layers=1, state=4)

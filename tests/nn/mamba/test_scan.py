@@ -8,7 +8,7 @@ from torch.autograd import grad, gradcheck
 
 from tests.reference import selective_scan as slow
 from vtr_core.errors import ConfigError
-from vtr_core.nn.mamba import scan_kernel
+from vtr_core.nn.mamba import scan as scan_kernel
 from vtr_core.nn.mamba.scan import ScanChoice, scan_backend, selective_scan
 from vtr_core.nn.mamba.scan_chunks import CHUNK
 

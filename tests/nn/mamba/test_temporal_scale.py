@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import gelu
 
-from vtr_core.nn.mamba.temporal_scale import TemporalScale
+from vtr_core.nn.mamba.pyramid import TemporalScale
 
 DIM = 4
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from tests.reference import siamese as reference
-from vtr_core.config.blocks.towers import ConcreteDropout
-from vtr_core.nn.towers.concrete_dropout import CapsuleDropout, binary_entropy, relaxed_mask
+from vtr_core.config.towers import ConcreteDropout
+from vtr_core.nn.capsules.capsule_tower import CapsuleDropout, binary_entropy, relaxed_mask
 
 
 def test_the_mask_drops_as_often_as_the_rate_says():

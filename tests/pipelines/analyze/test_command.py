@@ -12,8 +12,7 @@ from pipelines.analyze.command import main
 from tests.builders.dual_checkpoints import CONCEPTS, dual_checkpoint
 from tests.builders.toy import toy_videos
 from vtr_core.analysis.transforms import read_transform
-from vtr_core.data.concepts.counts import ConceptCounts
-from vtr_core.data.concepts.table import CountedSet, TableHead, save_concept_table
+from vtr_core.data.concepts.concept_table import ConceptCounts, CountedSet, TableHead, save_concept_table
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError
 from vtr_core.fingerprint import key64

@@ -14,8 +14,7 @@ from tests.builders.captioned import captioned_videos
 from tests.text.tagged import FixedTagger
 from vtr_core.data.concepts.building import TableSettings, build_concept_table
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.records.thumbnail import Thumbnail
-from vtr_core.data.shards.thumbnails import SUFFIX, write_thumbnails
+from vtr_core.data.shards.thumbnails import SUFFIX, Thumbnail, write_thumbnails
 from vtr_core.errors import ConfigError, DatasetError, InputError
 
 CAPTIONS = {

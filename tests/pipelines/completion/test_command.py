@@ -6,8 +6,7 @@ import subprocess
 import pytest
 
 from pipelines.cli import run
-from pipelines.completion.scripts import SCRIPTS
-from pipelines.completion.words import setting_flags, words
+from pipelines.completion.scripts import SCRIPTS, setting_flags, words
 
 CASES = [
     (["tra"], ["train"]),

@@ -9,10 +9,10 @@ import pytest
 from pipelines.concepts import command as concepts
 from tests.builders.captioned import captioned_videos
 from vtr_core.config.override import override
-from vtr_core.data.concepts.table import ConceptTable
+from vtr_core.data.concepts.concept_table import ConceptTable
 from vtr_core.errors import ConfigError, DatasetError, VtrError
 from vtr_core.run.presets import preset
-from vtr_core.train.concept_labels import usable_concepts
+from vtr_core.train.training_labels import usable_concepts
 
 CAPTIONS = {
     "a": ["the dog is running", "two dogs run", "the red dog"],

@@ -8,16 +8,13 @@ from pathlib import Path
 import pytest
 
 from pipelines.cli import run
-from pipelines.data.checking import check_data
-from pipelines.data.listing import data_sets
+from pipelines.data.contents import all_rows, check_data, data_sets, first_rows
 from pipelines.data.pages import rows_page, statistics_figure
-from pipelines.data.rows import all_rows, first_rows
 from pipelines.data.statistics import counted, statistics
 from tests.builders.captioned import captioned_videos
 from tests.builders.toy import Toy, toy_dataset, toy_videos
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.records.thumbnail import Thumbnail
-from vtr_core.data.shards.thumbnails import write_thumbnails
+from vtr_core.data.shards.thumbnails import Thumbnail, write_thumbnails
 from vtr_core.storage import locate
 
 CLIPS = Toy().clips_of
@@ -50,7 +47,7 @@ def test_rows_are_shown_as_they_are(folder: Path, capsys: pytest.CaptureFixture[
 def test_captions_that_look_like_markup_are_shown_as_they_are(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipelines.data.rows.cell_text", lambda _: "[b]x[/i]")
+    monkeypatch.setattr("pipelines.data.contents.cell_text", lambda _: "[b]x[/i]")
     run("data", ["show", str(folder / "clips"), "--rows", "1"])
     assert "[b]x[/i]" in capsys.readouterr().out
 

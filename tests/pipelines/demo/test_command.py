@@ -12,8 +12,7 @@ from pipelines.demo.command import DemoFlags
 from pipelines.demo.learning_curve import FOUND, LOSS, learning_curve
 from tests.distribution.project import ROOT
 from vtr_core.errors import ConfigError
-from vtr_core.tracking.run import TrackedRun, open_run
-from vtr_core.tracking.run_page import run_page
+from vtr_core.tracking.run import TrackedRun, open_run, run_page
 
 
 def test_the_curve_holds_every_point_and_chance() -> None:

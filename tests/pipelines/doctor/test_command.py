@@ -10,15 +10,23 @@ from types import SimpleNamespace
 
 import pytest
 
+import pipelines.doctor.command
 import pipelines.doctor.machine
-import pipelines.doctor.services
 import vtr_core.nn.mamba.scan
 from pipelines.cli import main
-from pipelines.doctor import packages as doctor_packages
-from pipelines.doctor.findings import Finding, as_json, as_text, is_healthy
+from pipelines.doctor import findings as doctor_packages
+from pipelines.doctor.command import cluster_finding, store_finding
+from pipelines.doctor.findings import (
+    PACKAGES,
+    Finding,
+    Package,
+    as_json,
+    as_text,
+    is_healthy,
+    package_findings,
+    weights_findings,
+)
 from pipelines.doctor.machine import disk_finding, shared_memory_finding
-from pipelines.doctor.packages import PACKAGES, Package, package_findings, weights_findings
-from pipelines.doctor.services import cluster_finding, store_finding
 from pipelines.doctor.torch_finding import scan_finding
 from vtr_core.encoders.weights import PinnedWeights
 from vtr_core.nn.mamba.scan import ScanChoice

@@ -8,23 +8,21 @@ import numpy as np
 import pytest
 
 from pipelines.cli import run
-from pipelines.embed.command import embed
-from pipelines.embed.flags import EmbedFlags
-from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.embed.command import EmbedFlags, embed
+from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
 from pipelines.index.command import IndexFlags, index
 from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.errors import ConfigError, VtrError
-from vtr_core.retrieval.embed import job
-from vtr_core.retrieval.embed.clips import EmbeddedRows
-from vtr_core.retrieval.embed.embeddings import FILE, load_embeddings, read_embeddings
-from vtr_core.retrieval.embed.rows import embed_rows
+from vtr_core.retrieval.embed import embedding_job as job
+from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, embed_rows
+from vtr_core.retrieval.embed.stored_embeddings import FILE, load_embeddings, read_embeddings
 from vtr_core.retrieval.evaluate.retrieval import QuerySample, evaluate_retrieval, figures, rankings
-from vtr_core.systems.dual.rows import DualRows, embed_dual
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.systems.dual.dual_embeddings import DualRows, embed_dual
+from vtr_core.train.checkpoint.trained_model import load_model
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +113,7 @@ def test_evaluation_reads_them(
 ) -> None:
     embed(EmbedFlags(checkpoint, data.uri, str(tmp_path / "e"), workers=0))
     computed = evaluate(EvaluateFlags(checkpoint, (data.uri,)))
-    monkeypatch.setattr("pipelines.evaluate.stored.embed_rows", None)
+    monkeypatch.setattr("pipelines.evaluate.retrieval.embed_rows", None)
     read = evaluate(EvaluateFlags(checkpoint, (data.uri,), embeddings=(str(tmp_path / "e"),)))
     assert read[0].metrics() == computed[0].metrics()
 
@@ -146,7 +144,7 @@ def test_evaluation_and_index_of_a_dual_encoder_read_them_bit_for_bit(
     assert read.video_id == computed.video_id
     flags = EvaluateFlags(checkpoint, (videos.uri,))
     expected, built = evaluate(flags)[0].metrics(), index(IndexFlags(checkpoint, videos.uri, str(tmp_path / "i")))
-    monkeypatch.setattr("vtr_core.systems.dual.rows.embed_dual_rows", None)
+    monkeypatch.setattr("vtr_core.systems.dual.dual_embeddings.embed_dual_rows", None)
     assert evaluate(replace(flags, embeddings=(out,)))[0].metrics() == expected
     from_stored = index(IndexFlags(embeddings=out, out=str(tmp_path / "j")))
     assert from_stored.files == built.files

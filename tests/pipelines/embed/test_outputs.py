@@ -12,22 +12,20 @@ import torch
 
 from pipelines.caption.command import CaptionFlags, caption
 from pipelines.cli import run
-from pipelines.embed.command import embed
-from pipelines.embed.flags import EmbedFlags
+from pipelines.embed.command import EmbedFlags, embed
 from tests.builders.dual_checkpoints import CONCEPTS, capsule_checkpoint, captioner_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
-from vtr_core.data.batches.batch import clip_batch
+from vtr_core.data.batches import clip_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.errors import VtrError
-from vtr_core.retrieval.embed import job
-from vtr_core.retrieval.embed.embeddings import load_embeddings
-from vtr_core.retrieval.embed.tables import TABLE, TableSet, load_table_set, read_tables
+from vtr_core.retrieval.embed import embedding_job as job
+from vtr_core.retrieval.embed.stored_embeddings import TABLE, TableSet, load_embeddings, load_table_set, read_tables
 from vtr_core.storage import Location
-from vtr_core.systems.capsules.activations.read import capsule_model
-from vtr_core.systems.dual.rows import embed_dual
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.systems.capsules.activations import capsule_model
+from vtr_core.systems.dual.dual_embeddings import embed_dual
+from vtr_core.train.checkpoint.trained_model import load_model
 
 
 @pytest.fixture(scope="module")

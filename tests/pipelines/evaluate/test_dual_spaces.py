@@ -9,7 +9,7 @@ import torch
 from mlflow import MlflowClient
 
 from pipelines.concepts import command as concepts
-from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
 from tests.builders.captioned import captioned_videos
 from tests.builders.dual_checkpoints import dual_checkpoint
@@ -24,11 +24,11 @@ from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from vtr_core.systems.dual.rows import embed_dual
-from vtr_core.systems.dual.scores import whole_scores
-from vtr_core.text.concepts.names import ConceptNames
-from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.systems.dual.dual_embeddings import embed_dual
+from vtr_core.systems.dual.hybrid_scores import whole_scores
+from vtr_core.text.concepts import ConceptNames
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.trained_model import load_model
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from pipelines.evaluate.command import main
-from pipelines.evaluate.flags import Background, LocalizationFlags
+from pipelines.evaluate.evaluation_flags import Background, LocalizationFlags
 from pipelines.evaluate.localization import Decoded, evaluate
 from tests.builders.toy import toy_dataset
 from tests.builders.toy_steps import toy_steps
@@ -22,7 +22,7 @@ from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
 
 FIGURES = {"recall_task", "recall_video", "iod_segment", "iou_segment", "iod_frame", "iou_frame"}
 
@@ -108,7 +108,7 @@ def test_spans_under_a_distance_are_longer_than_a_second(flags: LocalizationFlag
 
 
 def test_unknown_steps_are_told(flags: LocalizationFlags, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from vtr_core.train.checkpoint.load import load_model
+    from vtr_core.train.checkpoint.trained_model import load_model
 
     loaded = load_model(flags.checkpoint)
     words = Vocabulary(tuple(f"other{i}" for i in range(len(loaded.vocabulary))))

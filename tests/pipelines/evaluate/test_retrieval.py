@@ -8,7 +8,7 @@ import torch
 from mlflow import MlflowClient
 
 from pipelines.evaluate.command import split_task
-from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate, similarities
 from tests.builders.toy import toy_dataset, written
 from vtr_core.config.override import override
@@ -24,7 +24,7 @@ from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.tracking.models.registry import register_checkpoint
 from vtr_core.tracking.run import open_run
-from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
 
 SMALL = {"model.num_capsules": 2, "model.embedding_dim": 4, "model.words.hidden_dim": 4, "model.standardize": False}
 

@@ -8,23 +8,22 @@ import numpy as np
 import pytest
 
 from pipelines.cli import run
-from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
-from pipelines.explain.flags import ExplainQueriesFlags
+from pipelines.explain.command import ExplainQueriesFlags
 from pipelines.explain.queries import explain_zero_shot
-from pipelines.extract.command import extract
-from pipelines.extract.flags import ExtractFlags
+from pipelines.extract.command import ExtractFlags, extract
 from pipelines.index.command import IndexFlags, index
 from tests.builders.small_videos import grey_video
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.encoders.encoder import encoder
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.metrics.ranking import retrieval_metrics
 from vtr_core.retrieval.index.index import load_index
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.train.checkpoint.trained_model import load_model
 
 CAPTIONS = {"one": "a grey wall", "two": "a dark room", "three": "fog over a lake"}
 

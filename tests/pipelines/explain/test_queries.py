@@ -9,9 +9,8 @@ import pytest
 from mlflow import MlflowClient
 
 from pipelines.cli import run
-from pipelines.explain.flags import ExplainQueriesFlags
-from pipelines.explain.queries import explain_queries, ready
-from pipelines.explain.server import explain_server
+from pipelines.explain.command import ExplainQueriesFlags
+from pipelines.explain.queries import explain_queries, explain_server, ready
 from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.analysis.transforms import Transform

@@ -12,17 +12,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.cli import run
-from pipelines.extract.command import extract
-from pipelines.extract.flags import ExtractFlags
-from pipelines.extract.progress import remark
+from pipelines.extract.command import ExtractFlags, extract
+from pipelines.extract.features_only import remark
 from tests.builders.small_videos import grey_video
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.records.binary_columns import as_rows, as_sequences
-from vtr_core.data.sources.kept import KEPT
+from vtr_core.data.records.arrays import as_rows, as_sequences
+from vtr_core.data.sources.source import KEPT
 from vtr_core.errors import ConfigError, DatasetError, InputError, RunConflict
 from vtr_core.extraction import in_process, on_ray
 from vtr_core.extraction.features import Extracted
-from vtr_core.extraction.shards import Progress
+from vtr_core.extraction.outputs import Progress
 
 TIMES = [k / 5 for k in range(13)]
 ODD = 'it\'s a "film", 100% of it.mkv'

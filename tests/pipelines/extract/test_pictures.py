@@ -12,17 +12,15 @@ import pytest
 from PIL import Image
 
 from pipelines.cli import run
-from pipelines.extract.command import extract
-from pipelines.extract.flags import ExtractFlags
+from pipelines.extract.command import ExtractFlags, extract
 from tests.builders.small_videos import grey_video, number
 from tests.reference.video import frame_times, shown_at
 from vtr_core.data.ingest.plan import IngestPlan, ShardTask
-from vtr_core.data.manifest import Manifest
+from vtr_core.data.manifest import Manifest, ThumbnailFile
 from vtr_core.data.records.schema import FrameSchema
-from vtr_core.data.shard_record import ThumbnailFile
 from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.extraction import shards
+from vtr_core.extraction import outputs as shards
 from vtr_core.extraction.features import Extracted, VideoFeatures
 
 VARIABLE = [0.0, 0.04, 0.5, 0.52, 0.9, 1.7, 2.0, 2.4, 2.44, 3.0]

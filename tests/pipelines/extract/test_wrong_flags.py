@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.cli import run
+from pipelines.extract.command import ExtractFlags
 from pipelines.extract.command import run as extract
-from pipelines.extract.flags import ExtractFlags
 from tests.builders.small_videos import grey_video
 from vtr_core.errors import CheckpointError, ConfigError
 

@@ -12,10 +12,10 @@ import torch
 
 import vtr_core
 from pipelines.cli import run
-from pipelines.explain.flags import ExplainQueriesFlags
+from pipelines.explain.command import ExplainQueriesFlags
 from pipelines.explain.queries import explain_index
 from pipelines.index.command import IndexFlags, index
-from pipelines.search.flags import SearchFlags
+from pipelines.search.command import SearchFlags
 from pipelines.search.search import search
 from tests.builders.dual_checkpoints import capsule_checkpoint
 from tests.builders.small_videos import grey_video

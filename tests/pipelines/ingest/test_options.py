@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 
 from pipelines.ingest.command import ingest
-from pipelines.ingest.flags import IngestFlags
-from pipelines.ingest.options import ingest_options
+from pipelines.ingest.ingest_options import IngestFlags, ingest_options
 from tests.builders.captioned import CaptionedVideos
 from tests.builders.toy import written
 from vtr_core.data.ingest.ingest import abandon, begin
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
-from vtr_core.data.sources.synthetic.clips import Synthetic
+from vtr_core.data.sources.synthetic import Synthetic
 from vtr_core.errors import ConfigError, DatasetError, RunConflict
 from vtr_core.storage import locate
 
@@ -54,8 +53,8 @@ def test_captions_are_as_long_as_those_of_the_vocabulary_s_data_set(tmp_path: Pa
 def test_without_workers_no_ray_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("pipelines.ingest.word_counts.VIDEOS_AT_ONCE", 1)
-    monkeypatch.setattr("pipelines.ingest.on_ray.begin_reading", lambda *_, **__: pytest.fail("Ray was asked"))
+    monkeypatch.setattr("pipelines.ingest.ingest_options.VIDEOS_AT_ONCE", 1)
+    monkeypatch.setattr("pipelines.ray_session.begin_reading", lambda *_, **__: pytest.fail("Ray was asked"))
     flags = IngestFlags(out=str(tmp_path / "d"), videos_per_shard=5, workers=0)
     found = ingest(Synthetic(num_clips=60), flags).manifests
     assert [len(one.shards) for one in found] == [2, 1]

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.cli import run
-from pipelines.runs.printing import changes
-from pipelines.runs.stored_run import delete_unfinished, runs_in, stored_run
+from pipelines.runs.stored_runs import changes, delete_unfinished, runs_in, stored_run
 from pipelines.sweep.folder import SweepFolder, TrialTable
 from tests.builders.sweep_records import sweep_record
 from vtr_core.config.override import override

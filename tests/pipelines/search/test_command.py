@@ -10,7 +10,7 @@ import torch
 
 from pipelines.cli import run
 from pipelines.index.command import IndexFlags, index
-from pipelines.search.flags import SearchFlags
+from pipelines.search.command import SearchFlags
 from pipelines.search.search import search
 from tests.builders.dual_checkpoints import CONCEPTS, capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import ToyVideos, toy_dataset, toy_videos, written
@@ -18,17 +18,17 @@ from tests.optional import optional
 from vtr_core.analysis.transforms import Transform
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, DatasetError, VtrError
-from vtr_core.retrieval.embed.clips import embed
+from vtr_core.retrieval.embed.embedded_rows import embed
 from vtr_core.retrieval.evaluate.retrieval import rankings
 from vtr_core.retrieval.index.index import load_index
-from vtr_core.retrieval.search.index import check_data
+from vtr_core.retrieval.search.index_search import check_data
 from vtr_core.similarity import cosine, generalized_jaccard, hybrid
 from vtr_core.storage import locate
-from vtr_core.systems.dual.rows import embed_dual
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.systems.dual.dual_embeddings import embed_dual
+from vtr_core.train.checkpoint.trained_model import load_model
 
 QUERY = "Caption number1 of video number2"
 

@@ -10,17 +10,16 @@ import pytest
 
 import vtr_core
 from pipelines.cli import run
-from pipelines.search.results import Found, Places, places_of, print_csv
+from pipelines.search.search import Found, Places, places_of, print_csv
 from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
-from vtr_core.data.records.thumbnail import Thumbnail
-from vtr_core.data.shards.thumbnails import Thumbnails, write_thumbnails
+from vtr_core.data.shards.thumbnails import Thumbnail, Thumbnails, write_thumbnails
 from vtr_core.errors import InputError
 from vtr_core.retrieval.index.build import build_index
 from vtr_core.retrieval.index.index import Shard, save_index
-from vtr_core.retrieval.search.hit import Hit
+from vtr_core.retrieval.search.searcher import Hit
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.train.checkpoint.trained_model import load_model
 
 LINK = "https://e.org/{video_id}?t={start}&c={colour}"
 

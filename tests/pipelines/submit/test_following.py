@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.submit import following as job_following
-from pipelines.submit.following import JobFollower, SubmittedJob, exit_code
+from pipelines.submit import job_server as job_following
+from pipelines.submit.job_server import JobFollower, SubmittedJob, exit_code
 from vtr_core.errors import ClusterError
 
 

@@ -10,8 +10,8 @@ import ray
 from ray.job_submission import JobSubmissionClient
 
 from cluster.runtime_env import JobEnvironment
-from pipelines.submit import sending
-from pipelines.submit.following import SubmittedJob
+from pipelines.submit import job_server as sending
+from pipelines.submit.job_server import SubmittedJob
 from vtr_core.errors import ClusterError, ConfigError
 
 NO_AGENT = "No available agent to submit job, please try again later."

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 import ray
 
-from pipelines.submit.server import address, connect, is_this_machine
+from pipelines.submit.job_server import address, connect, is_this_machine
 from vtr_core.errors import ClusterError, ConfigError
 
 

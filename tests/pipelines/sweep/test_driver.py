@@ -2,9 +2,8 @@
 
 import pytest
 
-from pipelines.sweep.driver import require_population
-from pipelines.sweep.trainable import trial_bundle
-from vtr_core.config.scaling import ScalingConfig
+from pipelines.sweep.tune_trials import require_population, trial_bundle
+from vtr_core.config.training import ScalingConfig
 from vtr_core.errors import ClusterError
 from vtr_core.ray_private import HEAD
 

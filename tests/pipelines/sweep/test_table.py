@@ -11,10 +11,10 @@ from rich.console import Console
 
 from pipelines.arguments import parse_with_changes
 from pipelines.sweep.folder import TrialRow
-from pipelines.sweep.table import command, ranked, table, to_csv, to_json, training_flags
+from pipelines.sweep.outcome import command, ranked, table, to_csv, to_json, training_flags
 from pipelines.train.command import TrainFlags
 from tests.builders.sweep_records import sweep_record
-from tune_spaces.build import SPACES, build_space
+from tune_spaces.spaces import SPACES, build_space
 from vtr_core.config.override import override
 from vtr_core.run.models import trained_vectors
 from vtr_core.run.presets import preset

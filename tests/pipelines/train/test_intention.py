@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipelines.train.intention import activations, intention, require_memory, require_room, state_bytes
+from pipelines.train.reports import activations, intention, require_memory, require_room, state_bytes
 from tests.builders.toy import toy_dataset
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Plan
+from vtr_core.data.plan import Plan
 from vtr_core.errors import ConfigError
 from vtr_core.run.build import build_model, check_model, frozen_weights
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.train.activation_memory import ActivationMemory
+from vtr_core.train.first_batch import ActivationMemory
 from vtr_core.train.optimizer import build_optimizer
 
 SHAPES = {"wide": (30, 40), "bias": (40,)}

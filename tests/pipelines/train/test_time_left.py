@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.train.time_left import TimeLeft
+from pipelines.train.reports import TimeLeft
 
 
 def test_the_first_steps_say_how_long_it_takes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,21 +6,20 @@ from pathlib import Path
 import pytest
 import torch
 
+from pipelines.systems.siamese.face_verification import evaluate
+from pipelines.systems.siamese.verify_faces import VerificationFlags
 from pipelines.verify.command import VerifyFlags, verify
 from tests.builders.made_faces import ingested, made_faces, names
 from tests.systems.siamese.test_task import SMALL
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.sources.faces.folder import Faces
+from vtr_core.data.sources.faces import Faces
 from vtr_core.errors import ConfigError, DatasetError, InputError
-from vtr_core.run.build import build_model
+from vtr_core.run.build import build_model, build_task
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.run.task import build_task
-from pipelines.systems.siamese.commands.command import VerificationFlags
-from pipelines.systems.siamese.commands.evaluate import evaluate
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint.files import Checkpoint, Progress
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.loop.learner import Learner
 

@@ -10,26 +10,25 @@ from torch import Tensor, nn
 
 from tests.builders.toy import written
 from tests.builders.toy_steps import toy_steps
-from vtr_core.config.batch import BatchConfig
+from vtr_core.config.data_sets import BatchConfig
 from vtr_core.config.override import override
-from vtr_core.data.batches.batch import ClipBatch, clip_batch
+from vtr_core.data.batches import ClipBatch, clip_batch
 from vtr_core.data.ingest.ingest import begin, do, finish
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Plan
+from vtr_core.data.plan import Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.source import Drops
-from vtr_core.data.sources.synthetic.clips import Synthetic
-from vtr_core.data.sources.synthetic.steps import SyntheticSteps
+from vtr_core.data.sources.synthetic import Synthetic, SyntheticSteps
 from vtr_core.data.stream.assemble import assemble
-from vtr_core.data.worlds.clips import ACTION, OBJECT, TOOL
-from vtr_core.data.worlds.steps import synthetic_step_video, synthetic_task
+from vtr_core.data.worlds.narrated_videos import ACTION, OBJECT, TOOL
+from vtr_core.data.worlds.step_tasks import synthetic_step_video, synthetic_task
 from vtr_core.errors import DatasetError
 from vtr_core.losses.contrastive import masked_margin_softmax
-from vtr_core.metrics.relevance import MetricError
-from vtr_core.metrics.steps.figures import ScoredVideo, by_chance, by_even_parts, localise
-from vtr_core.metrics.steps.truth import StepTruth, whole_seconds
+from vtr_core.metrics.localization import StepTruth, whole_seconds
+from vtr_core.metrics.ranks import MetricError
+from vtr_core.metrics.step_figures import ScoredVideo, by_chance, by_even_parts, localise
 from vtr_core.nn.embeddings import Embeddings
 from vtr_core.retrieval.evaluate.localization import SecondModel, score_steps, windowed
 from vtr_core.run.build import build_model

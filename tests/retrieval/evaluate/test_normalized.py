@@ -8,9 +8,14 @@ from tests.builders.toy import toy_dataset
 from tests.reference import normalization as reference
 from vtr_core.errors import ConfigError
 from vtr_core.metrics.ranking import retrieval_metrics
-from vtr_core.retrieval.embed.clips import EmbeddedRows
-from vtr_core.retrieval.evaluate.bank import check_bank, sample_captions
-from vtr_core.retrieval.evaluate.normalized import Bank, evaluate_dual_softmax, evaluate_query_bank
+from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
+from vtr_core.retrieval.evaluate.normalized_retrieval import (
+    Bank,
+    check_bank,
+    evaluate_dual_softmax,
+    evaluate_query_bank,
+    sample_captions,
+)
 from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval
 
 RNG = np.random.default_rng(3)

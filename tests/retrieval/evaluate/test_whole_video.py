@@ -5,7 +5,7 @@ import pytest
 
 from tests.reference import normalization as reference
 from vtr_core.metrics.ranking import retrieval_metrics
-from vtr_core.retrieval.embed.clips import EmbeddedRows
+from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
 from vtr_core.retrieval.evaluate import whole_video
 from vtr_core.retrieval.evaluate.whole_video import best_captions, caption_average, mean_embeddings
 

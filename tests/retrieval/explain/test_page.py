@@ -3,16 +3,16 @@
 from pathlib import Path
 
 from tests.retrieval.explain.test_frames import PNG
-from vtr_core.retrieval.explain.example_values import (
+from vtr_core.retrieval.explain.examples import (
     ComparedModel,
     ExampleAnswer,
     ExampleHit,
     ExampleQuery,
     ExampleReport,
 )
-from vtr_core.retrieval.explain.frames import read_pictures
-from vtr_core.retrieval.explain.page import render_examples
-from vtr_core.retrieval.explain.tag_cloud import Tag
+from vtr_core.retrieval.explain.explanation import Tag
+from vtr_core.retrieval.explain.html_pages import render_examples
+from vtr_core.retrieval.explain.key_frames import read_pictures
 from vtr_core.storage import locate
 
 IDS = ("v1", "v2")

@@ -3,8 +3,7 @@
 import pytest
 
 from vtr_core.errors import InputError
-from vtr_core.retrieval.explain.queries import LONGEST_QUERY, asked_queries, parse_queries
-from vtr_core.retrieval.explain.values import AskedQuery
+from vtr_core.retrieval.explain.explanation import LONGEST_QUERY, AskedQuery, asked_queries, parse_queries
 
 
 def test_lines_with_and_without_a_video() -> None:

@@ -7,9 +7,9 @@ import pytest
 from tests.builders.dual_toys import hybrid, query, report, videos
 from vtr_core.analysis.transforms import Transform
 from vtr_core.errors import InputError, VtrError
+from vtr_core.retrieval.explain.explained_queries import ExplainSession
+from vtr_core.retrieval.explain.explanation import ExplainOptions
 from vtr_core.retrieval.explain.hits import percent
-from vtr_core.retrieval.explain.session import ExplainSession
-from vtr_core.retrieval.explain.values import ExplainOptions
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vtr_core.retrieval.explain.tag_cloud import LARGEST, SMALLEST, SizedTag, Tag, sized
+from vtr_core.retrieval.explain.explanation import LARGEST, SMALLEST, SizedTag, Tag, sized
 
 
 def test_sizes_are_proportional_down_to_the_smallest() -> None:

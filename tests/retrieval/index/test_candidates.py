@@ -32,7 +32,7 @@ def test_without_faiss_the_error_says_what_to_install(monkeypatch: pytest.Monkey
 
 
 def test_nothing_imports_faiss_unasked() -> None:
-    names = "vtr_core.retrieval.search.index, vtr_core.retrieval.index.build"
+    names = "vtr_core.retrieval.search.index_search, vtr_core.retrieval.index.build"
     code = f"import sys; import {names}; print('faiss' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert done.stdout == "False\n", done.stderr

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipelines.embed.command import embed
-from pipelines.embed.flags import EmbedFlags
+from pipelines.embed.command import EmbedFlags, embed
 from pipelines.index.command import IndexFlags, index
 from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
@@ -21,10 +20,10 @@ from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_i
 from vtr_core.retrieval.index.items import Item, Items
 from vtr_core.retrieval.index.record import Backend, IndexRecord, Kind
 from vtr_core.retrieval.index.shards import new_shard, searched
-from vtr_core.retrieval.search.index import searcher
+from vtr_core.retrieval.search.index_search import searcher
 from vtr_core.retrieval.search.searcher import SearchOptions
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.train.checkpoint.trained_model import load_model
 
 
 def joint(
@@ -195,7 +194,7 @@ def test_the_command_adds_another_data_set_of_the_same_words(tmp_path: Path) -> 
 def test_an_index_in_shards_finds_what_one_of_a_single_shard_finds(
     data: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vtr_core.retrieval.embed.job.SHARD_ROWS", 2)
+    monkeypatch.setattr("vtr_core.retrieval.embed.embedding_job.SHARD_ROWS", 2)
     checkpoint = capsule_checkpoint(tmp_path / "c", data)
     embed(EmbedFlags(checkpoint, data.uri, str(tmp_path / "e"), workers=0))
     whole = index(IndexFlags(checkpoint, data.uri, str(tmp_path / "whole")))

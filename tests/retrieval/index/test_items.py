@@ -9,9 +9,9 @@ import pytest
 from tests.builders.toy import toy_dataset, toy_videos, written
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
-from vtr_core.data.sources.pairs.pairs import Pairs
+from vtr_core.data.sources.pairs import Pairs
 from vtr_core.fingerprint import key64
 from vtr_core.retrieval.index.items import Item, Items, described
 

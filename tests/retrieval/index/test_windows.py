@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from vtr_core.data.sources.reasons import Reason
-from vtr_core.data.sources.videos.inventory import Inventory, VideoFile
+from vtr_core.data.sources.video_files import Inventory, VideoFile
 from vtr_core.errors import ConfigError
-from vtr_core.extraction.chosen import choose
-from vtr_core.extraction.features import Extracted, Unusable, VideoFeatures
-from vtr_core.extraction.found_features import ClipPooling
-from vtr_core.extraction.shards import Extract
+from vtr_core.extraction.features import ClipPooling, Extracted, Unusable, VideoFeatures
+from vtr_core.extraction.networks import choose
+from vtr_core.extraction.outputs import Extract
 from vtr_core.retrieval.index import windows
 from vtr_core.retrieval.index.windows import WindowSettings, WindowStore, features_of, item_ids, versions
 from vtr_core.storage import locate

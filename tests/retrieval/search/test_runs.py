@@ -5,9 +5,15 @@ import pytest
 
 from tests.reference import inferred as reference
 from vtr_core.errors import InputError
-from vtr_core.metrics.inferred import Judgement
-from vtr_core.retrieval.search.runs import RankedTopic, inferred_scores, mean_score, parse_judgements, run_lines
-from vtr_core.retrieval.search.topics import Topic
+from vtr_core.metrics.average_precision import Judgement
+from vtr_core.retrieval.search.topics import (
+    RankedTopic,
+    Topic,
+    inferred_scores,
+    mean_score,
+    parse_judgements,
+    run_lines,
+)
 
 
 def ranking(topic: str, *items: str) -> RankedTopic:

@@ -8,18 +8,16 @@ import numpy as np
 import pytest
 import torch
 
-from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.config.override import override
-from vtr_core.data.batches.batch import ClipBatch
-from vtr_core.data.batches.frames import FrameBatch
-from vtr_core.data.batches.rows import RowKeys
+from vtr_core.config.settings import ModelInputs
+from vtr_core.data.batches import ClipBatch, FrameBatch, RowKeys
 from vtr_core.data.manifest import Manifest, VocabularyRecord
-from vtr_core.data.reading.statistics import FeatureStatistics
+from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.data.records.schema import ClipSchema, FeatureSpec
 from vtr_core.encoders.bundled import LITE0
 from vtr_core.encoders.encoder import encoder
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.losses.objectives.build import build_objective
+from vtr_core.losses.contrastive import build_objective
 from vtr_core.run.build import build_model
 from vtr_core.run.models import system_of
 from vtr_core.run.presets import preset

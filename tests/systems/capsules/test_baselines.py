@@ -3,8 +3,8 @@ import torch
 
 from tests.builders.clip_batches import INPUTS, clips
 from tests.reference import baselines as reference
-from vtr_core.config.blocks.words import WordEncoderConfig
-from vtr_core.config.model_inputs import ModelInputs
+from vtr_core.config.caption_text import WordEncoderConfig
+from vtr_core.config.settings import ModelInputs
 from vtr_core.run.build import build_model
 from vtr_core.systems.capsules.config import FullyConnectedConfig, SelfAttentionBaselineConfig
 

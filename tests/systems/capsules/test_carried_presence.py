@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from tests.builders.clip_batches import INPUTS
-from vtr_core.config.blocks.routing import SelfAttentionRouting
-from vtr_core.config.blocks.words import WordEncoderConfig
+from vtr_core.config.caption_text import WordEncoderConfig
+from vtr_core.config.routing import SelfAttentionRouting
 from vtr_core.nn.capsules.capsules import Capsules
-from vtr_core.nn.capsules.routing.self_attention import SelfAttention
+from vtr_core.nn.capsules.routing import SelfAttention
 from vtr_core.run.build import build_model
 from vtr_core.systems.capsules.config import CapsuleNetConfig
 from vtr_core.systems.capsules.model import SHARED, CapsuleNet

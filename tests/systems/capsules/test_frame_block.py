@@ -6,10 +6,9 @@ import pytest
 import torch
 
 from tests.builders.clip_batches import INPUTS, clips
-from vtr_core.config.blocks.frame_block import VectorFrameBlock
-from vtr_core.config.blocks.learners import MambaLearner
-from vtr_core.config.blocks.routing import SelfAttentionRouting
-from vtr_core.config.blocks.words import WordEncoderConfig
+from vtr_core.config.caption_text import WordEncoderConfig
+from vtr_core.config.routing import SelfAttentionRouting
+from vtr_core.config.sequence_models import MambaLearner, VectorFrameBlock
 from vtr_core.errors import ConfigError
 from vtr_core.run.build import build_model
 from vtr_core.systems.capsules.config import CapsuleNetConfig

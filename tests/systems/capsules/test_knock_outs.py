@@ -4,12 +4,12 @@ import pytest
 import torch
 
 from tests.builders.clip_batches import INPUTS, ROWS, clips
-from vtr_core.config.blocks.routing import SelfAttentionRouting
-from vtr_core.config.blocks.words import WordEncoderConfig
+from vtr_core.config.caption_text import WordEncoderConfig
+from vtr_core.config.routing import SelfAttentionRouting
 from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.run.build import build_model
 from vtr_core.systems.capsules.config import CapsuleNetConfig, FullyConnectedConfig
-from vtr_core.systems.capsules.knock_outs import knock_outs, mean_entropy
+from vtr_core.systems.capsules.task import knock_outs, mean_entropy
 
 WORDS = WordEncoderConfig(hidden_dim=12)
 CONFIG = CapsuleNetConfig(

@@ -3,10 +3,10 @@ import pytest
 import torch
 
 from tests.builders.clip_batches import INPUTS, ROWS, clips
-from vtr_core.config.blocks.routing import SelfAttentionRouting
-from vtr_core.config.blocks.words import WordEncoderConfig
-from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.data.reading.statistics import FeatureStatistics
+from vtr_core.config.caption_text import WordEncoderConfig
+from vtr_core.config.routing import SelfAttentionRouting
+from vtr_core.config.settings import ModelInputs
+from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.run.build import build_model
 from vtr_core.systems.capsules.config import CapsuleNetConfig
 from vtr_core.systems.capsules.model import CapsuleNet

@@ -5,11 +5,11 @@ import torch
 
 from tests.builders.clip_batches import INPUTS, clips
 from vtr_core.config.override import override
-from vtr_core.losses.objectives.build import build_objective
+from vtr_core.losses.contrastive import build_objective
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import text_encoder_changes
 from vtr_core.run.presets import preset
-from vtr_core.systems.capsules.variants import VARIANTS
+from vtr_core.systems.capsules.presets import VARIANTS
 
 
 @pytest.mark.parametrize("name", ["", *(f"-{variant}" for variant in VARIANTS)])

@@ -10,20 +10,18 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.config.optimizer import OptimizerConfig
 from vtr_core.config.override import override
-from vtr_core.data.batches.frames import FrameBatch
-from vtr_core.data.batches.pictures import PictureBatch
+from vtr_core.config.settings import ModelInputs
+from vtr_core.config.training import OptimizerConfig
+from vtr_core.data.batches import FrameBatch, PictureBatch
 from vtr_core.errors import CheckpointError, ConfigError
-from vtr_core.nn.swin.clips import DEVIATION, MEAN, stretched
-from vtr_core.nn.swin.video_swin import VideoSwin
-from vtr_core.run.parts import check_parts
+from vtr_core.nn.video_swin import DEVIATION, MEAN, VideoSwin, stretched
+from vtr_core.run.inputs import check_parts
 from vtr_core.run.presets import preset
+from vtr_core.systems.captioning.captioner_inputs import as_given, column
 from vtr_core.systems.captioning.config import CaptionerConfig
-from vtr_core.systems.captioning.implementation import IMPLEMENTATION
-from vtr_core.systems.captioning.inputs.table import as_given, column
 from vtr_core.systems.captioning.model import Captioned, Captioner
+from vtr_core.systems.captioning.task import IMPLEMENTATION
 from vtr_core.train.optimizer import build_optimizer
 
 WORDS, SIDE, FRAMES, PLACES = 7, 16, 4, 2 * 2 * 2

@@ -8,10 +8,7 @@ import torch
 from tests.builders.captioning import captioner, videos
 from vtr_core.metrics.captioning import cider
 from vtr_core.systems.captioning.config import DecodingConfig
-from vtr_core.systems.captioning.decoding.captions import generate
-from vtr_core.systems.captioning.decoding.consensus import most_agreed
-from vtr_core.systems.captioning.decoding.hypotheses import begun
-from vtr_core.systems.captioning.decoding.sampling import sample
+from vtr_core.systems.captioning.decoding import begun, generate, most_agreed, sample
 
 MANY = DecodingConfig(beams=3, consensus_samples=20, sample_temperature=1.0)
 

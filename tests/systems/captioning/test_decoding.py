@@ -4,8 +4,7 @@ import torch
 from tests.builders.captioning import WORDS, captioner, videos
 from tests.reference import captioner as reference
 from vtr_core.systems.captioning.config import DecodingConfig
-from vtr_core.systems.captioning.decoding.captions import generate
-from vtr_core.systems.captioning.decoding.hypotheses import repeated
+from vtr_core.systems.captioning.decoding import generate, repeated
 
 SETTINGS = (
     DecodingConfig(),

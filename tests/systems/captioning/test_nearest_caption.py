@@ -7,7 +7,7 @@ from tests.builders.toy import written
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.sources.source import Drops, Video, VideoEntry
-from vtr_core.systems.captioning.nearest_caption import nearest_captions
+from vtr_core.systems.captioning.generated_captions import nearest_captions
 
 LOOKS = {"a": (1.0, 0.0), "b": (0.0, 1.0), "c": (-1.0, -1.0), "x": (0.9, 0.2), "y": (0.1, 0.8), "z": (-0.5, -0.6)}
 CAPTIONS = {

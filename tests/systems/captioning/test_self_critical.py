@@ -8,13 +8,11 @@ import torch
 from torch import Tensor
 
 from tests.builders.captioning import WORDS, batch, captioner, videos
-from vtr_core.data.captions.references import reference_table
+from vtr_core.data.captions import reference_table
 from vtr_core.systems.captioning.config import DecodingConfig, SelfCriticalConfig
-from vtr_core.systems.captioning.decoding.draws import Draws
-from vtr_core.systems.captioning.decoding.hypotheses import begun, forbid, log_probabilities
-from vtr_core.systems.captioning.decoding.sampling import sample
-from vtr_core.systems.captioning.model import Captioned, Captioner
-from vtr_core.systems.captioning.self_critical import SelfCritic
+from vtr_core.systems.captioning.decoding import begun, forbid, log_probabilities, sample
+from vtr_core.systems.captioning.loss import SelfCritic
+from vtr_core.systems.captioning.model import Captioned, Captioner, Draws
 
 ROWS = 3
 REFERENCES = {1: [[1, 2], [1, 3, 2]], 2: [[4, 5], [4, 4]], 3: [[6, 7, 1], [6, 1]]}

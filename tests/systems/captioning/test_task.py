@@ -11,24 +11,20 @@ from tests.builders.captioned import captioned_videos
 from tests.builders.captioning import DIM, MAX_WORDS, WORDS, columns
 from tests.train.workers import assert_together_equal_one, averaged_gradients
 from vtr_core.config.override import override
-from vtr_core.data.captions.information import InformationTable
-from vtr_core.data.captions.references import reference_table
+from vtr_core.data.captions import InformationTable, reference_table
 from vtr_core.data.reading.row_groups import Columns
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.run.build import build_model
+from vtr_core.run.build import build_model, build_task
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.run.task import build_task
 from vtr_core.systems.captioning.model import Captioner
-from vtr_core.systems.loss_tables import LossTables
-from vtr_core.systems.task import Task
-from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
-from vtr_core.train.checkpoint.load import load_model
-from vtr_core.train.checkpoint.reader import load_checkpoint
+from vtr_core.systems.task import LossTables, Task
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, load_checkpoint, save_checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder
-from vtr_core.train.distributed.gather import average_gradients
+from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.distributed.collectives import average_gradients
 from vtr_core.train.loop.learner import Learner
 
 CPU, ROWS = torch.device("cpu"), 8

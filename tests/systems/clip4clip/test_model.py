@@ -12,15 +12,13 @@ from tests.encoders.test_trainable import openai_state
 from tests.reference import clip as slow
 from vtr_core.backbones.clip_weights import transformers_state
 from vtr_core.config.override import override
-from vtr_core.data.batches.crops import Crops
-from vtr_core.data.batches.pictures import PictureBatch
+from vtr_core.data.batches import Crops, PictureBatch
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.nn.embeddings import TEXT, VIDEO
-from vtr_core.nn.frame_mean import mean_direction
+from vtr_core.nn.mamba.muse_block import mean_direction
 from vtr_core.run.presets import preset
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig
-from vtr_core.systems.clip4clip.model import Clip4Clip, FrameTransformer
-from vtr_core.systems.clip4clip.pretrained import current_names, load_pretrained
+from vtr_core.systems.clip4clip.model import Clip4Clip, FrameTransformer, current_names, load_pretrained
 
 WORDS, SIDE, FRAMES = 7, 16, 3
 

@@ -7,15 +7,14 @@ import pytest
 import torch
 
 import vtr_core
-from pipelines.extract.command import extract
-from pipelines.extract.flags import ExtractFlags
+from pipelines.extract.command import ExtractFlags, extract
 from tests.builders.pretrained import save_clip
 from tests.builders.small_videos import grey_video
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
-from vtr_core.data.reading.pictures import picture_rows
-from vtr_core.data.records.binary_columns import as_sequences
+from vtr_core.data.plan import row_groups
+from vtr_core.data.reading.stored_rows import picture_rows
+from vtr_core.data.records.arrays import as_sequences
 from vtr_core.data.records.schema import TOKEN_DTYPE
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, InputError
@@ -24,10 +23,10 @@ from vtr_core.run.build import build_model
 from vtr_core.run.inputs import model_vocabulary, training_reader, with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from vtr_core.systems.clip4clip.pretrained import load_pretrained
-from vtr_core.systems.clip4clip.rows import embed_clips, embed_words
+from vtr_core.systems.clip4clip.model import load_pretrained
+from vtr_core.systems.clip4clip.picture_embeddings import embed_clips, embed_words
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, texts_of
-from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
 
 
 @pytest.fixture(scope="module")

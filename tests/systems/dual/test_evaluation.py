@@ -11,7 +11,7 @@ from tests.builders.toy import toy_dataset, toy_videos
 from tests.reference import dual as reference
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError, SchemaMismatch
 from vtr_core.metrics.ranking import retrieval_metrics
@@ -20,14 +20,20 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import usable_data, with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.similarity import hybrid
+from vtr_core.systems.dual import hybrid_scores as tiles
+from vtr_core.systems.dual.dual_embeddings import (
+    DualRows,
+    concatenate_dual,
+    embed_dual,
+    embed_dual_captions,
+    embed_dual_rows,
+)
 from vtr_core.systems.dual.evaluation import dual_metric_values, evaluate_dual
+from vtr_core.systems.dual.hybrid_scores import whole_scores
 from vtr_core.systems.dual.model import HybridEncoder
-from vtr_core.systems.dual.ranking import tiles
-from vtr_core.systems.dual.rows import DualRows, concatenate_dual, embed_dual, embed_dual_captions, embed_dual_rows
-from vtr_core.systems.dual.scores import whole_scores
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint.files import Progress
-from vtr_core.train.checkpoint.load import LoadedModel
+from vtr_core.train.checkpoint.checkpoint_files import Progress
+from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 CAPTIONS, VIDEOS = 11, 5
 

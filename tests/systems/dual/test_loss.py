@@ -8,12 +8,11 @@ import torch
 from torch import Tensor
 
 from tests.reference import dual as reference
-from vtr_core.data.batches.rows import RowKeys
-from vtr_core.losses.share import Share
+from vtr_core.data.batches import RowKeys
+from vtr_core.losses.objective import Share
 from vtr_core.nn.embeddings import DualEmbeddings, Embeddings
-from vtr_core.systems.dual.concepts.terms import concept_terms
 from vtr_core.systems.dual.config import DualTripletConfig
-from vtr_core.systems.dual.loss import DualObjective
+from vtr_core.systems.dual.loss import DualObjective, concept_terms
 
 ROWS, DIM, CONCEPTS = 7, 4, 6
 KEYS = RowKeys(

@@ -10,13 +10,13 @@ from torch import Tensor
 from tests.builders.captioned import CaptionedVideos, captioned_videos
 from tests.builders.frame_batches import ROWS, SMALL, videos
 from tests.builders.toy import written
-from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.config.override import override
+from vtr_core.config.settings import ModelInputs
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.nn.embeddings import DualEmbeddings
-from vtr_core.retrieval.embed.tokens import encode
+from vtr_core.retrieval.embed.embedded_rows import encode
 from vtr_core.run.build import build_model, check_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import with_inputs

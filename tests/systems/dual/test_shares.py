@@ -12,9 +12,9 @@ from tests.systems.dual.test_evaluation import CAPTIONS, VIDEOS, _rows
 from tests.train.workers import run_together
 from vtr_core.metrics.ranking import retrieval_metrics
 from vtr_core.retrieval.evaluate.retrieval import QuerySample
+from vtr_core.systems.dual import hybrid_scores as tiles
+from vtr_core.systems.dual.dual_embeddings import DualRows
 from vtr_core.systems.dual.evaluation import dual_metric_values, evaluate_dual
-from vtr_core.systems.dual.ranking import tiles
-from vtr_core.systems.dual.rows import DualRows
 
 STARTS = {1: [0, VIDEOS], 2: [0, 2, VIDEOS], 3: [0, 3, 3, VIDEOS]}
 CASES = [("matrix", "jaccard", None), ("query", "cosine", None), ("train", "jaccard", None), ("query", "jaccard", 3)]

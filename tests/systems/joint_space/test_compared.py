@@ -5,7 +5,7 @@ from math import log
 import pytest
 import torch
 
-from vtr_core.config.losses.contrastive import (
+from vtr_core.config.losses import (
     GramVolumeConfig,
     InfoNceConfig,
     MaskedMarginSoftmaxConfig,
@@ -14,10 +14,10 @@ from vtr_core.config.losses.contrastive import (
     ObjectiveConfig,
     SigmoidConfig,
 )
-from vtr_core.data.batches.rows import RowKeys
-from vtr_core.losses.objectives.build import build_objective
+from vtr_core.data.batches import RowKeys
+from vtr_core.losses.contrastive import build_objective
 from vtr_core.nn.embeddings import Embeddings
-from vtr_core.systems.joint_space.compared import compared_embeddings
+from vtr_core.systems.joint_space import compared_embeddings
 
 ROWS = 8
 KEYS = RowKeys(*(torch.arange(ROWS) for _ in range(3)))

@@ -7,17 +7,15 @@ import torch
 
 from tests.builders.captioned import captioned_clips, captioned_videos
 from vtr_core.config.override import override
-from vtr_core.data.captions.information import training_information
+from vtr_core.data.captions import training_information
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Plan
+from vtr_core.data.plan import Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.stream.assemble import assemble
-from vtr_core.run.build import build_model
+from vtr_core.run.build import build_model, build_task
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.run.task import build_task
-from vtr_core.systems.loss_tables import LossTables
-from vtr_core.systems.task import StepOutput, Task
+from vtr_core.systems.task import LossTables, StepOutput, Task
 from vtr_core.train.optimizer import build_optimizer
 
 CAPTIONS = {

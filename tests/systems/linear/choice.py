@@ -3,7 +3,7 @@
 import numpy as np
 
 from vtr_core.nn.embeddings import TEXT, VIDEO
-from vtr_core.retrieval.embed.clips import EmbeddedRows
+from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
 
 
 def choice_accuracy(rows: EmbeddedRows) -> float:

@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.config.settings import PositiveInt, Settings
+from vtr_core.config.settings import ModelInputs, PositiveInt, Settings
 
 
 class LinearConfig(Settings):

@@ -29,11 +29,11 @@ def main(argv: Sequence[str]) -> None:
     from pipelines.evaluation_inputs import device
     from pipelines.report.printed_page import show
     from tests.systems.linear.choice import choice_accuracy
-    from vtr_core.data.plan.plan import row_groups
-    from vtr_core.retrieval.embed.rows import embed_rows
+    from vtr_core.data.plan import row_groups
+    from vtr_core.retrieval.embed.embedded_rows import embed_rows
     from vtr_core.retrieval.spaces import clip_space_of
     from vtr_core.run.inputs import usable_data
-    from vtr_core.train.checkpoint.load import load_model
+    from vtr_core.train.checkpoint.trained_model import load_model
 
     flags = parse(ChoiceFlags, argv, PROG)
     loaded = load_model(flags.checkpoint, device())

@@ -2,9 +2,7 @@
 
 from tests.systems.linear.model import build
 from tests.systems.linear.task import LinearTask
+from vtr_core.systems.clip_space import CLIP_SPACE, predict, signature
 from vtr_core.systems.implementation import Implementation
-from vtr_core.systems.joint_space.clips import CLIP_SPACE
-from vtr_core.systems.joint_space.served import predict
-from vtr_core.systems.joint_space.signature import signature
 
 IMPLEMENTATION = Implementation(build, LinearTask, predict, signature, CLIP_SPACE)

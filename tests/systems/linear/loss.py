@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from tests.systems.linear.config import LogisticRankingConfig
-from vtr_core.losses.share import Share
+from vtr_core.losses.objective import Share
 from vtr_core.nn.embeddings import TEXT, Embeddings
 
 

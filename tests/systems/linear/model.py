@@ -6,9 +6,8 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
 from tests.systems.linear.config import LinearConfig
-from vtr_core.data.batches.batch import ClipBatch
-from vtr_core.nn.embeddings import TEXT, Embeddings
-from vtr_core.nn.joint_space import joint_embeddings
+from vtr_core.data.batches import ClipBatch
+from vtr_core.nn.embeddings import TEXT, Embeddings, joint_embeddings
 
 
 class LinearTowers(nn.Module):

@@ -1,12 +1,10 @@
 """Whole configurations, a variant, and what a sweep varies."""
 
 from tests.systems.linear.config import LinearConfig, LogisticRankingConfig
-from vtr_core.config.batch import BatchConfig
+from vtr_core.config.data_sets import BatchConfig
 from vtr_core.config.domains import Choice, LogUniform
-from vtr_core.config.evaluation import EvaluationConfig
-from vtr_core.config.optimizer import OptimizerConfig
 from vtr_core.config.override import override
-from vtr_core.config.training import TrainingConfig
+from vtr_core.config.training import EvaluationConfig, OptimizerConfig, TrainingConfig
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.space import Parameter, Space
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tests.systems.linear.config import LinearConfig, LogisticRankingConfig
-from vtr_core.systems.subcommands import Evaluation
-from vtr_core.systems.system import Presets, System
+from vtr_core.systems.system import Evaluation, Presets, System
 
 if TYPE_CHECKING:
     from vtr_core.systems.implementation import Implementation

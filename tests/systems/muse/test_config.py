@@ -3,7 +3,7 @@
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from vtr_core.config.blocks.learners import FlashLearner, LearnerConfig, MambaLearner
+from vtr_core.config.sequence_models import FlashLearner, LearnerConfig, MambaLearner
 from vtr_core.systems.muse.config import MuseConfig, TextWords
 
 

@@ -9,10 +9,10 @@ import pytest
 import torch
 from mlflow import MlflowClient
 
-from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
 from pipelines.index.command import IndexFlags, index
-from pipelines.search.flags import SearchFlags
+from pipelines.search.command import SearchFlags
 from pipelines.search.search import search
 from tests.builders.token_videos import token_videos
 from tests.builders.toy import toy_dataset
@@ -26,10 +26,10 @@ from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from vtr_core.systems.muse.rows import embed_words
-from vtr_core.tracking.models.folder import example, signature
-from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.systems.muse.video_embeddings import embed_words
+from vtr_core.tracking.models.model_folder import example, signature
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.trained_model import load_model
 from vtr_core.train.served_model import ServedModel
 
 

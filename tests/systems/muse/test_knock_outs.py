@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from vtr_core.config.blocks.learners import MambaLearner
-from vtr_core.config.model_inputs import ModelInputs
+from vtr_core.config.sequence_models import MambaLearner
+from vtr_core.config.settings import ModelInputs
 from vtr_core.systems.muse.config import MuseConfig
-from vtr_core.systems.muse.knock_outs import knock_outs
 from vtr_core.systems.muse.model import Muse
+from vtr_core.systems.muse.task import knock_outs
 
 DIM = 8
 GRIDS = MuseConfig(

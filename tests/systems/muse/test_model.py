@@ -4,17 +4,23 @@ import pytest
 import torch
 
 from tests.reference.muse import mean_pooled
-from vtr_core.config.blocks.learners import FlashLearner, MambaLearner, MambaOutLearner, NoLearner, TransformerLearner
-from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
-from vtr_core.config.losses.contrastive import InfoNceConfig
-from vtr_core.config.model_inputs import ModelInputs
+from vtr_core.config.losses import InfoNceConfig
 from vtr_core.config.override import override
-from vtr_core.data.batches.frames import FrameBatch
+from vtr_core.config.sequence_models import (
+    FlashLearner,
+    MambaLearner,
+    MambaOutLearner,
+    NoLearner,
+    TemporalLevelsConfig,
+    TransformerLearner,
+)
+from vtr_core.config.settings import ModelInputs
+from vtr_core.data.batches import FrameBatch
 from vtr_core.errors import ConfigError
-from vtr_core.losses.objectives.build import build_objective
-from vtr_core.nn.frame_mean import mean_direction
+from vtr_core.losses.contrastive import build_objective
+from vtr_core.nn.mamba.muse_block import mean_direction
 from vtr_core.run.build import check_model
-from vtr_core.run.parts import check_parts
+from vtr_core.run.inputs import check_parts
 from vtr_core.run.presets import preset
 from vtr_core.systems.muse.config import MuseConfig, TextVectors, TextWords
 from vtr_core.systems.muse.model import Muse

@@ -3,13 +3,12 @@
 import numpy as np
 import torch
 
-from vtr_core.config.blocks.learners import MambaLearner
-from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.data.reading.statistics import FeatureStatistics
+from vtr_core.config.sequence_models import MambaLearner
+from vtr_core.config.settings import ModelInputs
+from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.systems.muse.config import MuseConfig, TextWords
-from vtr_core.systems.muse.implementation import IMPLEMENTATION
-from vtr_core.systems.muse.model import Muse
-from vtr_core.systems.muse.projection import TokenProjection
+from vtr_core.systems.muse.model import Muse, TokenProjection
+from vtr_core.systems.muse.task import IMPLEMENTATION
 
 GIVEN, GRID, DIM = 5, 2, 3
 CONFIG = MuseConfig(

@@ -10,25 +10,23 @@ from tests.builders.token_videos import DIM, GRID, text_vectors, token_videos
 from tests.builders.toy import toy_dataset
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Plan, row_groups
+from vtr_core.data.plan import Plan, row_groups
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError, SchemaMismatch
-from vtr_core.retrieval.embed.clips import EmbeddedRows, concatenate
-from vtr_core.retrieval.embed.rows import embed_rows
+from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, concatenate, embed_rows
 from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval
-from vtr_core.run.build import build_model
+from vtr_core.run.build import build_model, build_task
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import usable_data, with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.run.task import build_task
-from vtr_core.systems.joint_space.task import RetrievalTask
+from vtr_core.systems.joint_space import RetrievalTask
 from vtr_core.systems.muse.model import Muse
-from vtr_core.systems.muse.rows import embed_words
+from vtr_core.systems.muse.video_embeddings import embed_words
 from vtr_core.systems.task import Task
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint.files import Checkpoint, Progress
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.loop.learner import Learner
 

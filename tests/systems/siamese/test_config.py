@@ -2,8 +2,8 @@
 
 import pytest
 
-from vtr_core.config.blocks.towers import ConcreteDropout
 from vtr_core.config.override import override
+from vtr_core.config.towers import ConcreteDropout
 from vtr_core.errors import ConfigError
 from vtr_core.run.presets import PRESETS, preset
 

@@ -11,9 +11,9 @@ from tests.builders.made_faces import face, ingested, made_faces, names
 from tests.train.workers import assert_together_equal_one, averaged_gradients, run_together
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
-from vtr_core.data.sources.faces.folder import Faces
-from vtr_core.nn.channel_batch_norm import share_channels
+from vtr_core.data.plan import row_groups
+from vtr_core.data.sources.faces import Faces
+from vtr_core.nn.normalization import share_channels
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.systems.siamese import task
@@ -21,8 +21,8 @@ from vtr_core.systems.siamese.model import Siamese
 from vtr_core.systems.siamese.task import VerificationTask, shared_distances
 from vtr_core.systems.siamese.verification import encode_faces, score_pairs
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.distributed.gather import sum_shares
-from vtr_core.train.distributed.row_shares import contiguous_share
+from vtr_core.train.distributed.collectives import sum_shares
+from vtr_core.train.distributed.sharded_ranking import contiguous_share
 
 CPU = torch.device("cpu")
 BASE = {

@@ -8,10 +8,9 @@ import torch
 from PIL import Image
 
 from tests.builders.made_faces import face
-from vtr_core.data.reading.images import ImageRows
-from vtr_core.data.records.face_pairs import FacePair
-from vtr_core.systems.siamese.hardest_pairs import hardest_pairs, picture, render_hardest
-from vtr_core.systems.siamese.verification import ScoredPairs
+from vtr_core.data.reading.evaluated_rows import ImageRows
+from vtr_core.data.records.annotations import FacePair
+from vtr_core.systems.siamese.verification import ScoredPairs, hardest_pairs, picture, render_hardest
 
 IDS = ("<b>a</b>/1", "a/2", "b/1")
 ROWS = ImageRows(IDS, ("a", "a", "b"), torch.stack([torch.from_numpy(face(1, i))[None] for i in range(3)]))

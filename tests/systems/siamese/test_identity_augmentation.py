@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from vtr_core.systems.siamese.config import Augmentation
-from vtr_core.systems.siamese.identity_augmentation import new_identities
+from vtr_core.systems.siamese.face_images import new_identities
 
 SETTINGS = Augmentation(mirror_subjects=True, stretch_subjects=(0.8, 1.25), stretched=2 / 3)
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from vtr_core.systems.siamese.config import Augmentation
-from vtr_core.systems.siamese.images import AffineTransforms, draw_transforms, prepared, transformed
+from vtr_core.systems.siamese.face_images import AffineTransforms, draw_transforms, prepared, transformed
 
 
 def test_prepared_has_mean_0_and_deviation_1_and_the_size_asked_for():

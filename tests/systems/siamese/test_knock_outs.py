@@ -2,11 +2,11 @@
 
 import torch
 
-from vtr_core.config.blocks.towers import CapsuleTower, LeNetTower
-from vtr_core.data.batches.images import ImageBatch
+from vtr_core.config.towers import CapsuleTower, LeNetTower
+from vtr_core.data.batches import ImageBatch
 from vtr_core.systems.siamese.config import SiameseConfig
-from vtr_core.systems.siamese.knock_outs import knock_outs
 from vtr_core.systems.siamese.model import Siamese
+from vtr_core.systems.siamese.task import knock_outs
 
 TOWER = CapsuleTower(channels=4, primary_types=2, num_face_capsules=3, iterations=4)
 

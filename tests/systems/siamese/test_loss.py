@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.reference import siamese as reference
-from vtr_core.losses.share import Share
+from vtr_core.losses.objective import Share
 from vtr_core.systems.siamese.config import PairContrastiveConfig, PairDoubleMarginConfig
 from vtr_core.systems.siamese.loss import PairObjective, pair_kinds, pair_weights
 

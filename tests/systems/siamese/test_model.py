@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from vtr_core.config.blocks.towers import (
+from vtr_core.config.towers import (
     AlexNetTower,
     CapsuleTower,
     ConcreteDropout,
@@ -13,9 +13,9 @@ from vtr_core.config.blocks.towers import (
     PlainDropout,
     ResNetTower,
 )
-from vtr_core.data.batches.images import ImageBatch
+from vtr_core.data.batches import ImageBatch
 from vtr_core.errors import ConfigError
-from vtr_core.nn.towers.inception import InceptionV3
+from vtr_core.nn.towers import InceptionV3
 from vtr_core.run.build import build_model, check_model
 from vtr_core.systems.siamese.config import ImageShape, SiameseConfig
 from vtr_core.systems.siamese.model import Siamese

@@ -5,7 +5,7 @@ import pytest
 
 from vtr_core.errors import InputError
 from vtr_core.systems.siamese.config import ImageShape
-from vtr_core.systems.siamese.served import pixels_of
+from vtr_core.systems.siamese.task import pixels_of
 
 SHAPE = ImageShape(height=2, width=3, channels=1)
 

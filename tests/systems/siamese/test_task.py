@@ -9,19 +9,18 @@ import torch
 from tests.builders.made_faces import face, ingested, made_faces, names
 from tests.builders.toy import toy_dataset
 from vtr_core.config.override import override
-from vtr_core.data.batches.images import ImageBatch, image_batch
+from vtr_core.data.batches import ImageBatch, image_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Plan
+from vtr_core.data.plan import Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
-from vtr_core.data.sources.faces.folder import Faces
+from vtr_core.data.sources.faces import Faces
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
 from vtr_core.fingerprint import key64
-from vtr_core.run.build import build_model
+from vtr_core.run.build import build_model, build_task
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import usable_data, with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.run.task import build_task
 from vtr_core.systems.siamese.verification import (
     encode_faces,
     hardest,

@@ -1,6 +1,6 @@
 from tests.text.tagged import tagged
-from vtr_core.text.concepts.ambiguity import ambiguous_words, is_ambiguous, part_counts
-from vtr_core.text.tagging.universal_tags import Part
+from vtr_core.text.concepts import ambiguous_words, is_ambiguous, part_counts
+from vtr_core.text.tagging.tagger import Part
 
 CAPTIONS = [
     tagged("I/PRON play/VERB the/DET main/ADJ character/NOUN in/ADP a/DET play/NOUN"),

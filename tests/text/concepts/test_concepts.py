@@ -5,12 +5,9 @@ import pytest
 
 from tests.reference import concepts as reference
 from tests.text.tagged import tagged
-from vtr_core.data.concepts.counts import ConceptCounts
-from vtr_core.data.concepts.table import ConceptTable, CountedSet, TableHead
-from vtr_core.text.concepts.concepts import ConceptSettings, caption_concepts, frequencies, kept_counts, ranked
-from vtr_core.text.tagging.tagger import TaggedWord
-from vtr_core.text.tagging.universal_tags import Part
-from vtr_core.text.tokens.stop_words import STOP_WORDS
+from vtr_core.data.concepts.concept_table import ConceptCounts, ConceptTable, CountedSet, TableHead
+from vtr_core.text.concepts import STOP_WORDS, ConceptSettings, caption_concepts, frequencies, kept_counts, ranked
+from vtr_core.text.tagging.tagger import Part, TaggedWord
 
 ALL = ConceptSettings(tuple(Part), pos=True)
 

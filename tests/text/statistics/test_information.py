@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.reference import captioning as reference
 from vtr_core.errors import DatasetError
-from vtr_core.text.statistics.information import information
+from vtr_core.text.statistics import information
 
 words = st.lists(st.sampled_from("abcd"), max_size=7)
 corpora = st.lists(st.lists(words, min_size=1, max_size=4), min_size=1, max_size=4)

@@ -3,7 +3,7 @@ import random
 import pytest
 
 from tests.reference import concepts as reference
-from vtr_core.text.statistics.overlap import caption_overlap
+from vtr_core.text.statistics import caption_overlap
 
 
 def test_a_caption_counts_once_for_every_further_video():

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.text.tagged import true
-from vtr_core.text.tagging.lemma_rules import lemma_by_rule
-from vtr_core.text.tagging.lemmatiser import Lemmatiser
+from vtr_core.text.tagging.lemmatiser import Lemmatiser, lemma_by_rule
 
 VERBS = (
     "jogging:jog wrestling:wrestle kneading:knead dancing:dance slicing:slice rolling:roll missing:miss baking:bake "

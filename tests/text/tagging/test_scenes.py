@@ -3,7 +3,7 @@ import random
 import pytest
 
 from tests.text.tagged import true
-from vtr_core.text.tagging.scenes import as_scene, third_person
+from vtr_core.text.tagging.treebank import as_scene, third_person
 
 
 def test_somebody_does_something_in_the_present():

@@ -11,14 +11,11 @@ import spacy
 from tests.security.payload import FORMS, forms
 from tests.text.treebank import treebank
 from vtr_core.errors import InputError
-from vtr_core.text.tagging.choice import choose_tagger
 from vtr_core.text.tagging.lemmatiser import Lemmatiser
-from vtr_core.text.tagging.pipeline import save_pipeline
-from vtr_core.text.tagging.settings import TaggerSettings
 from vtr_core.text.tagging.spacy_tagger import SHIPPED, SpacyTagger, shipped_tagger
-from vtr_core.text.tagging.tagger import PosTagger, TaggerMissing
-from vtr_core.text.tagging.training import TaggerEpoch, train_tagger
-from vtr_core.text.tagging.treebank import read_conllu, treebank_file
+from vtr_core.text.tagging.tagger import PosTagger, TaggerMissing, choose_tagger
+from vtr_core.text.tagging.tagger_training import TaggerEpoch, save_pipeline, train_tagger
+from vtr_core.text.tagging.treebank import TaggerSettings, read_conllu, treebank_file
 
 SMALL = TaggerSettings(width=16, depth=1, rows=(200, 50, 100, 50), epochs=25, batch_words=12, dropout=0)
 

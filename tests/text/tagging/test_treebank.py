@@ -5,9 +5,8 @@ import pytest
 from tests.text.tagged import FixedTagger, true
 from tests.text.treebank import SENTENCES, conllu, treebank
 from vtr_core.errors import ConfigError, InputError
-from vtr_core.text.tagging.evaluation import accuracy, treebank_accuracy
-from vtr_core.text.tagging.settings import known_treebank
-from vtr_core.text.tagging.treebank import TreebankWord, as_captions, read_conllu, treebank_file
+from vtr_core.text.tagging.tagger_training import accuracy, treebank_accuracy
+from vtr_core.text.tagging.treebank import TreebankWord, as_captions, known_treebank, read_conllu, treebank_file
 
 
 def test_words_are_read_without_ranges_and_empty_nodes(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from vtr_core.errors import ConfigError
-from vtr_core.text.tagging.universal_tags import UNIVERSAL_TAGS, Part, parse_parts, part_of
+from vtr_core.text.tagging.tagger import UNIVERSAL_TAGS, Part, parse_parts, part_of
 
 
 def test_seventeen_tags_and_six_parts():

@@ -1,6 +1,6 @@
 import pytest
 
-from vtr_core.text.tokens.cleaning import clean_words
+from vtr_core.text.tokens.vocabulary import clean_words
 
 
 @pytest.mark.parametrize(

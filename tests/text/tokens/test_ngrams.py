@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vtr_core.text.tokens.ngrams import ngrams
+from vtr_core.text.statistics import ngrams
 
 
 def distinct(captions: Sequence[Sequence[str]]) -> set[tuple[str, ...]]:

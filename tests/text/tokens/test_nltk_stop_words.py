@@ -1,6 +1,6 @@
 """The stop words of the published code, and what they leave."""
 
-from vtr_core.text.tokens.nltk_stop_words import NLTK_STOP_WORDS, is_no_nltk_stop_word
+from vtr_core.text.concepts import NLTK_STOP_WORDS, is_no_nltk_stop_word
 
 
 def test_the_list_is_as_long_as_that_of_2021_and_leaves_prepositions() -> None:

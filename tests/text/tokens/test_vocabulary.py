@@ -6,8 +6,7 @@ import pytest
 
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
-from vtr_core.text.tokens.vocabulary import Vocabulary, tokenise, words_of
-from vtr_core.text.tokens.word_tags import WordTags
+from vtr_core.text.tokens.vocabulary import Vocabulary, WordTags, tokenise, words_of
 
 
 def test_words_are_lower_case_runs_of_letters_digits_and_apostrophes():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from vtr_core.errors import InputError
-from vtr_core.text.vectors.word_vectors import read_word_vectors
+from vtr_core.text.word_vectors import read_word_vectors
 
 WORDS = ("the", "Onion", "crème", "cut")
 VECTORS = np.random.default_rng(0).standard_normal((4, 5)).astype(np.float32)
@@ -73,8 +73,8 @@ def test_glove_words_may_hold_spaces(write):
 
 @pytest.mark.parametrize("block", [64, 4096])
 def test_binary_files_are_read_in_blocks(write, monkeypatch, block):
-    monkeypatch.setattr("vtr_core.text.vectors.binary._BLOCK", block)
-    monkeypatch.setattr("vtr_core.text.vectors.binary._LONGEST_WORD", 32)
+    monkeypatch.setattr("vtr_core.text.word_vectors._BLOCK", block)
+    monkeypatch.setattr("vtr_core.text.word_vectors._LONGEST_WORD", 32)
     words = tuple(f"w{i}" for i in range(3000))
     vectors = np.random.default_rng(1).standard_normal((3000, 7)).astype(np.float32)
     found = read_word_vectors(write(binary(words=words, vectors=vectors)), None)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from vtr_core.storage import locate
-from vtr_core.tracking.also.run_page import RunPage
+from vtr_core.tracking.other_trackers import RunPage
 from vtr_core.tracking.run import Point
 
 

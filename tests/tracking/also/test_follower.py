@@ -9,8 +9,8 @@ import pytest
 
 from tests.tracking.also.pages import page, write_metrics
 from vtr_core.errors import ConfigError
-from vtr_core.tracking.also import follower
-from vtr_core.tracking.also.follower import Followers
+from vtr_core.tracking import other_trackers as follower
+from vtr_core.tracking.other_trackers import Followers
 from vtr_core.tracking.run import Point, Status
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.tracking.also.pages import page, points
-from vtr_core.tracking.also.tracker import open_tracker
+from vtr_core.tracking.other_trackers import open_tracker
 
 
 def test_points_have_their_steps_values_and_times(tmp_path: Path, event_files: Callable[[Path], Any]) -> None:

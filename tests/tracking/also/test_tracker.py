@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from vtr_core.errors import ConfigError
-from vtr_core.tracking.also.tracker import require_trackers
+from vtr_core.tracking.other_trackers import require_trackers
 
 
 def test_none_and_tensorboard_need_nothing() -> None:

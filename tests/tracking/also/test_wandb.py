@@ -8,7 +8,7 @@ import pytest
 
 from tests.tracking.also.pages import page, points
 from tests.tracking.also.wandb_files import history, records
-from vtr_core.tracking.also.tracker import open_tracker
+from vtr_core.tracking.other_trackers import open_tracker
 
 
 @pytest.mark.long

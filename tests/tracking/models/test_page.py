@@ -3,7 +3,7 @@
 import pytest
 
 from vtr_core.run.presets import preset
-from vtr_core.tracking.models.page import model_page
+from vtr_core.tracking.models.model_folder import model_page
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,15 @@ import pandas as pd
 import pytest
 import torch
 
+from pipelines.systems.captioning.caption_metrics import evaluate
+from pipelines.systems.captioning.evaluate_captions import CaptioningFlags
 from tests.builders.captioned import CaptionedVideos
 from tests.builders.toy import written
 from vtr_core.config.override import override
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
-from vtr_core.data.reading.frames import video_rows
+from vtr_core.data.plan import row_groups
+from vtr_core.data.reading.evaluated_rows import video_rows
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.source import Drops, Video, VideoEntry
 from vtr_core.errors import InputError
@@ -20,15 +22,12 @@ from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from pipelines.systems.captioning.commands.command import CaptioningFlags
-from pipelines.systems.captioning.commands.evaluate import evaluate
-from vtr_core.systems.captioning.described import describable
-from vtr_core.systems.captioning.evaluation import caption_videos, require_captioner
-from vtr_core.tracking.models.folder import example
+from vtr_core.systems.captioning.generated_captions import caption_videos, describable, require_captioner
+from vtr_core.tracking.models.model_folder import example
 from vtr_core.tracking.models.registry import register_checkpoint
 from vtr_core.tracking.run import open_run
-from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
-from vtr_core.train.checkpoint.load import LoadedModel, load_model
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.trained_model import LoadedModel, load_model
 from vtr_core.train.served_model import ServedModel
 
 CAPTIONS = {"a": ["a man runs in the park"], "b": ["a dog sleeps"], "c": ["a woman sings a song"]}

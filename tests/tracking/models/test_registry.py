@@ -16,19 +16,19 @@ import vtr_core
 from tests.builders.toy import toy_dataset
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, ConfigError, InputError
-from vtr_core.retrieval.embed.clips import EmbeddedRows, embed
+from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, embed
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from vtr_core.tracking.models import files as model_files
+from vtr_core.tracking.models import kept_files as model_files
 from vtr_core.tracking.models.registry import check_model_name, model_name, register_checkpoint, registered_checkpoint
 from vtr_core.tracking.run import Point, TrackedRun, open_run
-from vtr_core.train.checkpoint.files import MARKER, Checkpoint, Progress, save_checkpoint
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.train.checkpoint.checkpoint_files import MARKER, Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.trained_model import load_model
 
 SMALL = {"model.num_capsules": 2, "model.embedding_dim": 4, "model.words.hidden_dim": 4, "model.standardize": False}
 NAME = model_name("capsule-howto-tiny")

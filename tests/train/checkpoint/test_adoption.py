@@ -7,9 +7,8 @@ import pytest
 from vtr_core import storage
 from vtr_core.errors import CheckpointError
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint.adoption import adopt
-from vtr_core.train.checkpoint.files import complete_checkpoints
-from vtr_core.train.checkpoint.run_folder import RunFolder
+from vtr_core.train.checkpoint.checkpoint_files import complete_checkpoints
+from vtr_core.train.checkpoint.run_folder import RunFolder, adopt
 
 
 def run(folder: Path, *steps: int) -> RunFolder:

@@ -15,10 +15,9 @@ from vtr_core.errors import CheckpointError
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.text.concepts.names import ConceptNames
+from vtr_core.text.concepts import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint.initial import fitting, start_from
-from vtr_core.train.checkpoint.load import LoadedModel, load_model
+from vtr_core.train.checkpoint.trained_model import LoadedModel, fitting, load_model, start_from
 
 
 @pytest.fixture(scope="module")

@@ -22,11 +22,10 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.storage import Location, StorageError, locate
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint.files import MARKER, Checkpoint, Progress, save_checkpoint
-from vtr_core.train.checkpoint.load import load_model
-from vtr_core.train.checkpoint.reader import load_checkpoint
+from vtr_core.train.checkpoint.checkpoint_files import MARKER, Checkpoint, Progress, load_checkpoint, save_checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
-from vtr_core.train.loop.early_stopping import judge
+from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.loop.training_progress import judge
 from vtr_core.train.optimizer import build_optimizer
 
 RECORD = RunRecord("data", None, "f", "sqlite:///x", "vtr")

@@ -8,22 +8,26 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from tests.train.workers import assert_together_equal_one
-from vtr_core.config.losses.contrastive import (
+from vtr_core.config.losses import (
+    AdaptiveMargin,
+    ConstantMargin,
+    GeometricMargin,
     GramVolumeConfig,
     InfoNceConfig,
+    LinearMargin,
     MaskedMarginSoftmaxConfig,
+    MaskSameVideo,
     MaxMarginRankingConfig,
     MilNceConfig,
     SigmoidConfig,
+    WeightSameVideo,
 )
-from vtr_core.config.losses.margins import AdaptiveMargin, ConstantMargin, GeometricMargin, LinearMargin
-from vtr_core.config.losses.same_video import MaskSameVideo, WeightSameVideo
-from vtr_core.data.batches.rows import RowKeys
-from vtr_core.losses.objectives.build import build_objective
-from vtr_core.losses.share import Share
+from vtr_core.data.batches import RowKeys
+from vtr_core.losses.contrastive import build_objective
+from vtr_core.losses.objective import Share
 from vtr_core.nn.embeddings import Embeddings
-from vtr_core.run.losses import LossConfig
-from vtr_core.train.distributed.gather import average_gradients, gather_embeddings, gather_keys, sum_shares
+from vtr_core.run.config import LossConfig
+from vtr_core.train.distributed.collectives import average_gradients, gather_embeddings, gather_keys, sum_shares
 
 ROWS, DIM, EXTRA = 12, 5, 2
 STEP = 700

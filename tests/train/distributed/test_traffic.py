@@ -10,13 +10,13 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.train.workers import run_together
-from vtr_core.config.losses.contrastive import MaskedMarginSoftmaxConfig
-from vtr_core.config.scaling import Wire
-from vtr_core.data.batches.rows import RowKeys
-from vtr_core.losses.objectives.build import build_objective
-from vtr_core.losses.share import Share
+from vtr_core.config.losses import MaskedMarginSoftmaxConfig
+from vtr_core.config.training import Wire
+from vtr_core.data.batches import RowKeys
+from vtr_core.losses.contrastive import build_objective
+from vtr_core.losses.objective import Share
 from vtr_core.nn.embeddings import Embeddings
-from vtr_core.train.distributed.gather import average_in_bf16, gather_embeddings, gather_keys, sum_shares
+from vtr_core.train.distributed.collectives import average_in_bf16, gather_embeddings, gather_keys, sum_shares
 
 ROWS, DIM, MODALITIES = 48, 6, 3
 WIRES: tuple[Wire, ...] = ("as_computed", "bf16")

@@ -6,7 +6,7 @@ from ray.train import ControllerError, WorkerGroupError
 
 from vtr_core import ray_private
 from vtr_core.errors import DatasetError, TrainingError
-from vtr_core.train.fleet.faults import Fault, RestartBudget, fault
+from vtr_core.train.fleet.worker_group import Fault, RestartBudget, fault
 
 LOST = Fault("a node died", began=True)
 

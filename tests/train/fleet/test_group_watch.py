@@ -1,6 +1,6 @@
 """When a group may end to become larger."""
 
-from vtr_core.train.fleet.group_watch import Growth
+from vtr_core.train.fleet.worker_group import Growth
 
 
 def test_growing_in_vain_is_tried_less_and_less_often() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from vtr_core.config.scaling import ScalingConfig
-from vtr_core.train.fleet.reservation import increments, reading_bundles, worker_bundle
+from vtr_core.config.training import ScalingConfig
+from vtr_core.train.fleet.placement import increments, reading_bundles, worker_bundle
 
 
 def test_a_worker_takes_its_cpus_and_one_gpu() -> None:

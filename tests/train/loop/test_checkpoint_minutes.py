@@ -10,15 +10,14 @@ import torch
 
 from tests.builders.toy import toy_dataset
 from vtr_core.config.override import override
-from vtr_core.data.stream.direct import read_directly
+from vtr_core.data.stream.assemble import read_directly
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 from vtr_core.train.fleet.lease import Lease
-from vtr_core.train.job import Job
-from vtr_core.train.loop.channel import Channel
-from vtr_core.train.loop.context import WorkerContext
+from vtr_core.train.fleet.worker_group import Channel
+from vtr_core.train.job import Job, WorkerContext
 from vtr_core.train.loop.worker import Worker
 
 STEPS, MINUTES = 10, 6

@@ -14,8 +14,7 @@ from vtr_core.config.override import override
 from vtr_core.run.build import build_model
 from vtr_core.run.models import system_of
 from vtr_core.run.presets import preset
-from vtr_core.train.loop.device_choices import compiles
-from vtr_core.train.loop.learner import Learner
+from vtr_core.train.loop.learner import Learner, compiles
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 

@@ -12,18 +12,16 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import set_checkpoint_early_stop
 
 from vtr_core.config.override import override
-from vtr_core.data.batches.batch import ClipBatch
+from vtr_core.data.batches import ClipBatch
 from vtr_core.errors import CheckpointError
-from vtr_core.run.build import build_model
+from vtr_core.run.build import build_model, build_task
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
-from vtr_core.run.task import build_task
 from vtr_core.storage import locate
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint.files import Checkpoint, Progress
-from vtr_core.train.checkpoint.load import load_model
-from vtr_core.train.checkpoint.reader import load_checkpoint
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, load_checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder
+from vtr_core.train.checkpoint.trained_model import load_model
 from vtr_core.train.loop.learner import Learner
 
 ROWS = 7

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tests.builders.toy import toy_dataset, toy_videos
-from vtr_core.config.batch import BatchConfig
-from vtr_core.data.plan.plan import Plan, row_groups
+from vtr_core.config.data_sets import BatchConfig
+from vtr_core.data.plan import Plan, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.stream.assemble import assemble
-from vtr_core.train.loop.not_finite import keys_not_finite, suspects
+from vtr_core.train.loop.alarms import keys_not_finite, suspects
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

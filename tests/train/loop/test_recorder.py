@@ -20,12 +20,11 @@ from vtr_core.errors import RunConflict, TrainingError
 from vtr_core.run.presets import preset
 from vtr_core.storage import Location
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint.files import Checkpoint, Progress
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.checkpoint.run_folder import RunFolder
-from vtr_core.train.checkpoint.snapshot import Snapshots
 from vtr_core.train.fleet.lease import Lease
-from vtr_core.train.loop.channel import Channel
-from vtr_core.train.loop.recorder import Recorder
+from vtr_core.train.fleet.worker_group import Channel
+from vtr_core.train.loop.recorder import Recorder, Snapshots
 
 
 class Reports(Channel):

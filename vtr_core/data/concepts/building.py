@@ -1,21 +1,103 @@
-"""From the captions of data sets to a concept table and a report on them."""
+"""From the captions of data sets, tagged once, to a concept table and a report on them."""
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
-from vtr_core.data.captions.video_captions import VideoCaptions, video_captions
-from vtr_core.data.concepts.counts import ConceptCounts
-from vtr_core.data.concepts.report import ConceptReport, SetReport, set_report
-from vtr_core.data.concepts.table import ConceptTable, CountedSet, TableHead, save_concept_table
-from vtr_core.data.concepts.tag_cache import TagCounts, Words, tag_captions
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from vtr_core import storage
+from vtr_core.data.captions import VideoCaptions, video_captions
+from vtr_core.data.concepts.concept_report import ConceptReport, SetReport, set_report
+from vtr_core.data.concepts.concept_table import ConceptCounts, ConceptTable, CountedSet, TableHead, save_concept_table
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.shards.writing import caption_key
+from vtr_core.data.shards.shard_file import caption_key
 from vtr_core.errors import DatasetError
-from vtr_core.storage import locate
-from vtr_core.text.concepts.ambiguity import ambiguous_words, is_ambiguous, part_counts
-from vtr_core.text.concepts.concepts import ConceptSettings, caption_concepts, frequencies, kept_counts, ranked
+from vtr_core.fingerprint import fingerprint
+from vtr_core.storage import Location, locate
+from vtr_core.text.concepts import (
+    ConceptSettings,
+    ambiguous_words,
+    caption_concepts,
+    frequencies,
+    is_ambiguous,
+    kept_counts,
+    part_counts,
+    ranked,
+)
 from vtr_core.text.tagging.tagger import PosTagger, TaggedWord
-from vtr_core.text.tokens.cleaning import clean_words
+from vtr_core.text.tokens.vocabulary import clean_words
+
+CHUNK = 16_384
+"""Captions that are tagged and kept together; what an interrupted run has finished is found again."""
+
+Words = tuple[str, ...]
+_SCHEMA = pa.schema([("lemmas", pa.list_(pa.string())), ("tags", pa.list_(pa.string()))])
+
+
+@dataclass
+class TagCounts:
+    """Distinct captions that were tagged now, and those that were found from before."""
+
+    tagged: int = 0
+    found: int = 0
+
+
+def tag_captions(
+    captions: Iterable[Words], tagger: PosTagger, cache: Location, counts: TagCounts
+) -> Mapping[Words, list[TaggedWord]]:
+    """The tagged words of every distinct caption.
+
+    A file of the cache is named by the tagger's fingerprint and the captions in it; one that is damaged is made anew.
+    """
+    distinct = iter(dict.fromkeys(captions))
+    tagged: dict[Words, list[TaggedWord]] = {}
+    while chunk := list(islice(distinct, CHUNK)):
+        place = cache / f"{_key(tagger, chunk)}.parquet"
+        found = _read(place, chunk)
+        if found is None:
+            found = list(tagger.tag(chunk))
+            storage.write_bytes(place, _to_bytes(found))
+            counts.tagged += len(chunk)
+        else:
+            counts.found += len(chunk)
+        tagged.update(zip(chunk, found, strict=True))
+    return tagged
+
+
+def _key(tagger: PosTagger, chunk: Sequence[Words]) -> str:
+    content = hashlib.sha256("\n".join(" ".join(words) for words in chunk).encode()).hexdigest()
+    return fingerprint([tagger.fingerprint, content])
+
+
+def _to_bytes(tagged: Sequence[Sequence[TaggedWord]]) -> bytes:
+    lemmas = pa.array([[word.lemma for word in caption] for caption in tagged], pa.list_(pa.string()))
+    tags = pa.array([[word.pos for word in caption] for caption in tagged], pa.list_(pa.string()))
+    sink = io.BytesIO()
+    pq.write_table(pa.Table.from_arrays([lemmas, tags], schema=_SCHEMA), sink, compression="zstd")
+    return sink.getvalue()
+
+
+def _read(place: Location, chunk: Sequence[Words]) -> list[list[TaggedWord]] | None:
+    """What the cache holds of these captions; None where it does not, or not whole."""
+    try:
+        table = pq.read_table(io.BytesIO(storage.read_bytes(place)), schema=_SCHEMA)
+        return list(_joined(chunk, table.column("lemmas").to_pylist(), table.column("tags").to_pylist()))
+    except FileNotFoundError:
+        return None
+    except (pa.ArrowException, ValueError, TypeError, OSError):
+        return None
+
+
+def _joined(
+    chunk: Sequence[Words], lemmas: Sequence[Sequence[str]], tags: Sequence[Sequence[str]]
+) -> Iterator[list[TaggedWord]]:
+    for words, own_lemmas, own_tags in zip(chunk, lemmas, tags, strict=True):
+        yield [TaggedWord(*word) for word in zip(words, own_lemmas, own_tags, strict=True)]
+
 
 REPORT = "report.json"
 MIN_CAPTIONS = 2
@@ -63,7 +145,7 @@ def build_concept_table(
     of the data set, comes first). Ambiguous words are those of all captions.
     num_concepts: a vocabulary that the first data set must offer, before anything is written. Raises DatasetError.
     """
-    sets = [_read(manifest, settings) for manifest in manifests]
+    sets = [_building_read(manifest, settings) for manifest in manifests]
     counts = TagCounts()
     tagged: dict[Words, list[TaggedWord]] = {}
     for part in sets:
@@ -95,7 +177,7 @@ def build_concept_table(
     return save_concept_table(out, head, found, {REPORT: report.to_json()}), report
 
 
-def _read(manifest: Manifest, settings: TableSettings) -> _TaggedSet:
+def _building_read(manifest: Manifest, settings: TableSettings) -> _TaggedSet:
     videos = list(video_captions(manifest))
     words = [[tuple(clean_words(caption)) for caption in video.captions] for video in videos]
     total = sum(map(len, words))

@@ -6,20 +6,15 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, assert_never
 
 from vtr_core import storage
-from vtr_core.config.record import record
-from vtr_core.data.ingest.clips import clip_groups
-from vtr_core.data.ingest.frames import frame_groups
-from vtr_core.data.ingest.images import image_groups
+from vtr_core.config.settings import record
 from vtr_core.data.ingest.plan import RECORDS, IngestPlan, ShardTask, first_example, source_text
-from vtr_core.data.ingest.steps import step_groups
-from vtr_core.data.ingest.videos import video_groups
+from vtr_core.data.ingest.record_tables import clip_groups, frame_groups, image_groups, step_groups, video_groups
 from vtr_core.data.manifest import FILE as MANIFEST
-from vtr_core.data.manifest import Manifest, VocabularyRecord, splits
-from vtr_core.data.records.face_pairs import save_pairs
+from vtr_core.data.manifest import Manifest, Shard, VocabularyRecord, splits
+from vtr_core.data.records.annotations import save_pairs
 from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, StepSchema, VideoSchema
-from vtr_core.data.shard_record import Shard
+from vtr_core.data.shards.shard_file import GroupTable, write_shard
 from vtr_core.data.shards.thumbnails import SUFFIX, write_thumbnails
-from vtr_core.data.shards.writing import GroupTable, write_shard
 from vtr_core.data.sources.source import (
     ClipSource,
     Drops,

@@ -8,8 +8,7 @@ from typing import assert_never
 import numpy as np
 
 from vtr_core.config.caption_text import TextUnit, Tokenizer, UnknownWords
-from vtr_core.data.plan.split import assign_splits
-from vtr_core.data.records.feature_names import check_feature_names
+from vtr_core.data.records.required_kind import check_feature_names
 from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, Schema, StepSchema, VideoSchema
 from vtr_core.data.shards.word_table import Wording, WordTable
 from vtr_core.data.sources.source import (
@@ -23,11 +22,11 @@ from vtr_core.data.sources.source import (
     VideoEntry,
     VideoSource,
 )
+from vtr_core.data.splits import assign_splits
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location, is_file_name
-from vtr_core.text.tokens.vocabulary import word_counts, words_of
-from vtr_core.text.tokens.word_tags import WordTags
+from vtr_core.text.tokens.vocabulary import WordTags, word_counts, words_of
 
 RECORDS = "_ingest"
 """The folder of the records of finished tasks, removed once the manifests are written."""

@@ -1,9 +1,21 @@
-"""Checks of a data set's record kind; errors name the command that makes the required one."""
+"""Checks of a data set's record kind, and of the names of its feature columns."""
 
+from collections.abc import Iterable
 from typing import TypeVar
 
-from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, Schema, StepSchema, VideoSchema
-from vtr_core.errors import SchemaMismatch
+from vtr_core.data.records.schema import (
+    CLIP_COLUMNS,
+    FRAME_COLUMNS,
+    IMAGE_COLUMNS,
+    VIDEO_COLUMNS,
+    ClipSchema,
+    FrameSchema,
+    ImageSchema,
+    Schema,
+    StepSchema,
+    VideoSchema,
+)
+from vtr_core.errors import ConfigError, SchemaMismatch
 
 S = TypeVar("S", VideoSchema, ImageSchema, FrameSchema, StepSchema)
 
@@ -74,3 +86,21 @@ def _required(kind: type[S], schema: Schema, where: str, otherwise: str) -> S:
     if isinstance(schema, kind):
         return schema
     raise SchemaMismatch(f"{where} is {schema.label()}{otherwise}")
+
+
+_TAKEN = frozenset(
+    name for columns in (CLIP_COLUMNS, VIDEO_COLUMNS, IMAGE_COLUMNS, FRAME_COLUMNS) for name, _ in columns
+) | {"frames", "pixels", "tokens", "candidate_tokens", "step", "replaced"}
+"""Columns of shards, and what batches hold beside features."""
+_PREFIXES, _SUFFIX = ("has_", "num_", "kept_"), "_key"
+
+
+def check_feature_names(names: Iterable[str]) -> None:
+    """ConfigError for a name that is no plain word, or that shards or batches use for something else."""
+    for name in names:
+        taken = name in _TAKEN or name.startswith(_PREFIXES) or name.endswith(_SUFFIX)
+        if taken or not name.isidentifier():
+            raise ConfigError(
+                f"a feature cannot be called {name!r}: data sets use that name themselves, or it is no word of "
+                "letters, digits and _; choose another, such as video or audio"
+            )

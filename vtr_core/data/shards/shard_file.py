@@ -1,29 +1,136 @@
-"""Reading of a Parquet shard; all bytes are verified against checksums."""
+"""A Parquet shard: hashed on writing, verified on reading, and checked against the manifest."""
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from vtr_core.data.shard_record import Shard
-from vtr_core.data.shards.layout import Chunk, ShardLayout, layout_of
-from vtr_core.data.shards.plain_pages import (
+from vtr_core import storage
+from vtr_core.config.data_sets import OnBadShard, joined_uris
+from vtr_core.data.manifest import Manifest, Shard, StoredAt
+from vtr_core.data.records.schema import Schema
+from vtr_core.data.shards.pages import (
     LONGEST_HEADER,
     Checksum,
+    Chunk,
     PageFault,
+    Scatter,
+    ShardLayout,
+    layout_of,
     plain_cells,
     plain_values,
+    read_scattered,
 )
-from vtr_core.data.shards.scatter import Scatter, read_scattered
 from vtr_core.errors import DatasetError
-from vtr_core.storage import Location
+from vtr_core.fingerprint import key64
+from vtr_core.storage import Location, Stored, etag, open_for_writing
+from vtr_core.storage.files import HashingSink, Sink
+from vtr_core.text.tokens.vocabulary import tokenise
+
+MAX_GROUP_ROWS = 1000
+MAX_GROUP_BYTES = 32 * 2**20
+"""Limits of a row group, in rows and bytes of features, unless a single video exceeds them; training keeps several in
+memory."""
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class GroupSize:
+    """The size of a row group, or of one video in it."""
+
+    rows: int
+    bytes: int
+
+    def __add__(self, other: "GroupSize") -> "GroupSize":
+        return GroupSize(self.rows + other.rows, self.bytes + other.bytes)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the size is within the limits of a row group."""
+        return self.rows <= MAX_GROUP_ROWS and self.bytes <= MAX_GROUP_BYTES
+
+
+@dataclass(frozen=True)
+class GroupTable:
+    """A row group to write: its rows, and the number of rows of each of its videos, in row order."""
+
+    table: pa.Table
+    counts: tuple[int, ...]
+
+
+def row_groups(videos: Iterable[V], size: Callable[[V], GroupSize]) -> Iterator[list[V]]:
+    """`videos` in order, divided greedily into groups that fit; a video that exceeds the limits is a separate group."""
+    group: list[V] = []
+    total = GroupSize(0, 0)
+    for video in videos:
+        added = size(video)
+        if group and not (total + added).fits:
+            yield group
+            group, total = [], GroupSize(0, 0)
+        group.append(video)
+        total += added
+    if group:
+        yield group
+
+
+def write_shard(schema: Schema, groups: Iterable[GroupTable], location: Location) -> Shard:
+    """Write row groups to `location`, atomically."""
+    counts: list[tuple[int, ...]] = []
+    with open_for_writing(location) as sink:
+        hashing = _HashingSink(sink)
+        with pq.ParquetWriter(hashing, schema.arrow(), **_LAYOUT) as writer:
+            for group in groups:
+                writer.write_table(group.table, row_group_size=2**31 - 1)
+                counts.append(group.counts)
+                hashing.row_group_ended()
+    rows = sum(map(sum, counts))
+    digest, footer = hashing.digest.hexdigest(), hashing.footer.hexdigest()
+    return Shard(location.name, rows, hashing.size, digest, footer, tuple(counts), etag(location))
+
+
+_LAYOUT = {
+    "compression": "none",
+    "use_dictionary": ["video_id"],
+    "write_statistics": False,
+    "write_page_checksum": True,
+    "data_page_size": 2**30,
+    "max_rows_per_page": 2**30,
+}
+"""Parquet options: uncompressed, features without dictionaries, one page with checksum per column of a row group, so
+that the file contains the plain values (see `plain_pages`)."""
+
+
+def caption_key(caption: str) -> int:
+    """The 64-bit hash of the caption's words."""
+    return key64(" ".join(tokenise(caption)))
+
+
+class _HashingSink(HashingSink):
+    """Also hashes what was written after the last row group: the footer."""
+
+    def __init__(self, sink: Sink) -> None:
+        super().__init__(sink)
+        self.footer = hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        """Write `data` to the underlying sink."""
+        self.footer.update(data)
+        return super().write(data)
+
+    def row_group_ended(self) -> None:
+        """Mark the end of a row group; the footer follows the last one."""
+        self.footer = hashlib.sha256()
+
 
 _TAIL = 2**16
 """Bytes of the first read at a file's end, more than most footers have."""
@@ -176,3 +283,67 @@ def _part(held: Mapping[_Run, np.ndarray], place: Chunk) -> np.ndarray:
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def usable(uri: str, require: Callable[[Schema, str], object], on_bad_shard: OnBadShard = "fail") -> Manifest:
+    """The manifest of a data set with all its files, whose schema passes `require`, for instance `require_clips`.
+
+    With "skip" files are not checked here, only when they are read. Raises StorageError where the store cannot be read,
+    DatasetError where a file is missing or was replaced, SchemaMismatch from `require`.
+    """
+    for part in joined_uris(uri):
+        storage.check_readable(storage.locate(part))
+    manifest = Manifest.load(uri)
+    require(manifest.schema, manifest.uri)
+    if on_bad_shard == "fail":
+        check_files(manifest)
+    return manifest
+
+
+def check_files(manifest: Manifest) -> None:
+    """DatasetError for the first shard that is missing, has another size, or was replaced; contents are not read.
+
+    On an S3-compatible store one listing yields all sizes and ETags. A shard counts as replaced where its ETag differs
+    from that of the ingest. ETags are compared only at the URI and endpoint that the data set was written to, since
+    they depend on multipart boundaries and encryption; copies elsewhere are checked by size.
+    """
+    parts = joined_uris(manifest.uri)
+    if len(parts) > 1:
+        for part in parts:
+            check_files(Manifest.load(part))
+        return
+    folder = manifest.location
+    objects = storage.listing(folder)
+    for shard in manifest.shards:
+        place = folder / shard.file
+        if objects is None:
+            _check_size(place, shard, _local_size(place))
+        else:
+            found = objects.get(shard.file)
+            _check_size(place, shard, None if found is None else found.bytes)
+            assert found is not None
+            _check_etag(manifest, place, shard, found)
+
+
+def _local_size(place: Location) -> int | None:
+    info = place.filesystem.get_file_info(place.path)
+    return info.size if info.type == pafs.FileType.File else None
+
+
+def _check_size(place: Location, shard: Shard, size: int | None) -> None:
+    if size is None:
+        raise DatasetError(f"{place} is missing though the manifest lists it; restore or rebuild it")
+    if size != shard.bytes:
+        raise DatasetError(
+            f"{place} has {size} bytes, its manifest says {shard.bytes} (sha256 {shard.sha256[:12]}…); "
+            "restore or rebuild it"
+        )
+
+
+def _check_etag(manifest: Manifest, place: Location, shard: Shard, found: Stored) -> None:
+    here = StoredAt(manifest.uri, storage.store_name(place) or "")
+    if shard.etag is not None and manifest.stored_at == here and found.etag != shard.etag:
+        raise DatasetError(
+            f"{place} was replaced since it was ingested: its ETag is {found.etag}, its manifest says {shard.etag}; "
+            "restore or rebuild it"
+        )

@@ -1,5 +1,6 @@
-"""Thumbnails of a data set: small JPEGs in separate files beside the shards, which training never reads."""
+"""Thumbnails of a data set: small JPEGs in files beside the shards, which training never reads."""
 
+import base64
 import hashlib
 import io
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,11 +12,26 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vtr_core import storage
-from vtr_core.data.manifest import Manifest
-from vtr_core.data.records.thumbnail import Thumbnail
-from vtr_core.data.shard_record import ThumbnailFile
+from vtr_core.data.manifest import Manifest, ThumbnailFile
 from vtr_core.errors import DatasetError
 from vtr_core.storage import Location
+
+
+@dataclass(frozen=True)
+class Thumbnail:
+    """A JPEG file, and the span in seconds from whose middle it is taken."""
+
+    item_id: str
+    """The clip's id; for whole videos the video's id."""
+    start: float
+    end: float
+    jpeg: bytes
+
+    @property
+    def href(self) -> str:
+        """The thumbnail as a data URI."""
+        return f"data:image/jpeg;base64,{base64.b64encode(self.jpeg).decode()}"
+
 
 SUFFIX = ".thumbnails"
 _GROUP_ROWS = 64

@@ -15,9 +15,8 @@ from vtr_core.data.manifest import Manifest, VocabularyRecord
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location
-from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.text.tokens.word_tags import WordTags, bare_word
-from vtr_core.text.vectors.word_vectors import read_word_vectors
+from vtr_core.text.tokens.vocabulary import Vocabulary, WordTags, bare_word
+from vtr_core.text.word_vectors import read_word_vectors
 
 WORDS = "vocabulary.json"
 VECTORS = "word_vectors.safetensors"

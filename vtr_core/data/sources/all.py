@@ -3,29 +3,22 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from vtr_core.data.sources.activitynet.activitynet import ActivityNet, ActivityNetVideos
-from vtr_core.data.sources.bigfile.collection import BigFileVideos
-from vtr_core.data.sources.bigfile.tgif import Tgif
-from vtr_core.data.sources.bigfile.trecvid import Trecvid
-from vtr_core.data.sources.captions import Captions
+from vtr_core.data.sources.annotated.activitynet import ActivityNet, ActivityNetVideos
+from vtr_core.data.sources.annotated.didemo import DiDeMo, DiDeMoVideos
+from vtr_core.data.sources.annotated.lsmdc import Lsmdc, LsmdcVideos
+from vtr_core.data.sources.annotated.msrvtt import Msrvtt, MsrvttVideos
+from vtr_core.data.sources.annotated.msvd import Msvd, MsvdVideos
+from vtr_core.data.sources.bigfile import BigFileVideos, Tgif, Trecvid
 from vtr_core.data.sources.clip.tokens import ClipTokens
-from vtr_core.data.sources.crosstask.crosstask import CrossTask
-from vtr_core.data.sources.didemo.didemo import DiDeMo, DiDeMoVideos
-from vtr_core.data.sources.faces.folder import Faces
-from vtr_core.data.sources.faces.lfw import Lfw
-from vtr_core.data.sources.faces.olivetti import Olivetti
-from vtr_core.data.sources.howto100m.howto100m import HowTo100M
-from vtr_core.data.sources.lsmdc.lsmdc import Lsmdc, LsmdcVideos
-from vtr_core.data.sources.mining_youtube.mining_youtube import MiningYouTube
-from vtr_core.data.sources.msrvtt.msrvtt import Msrvtt, MsrvttVideos
-from vtr_core.data.sources.msvd.msvd import Msvd, MsvdVideos
-from vtr_core.data.sources.pairs.pairs import Pairs
+from vtr_core.data.sources.faces import Faces, Olivetti
+from vtr_core.data.sources.instructional.crosstask import CrossTask
+from vtr_core.data.sources.instructional.howto100m import HowTo100M
+from vtr_core.data.sources.instructional.mining_youtube import MiningYouTube
+from vtr_core.data.sources.instructional.youcook2 import YouCook2
+from vtr_core.data.sources.lfw import Lfw
+from vtr_core.data.sources.pairs import Captions, Pairs
 from vtr_core.data.sources.source import Source
-from vtr_core.data.sources.synthetic.clips import Synthetic
-from vtr_core.data.sources.synthetic.steps import SyntheticSteps
-from vtr_core.data.sources.synthetic.tokens import SyntheticTokens
-from vtr_core.data.sources.synthetic.videos import SyntheticVideos
-from vtr_core.data.sources.youcook2 import YouCook2
+from vtr_core.data.sources.synthetic import Synthetic, SyntheticSteps, SyntheticTokens, SyntheticVideos
 
 SOURCES: Mapping[str, type[Source]] = MappingProxyType(
     {

@@ -1,20 +1,214 @@
-"""Batches assembled from the row groups of a plan, independent of Ray."""
+"""Batches assembled from the row groups of a plan, without Ray, also by threads of this process."""
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from jaxtyping import Float16, Int64, UInt8
 
-from vtr_core.config.shards import OnBadShard
-from vtr_core.data.plan.candidates import candidate_tokens
-from vtr_core.data.plan.plan import BatchPlan
-from vtr_core.data.plan.runs import Run
-from vtr_core.data.reading.replacing import Damaged, Each, Places, read_groups, readable
-from vtr_core.data.reading.row_groups import TIMES, Columns, RowGroupReader
-from vtr_core.data.records.frames import MAX_FRAMES
-from vtr_core.data.records.pooled import pooled
-from vtr_core.data.records.schema import FrameSchema, VideoSchema
-from vtr_core.data.stream.assemble_frames import fill_frames
-from vtr_core.data.stream.assemble_videos import fill_videos
+from vtr_core.config.data_sets import OnBadShard
+from vtr_core.data.plan import BatchPlan, CaptionDraws, Part, Plan, Run, candidate_tokens
+from vtr_core.data.reading.row_groups import (
+    TIMES,
+    Columns,
+    Damaged,
+    Each,
+    Places,
+    RowGroupReader,
+    read_groups,
+    readable,
+)
+from vtr_core.data.reading.stored_rows import BadPicture, StoredClip, StoredClips, decoded, undecodable
+from vtr_core.data.records.arrays import (
+    MAX_FRAMES,
+    StoredVideos,
+    kept_column,
+    mean_column,
+    means,
+    pad,
+    pooled,
+    stored_videos,
+)
+from vtr_core.data.records.schema import (
+    CAPTION_VECTORS,
+    FEATURE_DTYPE,
+    FRAMES,
+    PIXEL_DTYPE,
+    TOKEN_DTYPE,
+    FrameSchema,
+    VideoSchema,
+)
+from vtr_core.process_limits import num_usable
+
+
+def fill_frames(
+    reader: RowGroupReader,
+    schema: FrameSchema,
+    places: Places,
+    batches: Sequence[BatchPlan],
+    max_frames: int,
+    tolerant: bool = False,
+) -> tuple[Iterator[Columns], Damaged]:
+    """All batches, and with `tolerant` the faults of unreadable row groups, which invalidate the batches.
+
+    Columns: `frames` uint8 (rows, longest, height · width · 3), padded with zeros; int64 `frames.kept` (rows,);
+    `tokens` int32 (rows, max_words) and int64 `caption_key` of the row's caption; int64 `clip_key` and `video_key`.
+    Clips with more than `max_frames` frames are sampled in equal steps from the first to the last.
+
+    Raises DamagedShard for a clip with an undecodable frame. With `tolerant` the next clip of its row group, in cyclic
+    order, replaces it, independently of the number of workers, and `replaced` counts it (row group, rows).
+    """
+    held: list[dict[int, list[StoredClip]]] = [{} for _ in batches]
+    damaged: Damaged = {}
+    read = read_groups(
+        lambda number, _: StoredClips(number, reader.read_arrow(places[number]), schema), batches, damaged, tolerant
+    )
+    for group, runs in read:
+        for run in runs:
+            held[run.batch][run.begin] = [group.clip(row, max_frames) for row in run.row.tolist()]
+    filling = _Filling(reader, schema, places, max_frames, tolerant)
+    # Rows of damaged row groups are read with those of another, so runs come in another order than the batch's.
+    rows = [[clip for _, run in sorted(runs.items()) for clip in run] for runs in held]
+    return (filling.batch(batch, clips) for batch, clips in zip(batches, rows, strict=True)), damaged
+
+
+@dataclass(frozen=True)
+class _Filling:
+    """Builds batches of clips."""
+
+    reader: RowGroupReader
+    schema: FrameSchema
+    places: Places
+    max_frames: int
+    tolerant: bool
+
+    def batch(self, plan: BatchPlan, clips: Sequence[StoredClip]) -> Columns:
+        """The columns of a batch."""
+        shown = [self._readable(clip) for clip in clips]
+        longest = max(len(pixels) for _, pixels in shown)
+        height, width = self.schema.height, self.schema.width
+        frames = pooled((len(shown), longest, height * width * 3), PIXEL_DTYPE)
+        for target, (_, pixels) in zip(frames, shown, strict=True):
+            target[: len(pixels)] = pixels.reshape(len(pixels), -1)
+            target[len(pixels) :] = 0
+        assert plan.draws is not None, "the plan of another data set"
+        told = [plan.draws.caption(row, len(clip.caption_keys)) for row, (clip, _) in enumerate(shown)]
+        found = list(zip([clip for clip, _ in shown], told, strict=True))
+        columns = {
+            FRAMES: frames,
+            kept_column(FRAMES): np.array([len(pixels) for _, pixels in shown], np.int64),
+            "tokens": np.stack([clip.tokens[caption] for clip, caption in found]),
+            "caption_key": np.array([clip.caption_keys[caption] for clip, caption in found], np.int64),
+            "clip_key": np.array([clip.clip_key for clip, _ in found], np.int64),
+            "video_key": np.array([clip.video_key for clip, _ in found], np.int64),
+        }
+        bad = [clip.group for clip, (instead, _) in zip(clips, shown, strict=True) if instead is not clip]
+        if bad:
+            columns["replaced"] = np.stack(np.unique(bad, return_counts=True), axis=1).astype(np.int64)
+        return columns
+
+    def _readable(self, clip: StoredClip) -> tuple[StoredClip, UInt8[np.ndarray, "frames height width 3"]]:
+        """The clip or its replacement, with its pixels."""
+        try:
+            return clip, decoded(clip.frames, self.schema)
+        except BadPicture as fault:
+            error = undecodable(self.reader.manifest, self.places[clip.group], clip.row, fault)
+            if not self.tolerant:
+                raise error from fault
+        group = StoredClips(clip.group, self.reader.read_arrow(self.places[clip.group]), self.schema)
+        rows = len(group.columns["clip_key"])
+        for step in range(1, rows):
+            instead = group.clip((clip.row + step) % rows, self.max_frames)
+            try:
+                return instead, decoded(instead.frames, self.schema)
+            except BadPicture:
+                continue
+        raise error
+
+
+def fill_videos(
+    reader: RowGroupReader,
+    schema: VideoSchema,
+    places: Places,
+    batches: Sequence[BatchPlan],
+    max_frames: int,
+    tolerant: bool = False,
+    each: Each = map,
+) -> tuple[Iterator[Columns], Damaged]:
+    """All batches, and with `tolerant` the faults of unreadable row groups, which invalidate the batches.
+
+    Columns: for every read feature float16 (rows, longest, dim), int64 `<name>.kept` and, with the reader's `means`,
+    float32 `<name>.mean` (rows, dim); `tokens` int32 (rows, max_words) and int64 `caption_key` of the row's caption (no
+    tokens and 0 for a video without captions); int64 `video_key`, also as `clip_key`. The feature `text` has a single
+    frame, the vector of the row's caption. Row groups are read by `each`.
+    """
+    pieces: list[dict[int, Columns]] = [{} for _ in batches]
+    damaged: Damaged = {}
+
+    def read(number: int, runs: Sequence[Run]) -> list[Columns]:
+        group = stored_videos(reader.read_arrow(places[number]), schema)
+        return [_rows(group, run, batches[run.batch].draws, max_frames, reader.means) for run in runs]
+
+    for found, runs in read_groups(read, batches, damaged, tolerant, each):
+        for run, columns in zip(runs, found, strict=True):
+            pieces[run.batch][run.begin] = columns
+    return _joined(pieces), damaged
+
+
+def _rows(group: StoredVideos, run: Run, draws: CaptionDraws | None, max_frames: int, mean: bool) -> Columns:
+    """The columns of a run's rows."""
+    columns: Columns = {}
+    for name, frames in group.frames.items():
+        padded = pad(frames, run.row, max_frames)
+        columns |= {name: padded.values, kept_column(name): padded.kept}
+        if mean:
+            columns[mean_column(name)] = means(frames, run.row)
+    assert draws is not None, "the plan of another data set"
+    chosen = _captions(group, run, draws)
+    told = chosen >= 0
+    columns["tokens"] = np.zeros((len(chosen), group.tokens.vectors.shape[1]), TOKEN_DTYPE)
+    columns["tokens"][told] = group.tokens.vectors[chosen[told]]
+    columns["caption_key"] = np.zeros(len(chosen), np.int64)
+    columns["caption_key"][told] = group.caption_key[chosen[told]]
+    if group.caption_vectors is not None:
+        vectors = np.zeros((len(chosen), 1, group.caption_vectors.vectors.shape[1]), FEATURE_DTYPE)
+        vectors[told, 0] = group.caption_vectors.vectors[chosen[told]]
+        columns[CAPTION_VECTORS], columns[kept_column(CAPTION_VECTORS)] = vectors, told.astype(np.int64)
+        if mean:
+            columns[mean_column(CAPTION_VECTORS)] = vectors[:, 0].astype(np.float32)
+    columns["clip_key"] = columns["video_key"] = group.video_key[run.row]
+    return columns
+
+
+def _captions(group: StoredVideos, run: Run, draws: CaptionDraws) -> Int64[np.ndarray, " rows"]:
+    """The position of each row's caption among those of the row group; -1 for a video without captions."""
+    counts, first = group.tokens.counts[run.row].tolist(), group.first_caption[run.row].tolist()
+    drawn = [draws.caption(run.begin + i, count) if count else -1 for i, count in enumerate(counts)]
+    return np.array([at + caption if caption >= 0 else -1 for at, caption in zip(first, drawn, strict=True)], np.int64)
+
+
+def _joined(pieces: list[dict[int, Columns]]) -> Iterator[Columns]:
+    """The batches, each concatenated from its pieces by position; the pieces are released afterwards."""
+    while pieces:
+        parts = [columns for _, columns in sorted(pieces.pop(0).items())]
+        yield {name: _together([part[name] for part in parts]) for name in parts[0]}
+
+
+def _together(parts: Sequence[np.ndarray]) -> np.ndarray:
+    return _frames_together(parts) if parts[0].ndim == 3 else np.concatenate(parts)
+
+
+def _frames_together(parts: Sequence[Float16[np.ndarray, "_ _ dim"]]) -> Float16[np.ndarray, "rows longest dim"]:
+    rows, longest = sum(len(part) for part in parts), max(part.shape[1] for part in parts)
+    values, first = pooled((rows, longest, parts[0].shape[2]), FEATURE_DTYPE), 0
+    for part in parts:
+        target = values[first : first + len(part)]
+        target[:, : part.shape[1]] = part
+        target[:, part.shape[1] :] = 0
+        first += len(part)
+    return values
 
 
 def assemble(
@@ -103,3 +297,38 @@ def _take(source: np.ndarray, rows: np.ndarray, target: np.ndarray) -> None:
         source, target = source.view(np.uint8), target.view(np.uint8)
     # indices are in range; with the default mode numpy would copy into a buffer first
     source.take(rows, axis=0, out=target, mode="clip")
+
+
+THREADS = 4
+"""The most threads that read; reading, checksums and copies hold no lock of Python's."""
+
+
+def read_directly(
+    reader: RowGroupReader,
+    plan: Plan,
+    part: Part,
+    first_step: int,
+    prefetch: int = 2,  # noqa: ARG001
+    on_bad_shard: OnBadShard = "fail",
+) -> Iterator[Columns]:
+    """The endless batches of `part` from `first_step` on, equal to those of `vtr_core.data.stream.reading.stream`.
+
+    One window is read ahead, independently of its number of batches.
+    """
+    number, threads = plan.window_of(first_step), min(THREADS, num_usable())
+    with ThreadPoolExecutor(threads, "read-group") as groups, ThreadPoolExecutor(1, "read-window") as ahead:
+        read = partial(_window, reader, plan, part, on_bad_shard, groups.map)
+        following = ahead.submit(read, number)
+        while True:
+            batches, number = following.result(), number + 1
+            following = ahead.submit(read, number)
+            yield from (batch for batch in batches if int(batch["step"][0]) >= first_step)
+
+
+def _window(
+    reader: RowGroupReader, plan: Plan, part: Part, on_bad_shard: OnBadShard, each: Each, number: int
+) -> list[Columns]:
+    planned = [batch.part(part.rank, part.world) for batch in plan.window(number)]
+    places = dict(enumerate(plan.row_groups))
+    read = assemble(reader, places, planned, plan.extra_captions, on_bad_shard, plan.max_frames, each)
+    return [{"step": np.array([batch.step], np.int64), **next(read)} for batch in planned]

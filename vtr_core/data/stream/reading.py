@@ -1,19 +1,14 @@
-"""Execution of a plan by Ray Data: reading tasks in the cluster build batches, each training worker streams its own.
-
-Every worker runs one stream over *its part* of the plan, so that batches and their order do not depend on timing or on
-the other workers. An item of a stream is a window with the input of its task: the videos of its batches and the
-locations of their row groups, so that the cost of a task does not depend on the size of the data set. The task reads
-the row groups and yields a block with one row, whose cells are the arrays of the window's batches as bytes: the only
-copy is the one into Ray's shared memory, from which the worker uses them.
-"""
+"""Execution of a plan by Ray Data: reading tasks build batches, each training worker streams its own."""
 
 import json
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any
+from itertools import islice
+from threading import Thread
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,16 +16,40 @@ import ray
 from ray.data import DataContext, Dataset
 from ray.exceptions import RayTaskError
 
-from vtr_core.config.shards import OnBadShard
-from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import BatchPlan, BatchVideos, Part, Plan, RowGroup
+from vtr_core.config.data_sets import OnBadShard
+from vtr_core.data.manifest import Manifest, Shard
+from vtr_core.data.plan import BatchPlan, BatchVideos, Part, Plan, RowGroup
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
-from vtr_core.data.records.frames import is_kept_column, is_mean_column, kept_column
+from vtr_core.data.records.arrays import is_kept_column, is_mean_column, kept_column
 from vtr_core.data.records.schema import array_dtype
-from vtr_core.data.shard_record import Shard
 from vtr_core.data.stream.assemble import assemble
-from vtr_core.data.stream.started import Started
 from vtr_core.errors import VtrError
+
+T = TypeVar("T")
+
+
+class Started(Generic[T]):
+    """The items of a generator, the first of which a thread fetches from now on."""
+
+    def __init__(self, items: Generator[T, None, None]) -> None:
+        self._items, self._first = items, Future[list[T]]()
+        Thread(target=self._begin, name="first-item", daemon=True).start()
+
+    def _begin(self) -> None:
+        try:
+            self._first.set_result(list(islice(self._items, 1)))
+        except BaseException as error:
+            self._first.set_exception(error)
+
+    def __iter__(self) -> Iterator[T]:
+        """All items, once. An error of the first one is raised here."""
+        yield from self._first.result()
+        yield from self._items
+
+    def close(self) -> None:
+        """Closes the generator, at once or as soon as its first item is there; does not wait."""
+        self._first.add_done_callback(lambda _: self._items.close())
+
 
 WINDOWS = 1024
 """Maximum number of windows of one Ray Data execution."""

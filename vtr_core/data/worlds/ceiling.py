@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
-from vtr_core.data.worlds.clips import SyntheticSettings, Truth, indices, neighbours, truth
-from vtr_core.data.worlds.words import SLOTS, lexicon
+from vtr_core.data.worlds.narrated_videos import SLOTS, SyntheticSettings, Truth, indices, lexicon, neighbours, truth
 from vtr_core.text.tokens.vocabulary import tokenise
 
 _NOT_MENTIONED = -1

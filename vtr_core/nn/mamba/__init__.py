@@ -4,10 +4,10 @@ It replaces the mean over frames. Its inputs are [CLS] tokens (videos, frames, d
 dim) in row-major order of the grid, and a mask of the valid frames:
 
     >>> import torch
-    >>> from vtr_core.config.blocks.learners import MambaLearner
-    >>> from vtr_core.nn.mamba.aggregation import ScaledFrames, learned_changes
+    >>> from vtr_core.config.sequence_models import MambaLearner
+    >>> from vtr_core.nn.mamba.pyramid import ScaledFrames, learned_changes
     >>> from vtr_core.nn.mamba.pyramid import Pyramid, grids_of_videos
-    >>> from vtr_core.nn.mamba.res_mamba import ResMamba
+    >>> from vtr_core.nn.mamba.learners import ResMamba
     >>> cls, patches = torch.randn(2, 12, 64), torch.randn(2, 12, 49, 64)
     >>> mask = torch.arange(12) < torch.tensor([[12], [9]])
     >>> pyramid, block = Pyramid(64, grid=7, scales=(1, 3, 7)), ResMamba(64, MambaLearner(layers=2))

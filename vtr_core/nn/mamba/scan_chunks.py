@@ -1,13 +1,67 @@
-"""A selective scan in chunks of a few steps; states are laid out as (steps, rows, state, dim)."""
+"""A selective scan in chunks of a few steps, and its gradients from the last step to the first."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import silu, softplus
 
-from vtr_core.nn.mamba.scan_arguments import ScanArguments
+
+@dataclass(frozen=True)
+class ScanArguments:
+    """The arguments of `selective_scan` with B and C of at most one group."""
+
+    u: Float[Tensor, "batch dim length"]
+    delta: Float[Tensor, "batch dim length"]
+    A: Float[Tensor, "dim state"]
+    B: Float[Tensor, "..."]
+    """(batch, state, length), or (dim, state) where it is constant."""
+    C: Float[Tensor, "..."]
+    """As B."""
+    D: Float[Tensor, " dim"] | None
+    z: Float[Tensor, "batch dim length"] | None
+    delta_bias: Float[Tensor, " dim"] | None
+    delta_softplus: bool
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The dtype of the computation: float64 where u is, else float32."""
+        return torch.float64 if self.u.dtype == torch.float64 else torch.float32
+
+    def rows(self, rows: slice) -> "ScanArguments":
+        """Views of some rows of the batch; arguments without a batch axis are shared."""
+        gate = None if self.z is None else self.z[rows]
+        B, C = (weights[rows] if weights.dim() == 3 else weights for weights in (self.B, self.C))
+        return replace(self, u=self.u[rows], delta=self.delta[rows], B=B, C=C, z=gate)
+
+    def tensors(self) -> list[Tensor | None]:
+        """All fields but `delta_softplus`, in their order."""
+        return [self.u, self.delta, self.A, self.B, self.C, self.D, self.z, self.delta_bias]
+
+    def zeros(self) -> "ScanArguments":
+        """Zeros to accumulate gradients in; sums over steps or channels are in the dtype of the computation."""
+        return replace(
+            self,
+            u=torch.zeros_like(self.u),
+            delta=torch.zeros_like(self.delta),
+            z=None if self.z is None else torch.zeros_like(self.z),
+            A=self._sums(self.A),
+            B=self._sums(self.B),
+            C=self._sums(self.C),
+            D=None if self.D is None else self._sums(self.D),
+            delta_bias=None if self.delta_bias is None else self._sums(self.delta_bias),
+        )
+
+    def gradients(self, arguments: Sequence[Tensor | None]) -> list[Tensor | None]:
+        """The tensors in the dtypes of `arguments`; None where an argument is None."""
+        pairs = zip(self.tensors(), arguments, strict=True)
+        return [None if own is None or given is None else own.to(given.dtype) for own, given in pairs]
+
+    def _sums(self, values: Tensor) -> Tensor:
+        return torch.zeros(values.shape, dtype=self.dtype, device=values.device)
+
 
 CHUNK = 32
 """Steps whose states are in memory at once; the state before every such chunk is stored for the backward pass."""
@@ -106,3 +160,84 @@ def zero_state(scanned: ScanArguments) -> Float[Tensor, "rows state dim"]:
     """h_0 = 0."""
     dim, state = scanned.A.shape
     return scanned.u.new_zeros((len(scanned.u), state, dim), dtype=scanned.dtype)
+
+
+def add_gradients(
+    scanned: ScanArguments,
+    grad: Float[Tensor, "rows dim length"],
+    starts: Float[Tensor, "chunks rows state dim"],
+    found: ScanArguments,
+) -> None:
+    """Writes the gradients of all arguments into `found`; those of arguments that all rows share are added to it.
+
+    With g_t the gradient of the state h_t,  g_t = C_t dy_t + a_{t+1} g_{t+1},  a_t = exp(Δ_t A):
+    dC_t = h_t dy_t   dB_t = g_t Δ_t u_t   dA = Σ_t Δ_t w_t   dΔ_t = A w_t + B_t g_t u_t   with   w_t = a_t h_{t-1} g_t.
+    """
+    room, A, later = buffers(scanned, 3), by_state(scanned.A, scanned.dtype), zero_state(scanned)
+    for part, start in reversed(list(zip(chunks(grad.shape[2]), starts, strict=True))):
+        chunk = scan_chunk(scanned, part, start, room)
+        dy = _before_gate(scanned, chunk, part, steps_of(grad, part, scanned.dtype), found)
+        g = torch.mul(chunk.C, dy.unsqueeze(2), out=room[2][: len(dy)])
+        _scan_back(g, chunk.decay, later)
+        _add_to_weights(found.C, part, chunk.states, dy)
+        _add_to_weights(found.B, part, g, chunk.delta * chunk.u)
+        dx = over_states(chunk.B, g)
+        w = _times_previous(g.mul_(chunk.decay), chunk.states, start)
+        found.A.add_(torch.mul(w, chunk.delta.unsqueeze(2), out=chunk.decay).sum(dim=(0, 1)).T)
+        _add_step_sizes(found, part, chunk, torch.mul(w, A, out=chunk.decay).sum(dim=2).addcmul_(dx, chunk.u))
+        du = dx * chunk.delta
+        if scanned.D is not None:
+            du.addcmul_(dy, scanned.D.to(scanned.dtype))
+        found.u[:, :, part] = du.permute(1, 2, 0)
+
+
+def _before_gate(
+    scanned: ScanArguments, chunk: Chunk, part: slice, grad: Float[Tensor, "steps rows dim"], found: ScanArguments
+) -> Float[Tensor, "steps rows dim"]:
+    """The gradient of y before the gate; those of z and D are written into `found`."""
+    dy = grad
+    if scanned.z is not None and found.z is not None:
+        z = steps_of(scanned.z, part, scanned.dtype)
+        open_share = torch.sigmoid(z)
+        slope = open_share * (1 + z * (1 - open_share))
+        found.z[:, :, part] = (grad * with_skip(scanned, chunk) * slope).permute(1, 2, 0)
+        dy = grad * z * open_share
+    if found.D is not None:
+        found.D.add_((dy * chunk.u).sum(dim=(0, 1)))
+    return dy
+
+
+def _scan_back(g: Float[Tensor, "steps rows state dim"], decay: Tensor, later: Float[Tensor, "rows state dim"]) -> None:
+    """g_t += a_{t+1} g_{t+1}, in place.
+
+    `later` holds the product a · g of the step after the chunk's last, and is overwritten with that of its first step.
+    """
+    steps, factors = g.unbind(), decay.unbind()
+    steps[-1].add_(later)
+    for index in range(len(steps) - 2, -1, -1):
+        steps[index].addcmul_(factors[index + 1], steps[index + 1])
+    torch.mul(factors[0], steps[0], out=later)
+
+
+def _times_previous(values: Tensor, states: Tensor, start: Tensor) -> Float[Tensor, "steps rows state dim"]:
+    """`values` of every step t times the state h_{t-1}, in place."""
+    values[0].mul_(start)
+    values[1:].mul_(states[:-1])
+    return values
+
+
+def _add_step_sizes(found: ScanArguments, part: slice, chunk: Chunk, grad: Float[Tensor, "steps rows dim"]) -> None:
+    """Adds the gradients of delta and of its bias; `grad` is that of Δ, after bias and softplus."""
+    if found.delta_softplus:
+        grad.mul_(-torch.expm1(-chunk.delta))  # the softplus' slope, from its value
+    if found.delta_bias is not None:
+        found.delta_bias.add_(grad.sum(dim=(0, 1)))
+    found.delta[:, :, part] = grad.permute(1, 2, 0)
+
+
+def _add_to_weights(found: Float[Tensor, "..."], part: slice, values: Tensor, vectors: Tensor) -> None:
+    """Gradients of B or C: Σ over channels of values · vectors, or over steps and rows where they are constant."""
+    if found.dim() == 2:
+        found.add_((values * vectors.unsqueeze(2)).sum(dim=(0, 1)).T)
+    else:
+        found[:, :, part] = torch.matmul(values, vectors.unsqueeze(3)).squeeze(3).permute(1, 2, 0)

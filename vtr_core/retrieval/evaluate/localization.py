@@ -8,19 +8,18 @@ import torch
 from jaxtyping import Float, Float16
 from torch import nn
 
-from vtr_core.data.batches.batch import ClipBatch, clip_batch
+from vtr_core.data.batches import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import RowGroup
-from vtr_core.data.reading.steps import StoredSteps, read_steps
+from vtr_core.data.plan import RowGroup
+from vtr_core.data.reading.stored_rows import StoredSteps, read_steps
 from vtr_core.data.records.schema import FEATURE_DTYPE, TOKEN_DTYPE
 from vtr_core.errors import DatasetError
-from vtr_core.metrics.relevance import MetricError
-from vtr_core.metrics.steps.figures import ScoredVideo
-from vtr_core.metrics.steps.truth import StepTruth, whole_seconds
+from vtr_core.metrics.localization import StepTruth, whole_seconds
+from vtr_core.metrics.ranks import MetricError
+from vtr_core.metrics.step_figures import ScoredVideo
 from vtr_core.nn.embeddings import TEXT
-from vtr_core.retrieval.embed.evaluating import evaluating
-from vtr_core.retrieval.evaluate.entries import Entries
-from vtr_core.retrieval.evaluate.scoring import block_scores
+from vtr_core.retrieval.embed.embedded_rows import evaluating
+from vtr_core.retrieval.evaluate.scoring import Entries, block_scores
 from vtr_core.similarity import SimilarityKind
 from vtr_core.text.tokens.vocabulary import Vocabulary
 

@@ -1,4 +1,4 @@
-"""Retrieval metrics of an embedded data set, between text and video, and between text and video+audio."""
+"""Retrieval metrics of an embedded data set, text to video, and video with audio; the upper bound of recall."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,14 +6,25 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int64
 
-from vtr_core.metrics.chance import chance
-from vtr_core.metrics.ranking import ITEM_CHUNK, QUERY_CHUNK, RetrievalMetrics, check_relevance, standing_metrics
-from vtr_core.metrics.relevance import Relevance, from_labels
-from vtr_core.metrics.standing import ScoreChunk, Standing, standing
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import row_groups
+from vtr_core.data.reading.row_groups import RowGroupReader
+from vtr_core.data.records.schema import ClipSchema
+from vtr_core.data.sources.synthetic import Synthetic
+from vtr_core.data.worlds.ceiling import best_possible
+from vtr_core.data.worlds.narrated_videos import SyntheticSettings
+from vtr_core.metrics.ranking import (
+    ITEM_CHUNK,
+    QUERY_CHUNK,
+    RetrievalMetrics,
+    chance,
+    check_relevance,
+    standing_metrics,
+)
+from vtr_core.metrics.ranks import Relevance, ScoreChunk, Standing, from_labels, standing
 from vtr_core.nn.embeddings import TEXT
-from vtr_core.retrieval.embed.clips import EmbeddedRows
-from vtr_core.retrieval.evaluate.entries import Entries, captions, clips, known_captions
-from vtr_core.retrieval.evaluate.scoring import block_scores
+from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
+from vtr_core.retrieval.evaluate.scoring import Entries, block_scores, captions, clips, known_captions
 from vtr_core.similarity import SimilarityKind
 
 VIDEO, AUDIO = "video", "audio"
@@ -180,3 +191,22 @@ def _figures(metrics: RetrievalMetrics) -> Mapping[str, float]:
     recalls = {f"r{k}": 100.0 * value for k, value in metrics.recall.items()}
     ranks = {"medr": metrics.median_rank, "meanr": metrics.mean_rank}
     return {**recalls, **ranks, "map": metrics.mean_average_precision}
+
+
+def best_possible_recall(manifest: Manifest) -> dict[str, dict[int, float]]:
+    """The greatest attainable expected recall at 1, 5 and 10 by direction.
+
+    Empty for all but synthetic data of clips. The bound of text → video holds for text → video+audio as well: it is
+    computed from the ground truth, of which video and audio are noisy observations.
+    """
+    if manifest.source["adapter"] != Synthetic.name or not isinstance(manifest.schema, ClipSchema):
+        return {}
+    known = SyntheticSettings.model_fields
+    settings = SyntheticSettings(**{name: value for name, value in manifest.source.items() if name in known})
+    reader = RowGroupReader(manifest, ["clip_id", "caption"])
+    rows: list[tuple[str, str]] = []
+    for place in row_groups(manifest):
+        columns = reader.read(place)
+        rows.extend(zip(columns["clip_id"], columns["caption"], strict=True))
+    recall = best_possible(settings, rows)
+    return {"t2v": recall, "t2va": recall}

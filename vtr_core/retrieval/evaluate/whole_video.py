@@ -9,13 +9,18 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from vtr_core.metrics.ranking import ITEM_CHUNK, QUERY_CHUNK
-from vtr_core.metrics.relevance import from_labels
-from vtr_core.metrics.standing import ScoreChunk
+from vtr_core.metrics.ranks import ScoreChunk, from_labels
 from vtr_core.nn.embeddings import TEXT
-from vtr_core.retrieval.embed.clips import EmbeddedRows
-from vtr_core.retrieval.evaluate.entries import Entries, captions, first_of_clips, first_rows, known_captions
+from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
 from vtr_core.retrieval.evaluate.retrieval import VIDEO, Direction, Ranking, figures, match, visible
-from vtr_core.retrieval.evaluate.scoring import block_scores
+from vtr_core.retrieval.evaluate.scoring import (
+    Entries,
+    block_scores,
+    captions,
+    first_of_clips,
+    first_rows,
+    known_captions,
+)
 from vtr_core.similarity import SimilarityKind
 
 

@@ -1,32 +1,100 @@
-"""Retrieved examples of models beside each other: the best items for each query, and the units that respond to both.
+"""Retrieved examples of models beside each other: the best items of each query, and what responds to both."""
 
-As Figures 3, 5 and 6 of Duarte et al.; of a model with capsules, its units are these.
-"""
-
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float32
 
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.schema import ClipSchema, VideoSchema
 from vtr_core.errors import DatasetError
 from vtr_core.nn.embeddings import TEXT
-from vtr_core.retrieval.embed.joint_space import JointSpace
-from vtr_core.retrieval.explain.example_values import ExampleAnswer, ExampleHit
-from vtr_core.retrieval.explain.queries import asked_queries
-from vtr_core.retrieval.explain.tag_cloud import Tag
-from vtr_core.retrieval.explain.values import AskedQuery, ExplainOptions
+from vtr_core.retrieval.explain.explanation import AskedQuery, ExplainOptions, Tag, asked_queries
 from vtr_core.retrieval.index.clips import JointClips, joint_clips
-from vtr_core.retrieval.search.joint import JointItems
-from vtr_core.retrieval.search.queries import unknown_words
-from vtr_core.retrieval.search.search import best
+from vtr_core.retrieval.search.video_ranking import JointItems, best
+from vtr_core.retrieval.spaces import JointSpace, unknown_words
 from vtr_core.run.models import system_of
-from vtr_core.systems.loaded_model import TrainedModel
-from vtr_core.systems.responses import Responses, Units
+from vtr_core.systems.loaded_model import Responses, TrainedModel, Units
+
+
+@dataclass(frozen=True)
+class ExampleHit:
+    """A retrieved clip or video."""
+
+    rank: int
+    item_id: str
+    video_id: str
+    right: bool
+    score: float
+    caption: str | None
+    start: float | None
+    end: float | None
+    units: Mapping[str, tuple[Tag, ...]] = field(default_factory=dict)
+    """By modality, the units that respond most, of those that respond more than on average; matched where the query
+    has them, too."""
+
+
+@dataclass(frozen=True)
+class ExampleAnswer:
+    """What one model finds for one query."""
+
+    right_rank: int | None
+    hits: tuple[ExampleHit, ...]
+    units: tuple[Tag, ...] = ()
+    """The units that respond most to the query."""
+
+    @property
+    def has_units(self) -> bool:
+        """Whether the model has units that respond, as capsules do."""
+        return bool(self.units) or any(hit.units for hit in self.hits)
+
+
+@dataclass(frozen=True)
+class ComparedModel:
+    """A model of the page."""
+
+    checkpoint: str
+    step: int
+    similarity: str
+    """By which its items are ranked."""
+    title: str = ""
+
+    def titled(self, title: str) -> "ComparedModel":
+        """The model with its title on the page."""
+        return replace(self, title=title)
+
+
+@dataclass(frozen=True)
+class ExampleQuery:
+    """A query with the answers of all models."""
+
+    text: str
+    right: tuple[str, ...]
+    answers: tuple[ExampleAnswer, ...]
+
+
+@dataclass(frozen=True)
+class ExampleReport:
+    """The content of a page of examples."""
+
+    data: str
+    num_items: int
+    models: tuple[ComparedModel, ...]
+    queries: tuple[ExampleQuery, ...]
+
+    @property
+    def has_units(self) -> bool:
+        """Whether any model has units that respond."""
+        return any(answer.has_units for query in self.queries for answer in query.answers)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as JSON, with field names as keys."""
+        return asdict(self)
+
 
 LEAST_SHOWN = 1.01
 """The activation of a capsule, over its mean, from which on it says anything of an item; below, a page shows ×1.00."""

@@ -9,11 +9,10 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from vtr_core.analysis.causality import causality_at_k
-from vtr_core.config.concept_similarity import Comparison
-from vtr_core.contributions import contributions
-from vtr_core.retrieval.explain.tag_cloud import Tag
-from vtr_core.retrieval.explain.values import FEW, MANY, HitExplanation
-from vtr_core.retrieval.search.search import Scoring, VideoScores
+from vtr_core.config.caption_text import Comparison
+from vtr_core.retrieval.explain.explanation import FEW, MANY, HitExplanation, Tag
+from vtr_core.retrieval.search.video_ranking import Scoring, VideoScores
+from vtr_core.similarity import contributions
 
 
 def explain_hits(

@@ -9,22 +9,19 @@ import numpy as np
 from jaxtyping import Float16, Int64, Num
 
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import RowGroup, row_groups
+from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import key64
-from vtr_core.retrieval.embed.clips import EmbeddedRows
-from vtr_core.retrieval.embed.embeddings import EmbeddingSet, read_embeddings
-from vtr_core.retrieval.embed.job import shard_places
-from vtr_core.retrieval.embed.joint_space import ConceptTerms, JointSpace
-from vtr_core.retrieval.embed.model_fingerprint import model_fingerprint
+from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, model_fingerprint
+from vtr_core.retrieval.embed.embedding_job import shard_places
+from vtr_core.retrieval.embed.stored_embeddings import EmbeddingSet, read_embeddings
 from vtr_core.retrieval.index.clips import joint_clips
 from vtr_core.retrieval.index.index import Shard, VideoIndex
 from vtr_core.retrieval.index.items import described
 from vtr_core.retrieval.index.record import CONCEPTS, Backend, IndexRecord, Kind
 from vtr_core.retrieval.index.shards import new_shard
-from vtr_core.retrieval.search.dual_spaces import DualSpaces
-from vtr_core.retrieval.spaces import spaces_of
+from vtr_core.retrieval.spaces import ConceptTerms, DualSpaces, JointSpace, spaces_of
 from vtr_core.systems.loaded_model import TrainedModel
 
 Watch = Callable[[Sequence[RowGroup]], Sequence[RowGroup]]

@@ -7,11 +7,11 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int64
 
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import RowGroup
+from vtr_core.data.plan import RowGroup
 from vtr_core.data.records.schema import VideoSchema
-from vtr_core.retrieval.embed.clips import EmbeddedRows
-from vtr_core.retrieval.evaluate.entries import first_of_clips
+from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
 from vtr_core.retrieval.evaluate.retrieval import visible
+from vtr_core.retrieval.evaluate.scoring import first_of_clips
 from vtr_core.retrieval.index.items import Items, described
 
 

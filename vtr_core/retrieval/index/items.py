@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from jaxtyping import Int64
 
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import RowGroup, row_groups
+from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.schema import ClipSchema, FrameSchema, VideoSchema, kept_column
 

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from vtr_core import storage
-from vtr_core.config.record import record
+from vtr_core.config.settings import record
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location, is_file_name

@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from vtr_core.data.records.thumbnail import Thumbnail
+from vtr_core.data.shards.thumbnails import Thumbnail
 from vtr_core.errors import ConfigError
-from vtr_core.retrieval.embed.joint_space import JointSpace
 from vtr_core.retrieval.index.build import SHARD_ITEMS, PlannedIndex, index_record, stored_concepts, term_names
 from vtr_core.retrieval.index.index import Shard, modalities
 from vtr_core.retrieval.index.items import Items
 from vtr_core.retrieval.index.record import CONCEPTS, Backend
 from vtr_core.retrieval.index.shards import new_shard
 from vtr_core.retrieval.index.windows import GROUP_ROWS, WindowStore, features_of, in_seconds, item_ids
-from vtr_core.retrieval.spaces import clip_space_of
+from vtr_core.retrieval.spaces import JointSpace, clip_space_of
 from vtr_core.storage import Location, locate
 from vtr_core.systems.loaded_model import TrainedModel
 

@@ -20,17 +20,16 @@ import pyarrow.parquet as pq
 from vtr_core import storage
 from vtr_core.data.records.schema import FEATURE_DTYPE
 from vtr_core.data.sources.reasons import UnusableError
-from vtr_core.data.sources.videos.inventory import VideoFile
+from vtr_core.data.sources.video_files import VideoFile
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.extraction.chosen import Chosen, columns
-from vtr_core.extraction.features import Extracted, Unusable, VideoFeatures
-from vtr_core.extraction.found_features import ClipPooling
+from vtr_core.extraction.features import ClipPooling, Extracted, Unusable, VideoFeatures
+from vtr_core.extraction.networks import Chosen, columns
+from vtr_core.extraction.outputs import Extract, Progress
 from vtr_core.extraction.pictures import THUMBNAILS_PER_SECOND, thumbnails, times
-from vtr_core.extraction.shards import Extract, Progress
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location, StorageError
-from vtr_core.video.faults import VideoFault
-from vtr_core.video.opening import located
+from vtr_core.video.decoders import VideoFault
+from vtr_core.video.decoding import located
 
 FOLDER, RECORD = "windows", "windows.json"
 PART_FILES, PART_WINDOWS = 64, 1024

@@ -3,8 +3,7 @@
 from typing import Literal
 
 from vtr_core.config.blocks.text_encoder import EncoderRecord
-from vtr_core.config.model_inputs import ModelInputs, Probability
-from vtr_core.config.settings import NonNegativeInt, Settings
+from vtr_core.config.settings import ModelInputs, NonNegativeInt, Probability, Settings
 
 
 class AdapterConfig(Settings):

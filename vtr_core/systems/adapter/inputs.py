@@ -4,7 +4,7 @@ from typing import Any
 
 from vtr_core.backbones.recipes import RECIPES
 from vtr_core.config.blocks.text_encoder import EncoderRecord
-from vtr_core.config.model_inputs import ModelInputs
+from vtr_core.config.settings import ModelInputs
 from vtr_core.data.manifest import Manifest
 from vtr_core.encoders.bundled import LITE0
 from vtr_core.encoders.encoder import BUNDLED, Encoder, encoder, is_encoder

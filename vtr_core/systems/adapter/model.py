@@ -6,16 +6,14 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from vtr_core.config.blocks.text_encoder import EncoderRecord
-from vtr_core.data.batches.batch import ClipBatch
-from vtr_core.data.batches.frames import FrameBatch
-from vtr_core.data.reading.statistics import FeatureStatistics
+from vtr_core.data.batches import ClipBatch, FrameBatch
+from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.encoders.bundled import ClassHead
 from vtr_core.encoders.encoder import Head, UnitHead
 from vtr_core.encoders.frozen_text import FrozenText
 from vtr_core.errors import ConfigError
-from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings
-from vtr_core.nn.joint_space import joint_embeddings
-from vtr_core.nn.standardization import Standardization
+from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings, joint_embeddings
+from vtr_core.nn.normalization import Standardization
 from vtr_core.systems.adapter.config import AdapterConfig
 
 LEAST_DEVIATION = 0.1

@@ -4,14 +4,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from vtr_core.config.batch import BatchConfig
+from vtr_core.config.data_sets import BatchConfig
 from vtr_core.config.domains import Choice, LogUniform, Uniform
-from vtr_core.config.evaluation import EvaluationConfig
-from vtr_core.config.losses.contrastive import InfoNceConfig
-from vtr_core.config.optimizer import OptimizerConfig
+from vtr_core.config.losses import InfoNceConfig
 from vtr_core.config.override import override
-from vtr_core.config.scaling import ScalingConfig
-from vtr_core.config.training import TrainingConfig
+from vtr_core.config.training import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.space import Parameter, Space
 from vtr_core.systems.adapter.config import AdapterConfig

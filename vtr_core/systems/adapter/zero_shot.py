@@ -1,8 +1,8 @@
 """A pretrained encoder as it is: an adapter in which nothing was trained."""
 
-from vtr_core.config.evaluation import EvaluationConfig
-from vtr_core.config.losses.contrastive import InfoNceConfig
-from vtr_core.config.model_inputs import ModelInputs
+from vtr_core.config.losses import InfoNceConfig
+from vtr_core.config.settings import ModelInputs
+from vtr_core.config.training import EvaluationConfig
 from vtr_core.encoders.encoder import Encoder
 from vtr_core.encoders.frozen_text import encoder_record
 from vtr_core.run.config import TrainConfig

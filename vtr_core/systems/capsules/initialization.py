@@ -1,37 +1,28 @@
-"""The initial weights of the capsule network and its baselines, layer by layer.
+"""The initial weights of the capsule network and its baselines, layer by layer, and new models."""
 
-They are chosen such that initially a good part of every layer's output varies between rows, attention distinguishes
-capsules, and the similarities of a batch have a standard deviation of about 1. Sizes are root mean squares; features
-are assumed standardised.
-"""
-
+from collections.abc import Mapping
 from math import sqrt
 from typing import cast
 
+import numpy as np
+import torch
 from torch import nn
 
-from vtr_core.config.blocks.routing import EmRouting, SelfAttentionRouting
-from vtr_core.nn.capsules.primary import PrimaryCapsules
-from vtr_core.nn.capsules.projection import CapsuleProjection
-from vtr_core.nn.capsules.routing.dynamic import Dynamic
-from vtr_core.nn.capsules.routing.em import Em
-from vtr_core.nn.capsules.routing.no_routing import Unrouted
-from vtr_core.nn.capsules.routing.secondary import SecondaryActivations
-from vtr_core.nn.capsules.routing.self_attention import SelfAttention
-from vtr_core.nn.capsules.routing.set_transformer import SetTransformer
-from vtr_core.nn.initialization import (
-    GELU_SIZE,
-    RELU_SIZE,
-    SIGMOID_SIZE,
-    SOFTMAX_SIZE,
-    contrasted_size,
-    keep_size,
+from vtr_core.config.routing import EmRouting, SelfAttentionRouting
+from vtr_core.data.reading.feature_statistics import FeatureStatistics
+from vtr_core.nn.capsules.capsules import CapsuleProjection, PrimaryCapsules, SecondaryActivations
+from vtr_core.nn.capsules.dynamic_routing import Dynamic
+from vtr_core.nn.capsules.em_routing import Em
+from vtr_core.nn.capsules.routing import SelfAttention, SetTransformer, Unrouted
+from vtr_core.nn.initialization import GELU_SIZE, RELU_SIZE, SIGMOID_SIZE, SOFTMAX_SIZE, contrasted_size, keep_size
+from vtr_core.systems.capsules.baselines import FullyConnected, GatedUnit, SelfAttentionBaseline, TokenAttention
+from vtr_core.systems.capsules.config import (
+    CapsuleNetConfig,
+    FullyConnectedConfig,
+    JointSpaceSettings,
+    SelfAttentionBaselineConfig,
 )
-from vtr_core.systems.capsules.config import CapsuleNetConfig
-from vtr_core.systems.capsules.fully_connected import FullyConnected, GatedUnit
 from vtr_core.systems.capsules.model import CapsuleNet
-from vtr_core.systems.capsules.self_attention_baseline import SelfAttentionBaseline
-from vtr_core.systems.capsules.token_attention import TokenAttention
 
 
 def initialize(model: CapsuleNet | FullyConnected | SelfAttentionBaseline, word_size: float = 1.0) -> None:
@@ -168,3 +159,34 @@ def _weighted_pose_size(config: CapsuleNetConfig) -> float:
         return 0.55 if config.routing.density == "mean" else float(1.15 * config.num_capsules**0.15)
     scale = config.num_capsules if config.activation_scale == "num_capsules" else 1
     return scale * SOFTMAX_SIZE / config.num_capsules * _pose_size(config)
+
+
+def build(
+    config: JointSpaceSettings, vectors: np.ndarray | None, statistics: Mapping[str, FeatureStatistics] | None
+) -> CapsuleNet | FullyConnected | SelfAttentionBaseline:
+    """The network of a configuration; vectors: (words, word_dim) of the vocabulary; statistics: of all features."""
+    model = _fresh(config)
+    if config.initialization == "scaled":
+        initialize(model, 1.0 if vectors is None or config.words.encoder is not None else _size(vectors))
+    if vectors is not None and config.words.encoder is None:
+        model.inputs.load_word_vectors(torch.from_numpy(vectors.copy()))
+    if statistics is not None:
+        model.inputs.load_statistics(statistics)
+    return model
+
+
+def _fresh(config: JointSpaceSettings) -> CapsuleNet | FullyConnected | SelfAttentionBaseline:
+    match config:
+        case CapsuleNetConfig():
+            return CapsuleNet(config)
+        case FullyConnectedConfig():
+            return FullyConnected(config)
+        case SelfAttentionBaselineConfig():
+            return SelfAttentionBaseline(config)
+        case _:
+            raise AssertionError(f"{type(config).__name__} is no configuration of a capsule network or its baselines")
+
+
+def _size(vectors: np.ndarray) -> float:
+    """Root mean square of given word vectors; 1 where they are all 0."""
+    return float(np.sqrt(np.square(vectors, dtype=np.float64).mean())) or 1.0

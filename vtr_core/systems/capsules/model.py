@@ -1,21 +1,220 @@
-"""Multimodal capsule network with routing by self-attention (Duarte et al.)."""
+"""Multimodal capsule network with routing by self-attention (Duarte et al.), and its input layers."""
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import assert_never
+from typing import assert_never, cast
 
-from torch import nn
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor, nn
+from torch.nn.functional import layer_norm
 
-from vtr_core.data.batches.batch import ClipBatch
-from vtr_core.errors import ConfigError
-from vtr_core.nn.capsules.capsules import Capsules
-from vtr_core.nn.capsules.primary import PrimaryCapsules
-from vtr_core.nn.capsules.projection import CapsuleProjection
-from vtr_core.nn.capsules.routing.build import build_routing
-from vtr_core.nn.embeddings import Embeddings
-from vtr_core.nn.joint_space import joint_embeddings
-from vtr_core.systems.capsules.config import CapsuleNetConfig
-from vtr_core.systems.capsules.modalities import ModalityVectors
+from vtr_core.config.blocks.text_encoder import UNKNOWN_FINGERPRINT, EncoderRecord
+from vtr_core.config.caption_text import WordEncoderConfig
+from vtr_core.config.sequence_models import VectorFrameBlock
+from vtr_core.data.batches import ClipBatch
+from vtr_core.data.reading.feature_statistics import FeatureStatistics
+from vtr_core.encoders.frozen_text import FrozenText
+from vtr_core.errors import ConfigError, InputError
+from vtr_core.nn.capsules.capsules import CapsuleProjection, Capsules, PrimaryCapsules
+from vtr_core.nn.capsules.routing import build_routing
+from vtr_core.nn.embeddings import TEXT, Embeddings, joint_embeddings
+from vtr_core.nn.mamba.muse_block import build_frame_block
+from vtr_core.nn.normalization import Standardization
+from vtr_core.systems.capsules.config import CapsuleNetConfig, JointSpaceSettings
+
+PADDING = 0
+
+
+class WordEncoder(nn.Module):
+    """Pools ReLU(W e + b) over the words of a caption, e their word vectors (Miech et al. 2019, section 4).
+
+    Token 0 is padding and takes no part in the pooling, neither in a maximum nor in a mean. A caption of no words gives
+    zeros. Word vectors are trained; those that `load_word_vectors` has loaded only with `train_vectors`.
+
+    given: a module from tokens to (e, which of them are words), in the place of these vectors.
+    """
+
+    def __init__(
+        self, num_words: int, word_dim: int, config: WordEncoderConfig, given: nn.Module | None = None
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.vectors = nn.Embedding(num_words + 1, word_dim, padding_idx=PADDING) if given is None else given
+        self.linear = nn.Linear(word_dim, config.hidden_dim)
+        self.dropout = nn.Dropout(config.dropout)
+        self.out_dim = config.hidden_dim * (2 if config.pooling == "max_mean" else 1)
+
+    def load_word_vectors(self, vectors: Float[Tensor, "words word_dim"]) -> None:
+        """Take `vectors` as the vectors of the words 1, 2, …, and freeze them unless `train_vectors`.
+
+        Raises InputError where their number or dimension is not the vocabulary's.
+        """
+        assert isinstance(self.vectors, nn.Embedding), "an encoder's vectors are its own"
+        num_words, word_dim = self.vectors.num_embeddings - 1, self.vectors.embedding_dim
+        if vectors.shape != (num_words, word_dim):
+            raise InputError(
+                f"word vectors are {tuple(vectors.shape)}, the vocabulary needs ({num_words}, {word_dim}); "
+                "ingest the data set with the same word-vector file"
+            )
+        with torch.no_grad():
+            self.vectors.weight[1:] = vectors.to(self.vectors.weight)
+        self.vectors.weight.requires_grad_(self.config.train_vectors)
+
+    def forward(self, tokens: Int64[Tensor, "batch max_words"]) -> Float[Tensor, "batch out_dim"]:
+        """The vector of each caption, `out_dim` long."""
+        vectors, words = self._vectors(tokens)
+        if self.training and self.config.word_dropout:
+            words = keep_words(words, self.config.word_dropout)
+        hidden = torch.relu(self.linear(vectors)) * words.unsqueeze(-1)
+        pooled = self._pool(hidden, words)
+        return self.dropout(layer_norm(pooled, pooled.shape[1:]) if self.config.layer_norm else pooled)
+
+    def _vectors(
+        self, tokens: Int64[Tensor, "batch max_words"]
+    ) -> tuple[Float[Tensor, "batch words word_dim"], Bool[Tensor, "batch words"]]:
+        if isinstance(self.vectors, nn.Embedding):
+            return self.vectors(tokens), tokens != PADDING
+        vectors, words = self.vectors(tokens)
+        return vectors.to(self.linear.weight.dtype), words
+
+    def _pool(
+        self, hidden: Float[Tensor, "batch max_words hidden"], words: Bool[Tensor, "batch max_words"]
+    ) -> Float[Tensor, "batch out_dim"]:
+        """`hidden`, zero where there is no word, pooled over the words."""
+        match self.config.pooling:
+            case "max":  # of values that are never negative, so the zeros of padding change no maximum
+                return hidden.amax(dim=1)
+            case "mean":
+                return _mean(hidden, words)
+            case "max_mean":
+                return torch.cat([hidden.amax(dim=1), _mean(hidden, words)], dim=1)
+            case _:
+                assert_never(self.config.pooling)
+
+
+def _mean(
+    hidden: Float[Tensor, "batch max_words hidden"], words: Bool[Tensor, "batch max_words"]
+) -> Float[Tensor, "batch hidden"]:
+    return hidden.sum(dim=1) / words.sum(dim=1, keepdim=True).clamp(min=1)
+
+
+def keep_words(words: Bool[Tensor, "batch max_words"], rate: float) -> Bool[Tensor, "batch max_words"]:
+    """`words` with each one dropped with probability `rate`; of each caption at least one word is kept."""
+    draws = torch.rand(words.shape, device=words.device).masked_fill(~words, -1.0)
+    return words & ((draws >= rate) | (draws == draws.amax(dim=1, keepdim=True)))
+
+
+class VectorFrames(nn.Module):
+    """A vector of `frames` equal parts, each of which is a frame to the block; ConfigError where it has other parts."""
+
+    def __init__(self, dim: int, config: VectorFrameBlock) -> None:
+        super().__init__()
+        if dim % config.frames:
+            raise ConfigError(
+                f"model.frame_block.frames = {config.frames}: the {dim} values of the feature {config.feature!r} are "
+                f"not as many equal parts; give the number of frames that the vectors were made of"
+            )
+        self._frames = config.frames
+        self.block = build_frame_block(dim // config.frames, config)
+
+    def forward(self, vectors: Float[Tensor, "batch dim"]) -> Float[Tensor, "batch dim"]:
+        """The changed vectors; a vector of zeros, which is absent, stays exactly zero."""
+        frames = vectors.unflatten(1, (self._frames, -1))
+        mask = torch.ones(frames.shape[:2], dtype=torch.bool, device=frames.device)
+        return self.block(frames, None, mask).flatten(1)
+
+
+class ModalityVectors(nn.Module):
+    """The pooled words of every caption, and every feature as the model's input.
+
+    Features come in the parameters' precision, standardised where configured, exactly 0 in the rows that lack them, and
+    with dropout; with `frame_block` MUSE's block changes the frames of one. Raises ConfigError without features, with
+    one whose name is that of the captions' modality, and for a `frame_block` of another.
+    """
+
+    def __init__(self, config: JointSpaceSettings) -> None:
+        super().__init__()
+        _check(config.inputs.features)
+        features = config.inputs.features
+        record = config.words.encoder
+        tokens = None if record is None else EncoderTokens(record)
+        word_dim = config.inputs.word_dim if tokens is None else tokens.dim
+        self.words = WordEncoder(config.inputs.num_words, word_dim, config.words, tokens)
+        standardized = features if config.standardize else {}
+        self.standardization = nn.ModuleDict({name: Standardization(dim) for name, dim in standardized.items()})
+        self.frame_blocks = nn.ModuleDict(_frame_blocks(config))
+        self.input_dropout = nn.Dropout(config.input_dropout)
+        self.dims = {TEXT: self.words.out_dim, **features}
+
+    def load_word_vectors(self, vectors: Float[Tensor, "words word_dim"]) -> None:
+        """Sets the word vectors; see `WordEncoder.load_word_vectors`."""
+        self.words.load_word_vectors(vectors)
+
+    def load_statistics(self, statistics: Mapping[str, FeatureStatistics]) -> None:
+        """Sets the training data's statistics of every standardised feature."""
+        for name, module in self.standardization.items():
+            cast(Standardization, module).load(statistics[name])
+
+    def forward(self, batch: ClipBatch) -> dict[str, Float[Tensor, "_ _"]]:
+        """By modality, text first: (batch, dim), and for text (batch · (1 + extra), dim) in the order of `captions`."""
+        features = {name: self.input_dropout(self._feature(name, batch)) for name in self.dims if name != TEXT}
+        return {TEXT: self.words(captions(batch)), **features}
+
+    def _feature(self, name: str, batch: ClipBatch) -> Float[Tensor, "batch dim"]:
+        present = batch.present[name].unsqueeze(1)
+        values = torch.where(present, batch.features[name], 0).to(self.words.linear.weight.dtype)
+        if name in self.standardization:
+            values = torch.where(present, self.standardization[name](values), 0)
+        return self.frame_blocks[name](values) if name in self.frame_blocks else values
+
+
+class EncoderTokens(nn.Module):
+    """The vectors of a pretrained encoder's tokens, each brought to mean 0 and size 1, in the place of word vectors.
+
+    Input: captions as texts in UTF-8. ConfigError for an encoder without vectors of tokens.
+    """
+
+    def __init__(self, record: EncoderRecord) -> None:
+        super().__init__()
+        if record.token_dim is None and record.fingerprint != UNKNOWN_FINGERPRINT:
+            raise ConfigError(f"{record.name} gives no vectors of tokens, which take the place of words; name another")
+        self.text = FrozenText(record)
+        self.dim = record.token_dim or record.dim
+
+    def forward(
+        self, tokens: Int64[Tensor, "captions bytes"]
+    ) -> tuple[Float[Tensor, "captions tokens dim"], Bool[Tensor, "captions tokens"]]:
+        """The vectors, and which places are tokens."""
+        found = self.text.tokens(tokens)
+        return layer_norm(found.vectors, (self.dim,)), found.mask
+
+
+def captions(batch: ClipBatch) -> Int64[Tensor, "captions max_words"]:
+    """All captions of a batch in one list: the rows' own, then the candidates of the first row, of the second, …"""
+    if batch.candidate_tokens is None:
+        return batch.tokens
+    return torch.cat([batch.tokens, batch.candidate_tokens.flatten(0, 1)])
+
+
+def _check(features: Mapping[str, int]) -> None:
+    if not features:
+        raise ConfigError(
+            "model.inputs.features is empty; a data set's manifest, or the caller, must name its features"
+        )
+    if TEXT in features:
+        raise ConfigError(f"model.inputs.features: {TEXT!r} is the captions' modality; rename that feature column")
+
+
+def _frame_blocks(config: JointSpaceSettings) -> dict[str, nn.Module]:
+    """The block of the feature that has one."""
+    block, features = config.frame_block, config.inputs.features
+    if block is None:
+        return {}
+    if block.feature not in features:
+        raise ConfigError(f"model.frame_block.feature = {block.feature!r}, the model's features: {', '.join(features)}")
+    return {block.feature: VectorFrames(features[block.feature], block)}
+
 
 SHARED = "shared"
 
@@ -30,7 +229,7 @@ class CapsuleNet(nn.Module):
 
     def __init__(self, config: CapsuleNetConfig) -> None:
         super().__init__()
-        _check(config)
+        _model_check(config)
         self.config = config
         self.inputs = ModalityVectors(config)
         dims = self.inputs.dims
@@ -81,7 +280,7 @@ def _projection(config: CapsuleNetConfig) -> CapsuleProjection:
     return CapsuleProjection(config.num_capsules, pose_dim, config.embedding_dim, config.activation_scale)
 
 
-def _check(config: CapsuleNetConfig) -> None:
+def _model_check(config: CapsuleNetConfig) -> None:
     if config.projected_poses == "primary" and config.routing.kind not in ("self_attention", "none"):
         raise ConfigError(
             f"model.projected_poses = 'primary' with model.routing.kind = {config.routing.kind!r}: its secondary "

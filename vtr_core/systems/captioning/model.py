@@ -8,20 +8,29 @@ from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from vtr_core.data.batches.frames import FrameBatch
-from vtr_core.data.batches.pictures import PictureBatch
-from vtr_core.data.reading.statistics import FeatureStatistics
+from vtr_core.data.batches import FrameBatch, PictureBatch
+from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
-from vtr_core.losses.fusion import Sequences
+from vtr_core.losses.gmc import Sequences
 from vtr_core.nn.backbone import HasLanguage
-from vtr_core.nn.fan_in import fan_in_linear
-from vtr_core.nn.initialization import keep_size
+from vtr_core.nn.initialization import fan_in_linear, keep_size
+from vtr_core.nn.normalization import Standardization
 from vtr_core.nn.precision import at_least_float32
-from vtr_core.nn.standardization import Standardization
-from vtr_core.nn.swin.video_swin import build_swin
 from vtr_core.nn.transformer import KeyValues, TransformerBlock
+from vtr_core.nn.video_swin import build_swin
 from vtr_core.systems.captioning.config import CaptionerConfig
-from vtr_core.systems.captioning.decoding.draws import Draws
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Captions of each row of a batch as word ids with the end token, padded with 0."""
+
+    words: Int64[Tensor, "rows samples length"]
+    end: int
+    """The id of the end token."""
+    temperature: float
+    """Of the probabilities that they were drawn from."""
+
 
 _SPREAD = 0.02
 """Standard deviation of initial embeddings."""

@@ -1,18 +1,17 @@
-"""Presets of the captioner, and the variants of its paper's Table 2."""
+"""Presets of the captioner, the variants of its paper's Table 2, and search spaces."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from vtr_core.config.batch import BatchConfig
-from vtr_core.config.blocks.swin import SwinConfig
-from vtr_core.config.evaluation import EvaluationConfig
-from vtr_core.config.losses.granularity import FusionConfig, GranularityMarginConfig
-from vtr_core.config.optimizer import OptimizerConfig
+from vtr_core.config.data_sets import BatchConfig
+from vtr_core.config.domains import Choice, LogUniform, Uniform
+from vtr_core.config.losses import FusionConfig, GranularityMarginConfig
 from vtr_core.config.override import override
-from vtr_core.config.scaling import ScalingConfig
-from vtr_core.config.training import TrainingConfig
+from vtr_core.config.pretrained import SwinConfig
+from vtr_core.config.training import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
 from vtr_core.run.config import TrainConfig
+from vtr_core.run.space import Parameter, Space
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig, DecodingConfig
 from vtr_core.systems.dual.presets import CAPTIONS
 
@@ -158,3 +157,44 @@ CAPTION_VARIANTS: Mapping[str, Changes] = MappingProxyType(
 """Table 2: L_gen alone; with L_mcl and L_b; with L_bfc; the base itself has all of them. `published` has the paper's
 learning rate, for a pre-trained transformer; `spatial` reads Video Swin's 16 × 7 × 7 places.
 """
+
+
+def msrvtt() -> Space:
+    """The settings compared in the paper's Table 2, at its size."""
+    return Space(
+        name="caption-msrvtt",
+        preset="caption-msrvtt",
+        parameters={
+            "model.mask_rate": Parameter(Uniform(0.15, 0.5)),
+            "loss.score.score": Parameter(Choice(("fusion", "cosine"))),
+            "loss.score.weight": Parameter(LogUniform(0.05, 2.0)),
+            "loss.granularity_margin.reading": Parameter(Choice(("leave_one_out", "corpus", "idf"))),
+            "loss.granularity_margin.weight": Parameter(LogUniform(0.02, 1.0)),
+            "loss.granularity_margin.warmup_steps": Parameter(Choice((6000, 14000))),
+            "optimizer.learning_rate": Parameter(LogUniform(3e-6, 1e-4)),
+        },
+        cost="weights",
+    )
+
+
+def msrvtt_tiny() -> Space:
+    """The same settings on a network for two cores."""
+    return Space(
+        name="caption-msrvtt-tiny",
+        preset="caption-msrvtt-tiny",
+        parameters={
+            "model.mask_rate": Parameter(Uniform(0.15, 0.7)),
+            "model.layers": Parameter(Choice((1, 2, 4))),
+            "model.hidden_dim": Parameter(Choice((64, 128, 256))),
+            "loss.score.weight": Parameter(LogUniform(0.02, 1.0)),
+            "loss.granularity_margin.reading": Parameter(Choice(("leave_one_out", "corpus", "idf"))),
+            "loss.granularity_margin.weight": Parameter(LogUniform(0.02, 1.0)),
+            "optimizer.learning_rate": Parameter(LogUniform(3e-4, 5e-3)),
+        },
+        cost="weights",
+    )
+
+
+SPACES: Mapping[str, Callable[[], Space]] = MappingProxyType(
+    {"caption-msrvtt": msrvtt, "caption-msrvtt-tiny": msrvtt_tiny}
+)

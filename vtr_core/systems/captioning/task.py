@@ -1,36 +1,45 @@
-"""Training of a captioner: masked language modelling, contrastive losses, generated captions as validation."""
+"""Training of a captioner with generated captions as validation, and its `Implementation`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
+import pandas as pd
 import torch
 from jaxtyping import Bool, Float, Float32, Float64
 from torch import Tensor, nn
 
-from vtr_core.data.batches.crops import Crops
-from vtr_core.data.batches.frames import FrameBatch, frame_batch
-from vtr_core.data.batches.pictures import PictureBatch
-from vtr_core.data.batches.rows import RowKeys
+from vtr_core.backbones.swin import load_swin
+from vtr_core.data.batches import Crops, FrameBatch, PictureBatch, RowKeys, frame_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
+from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.data.reading.row_groups import Columns
-from vtr_core.losses.fusion import Sequences
-from vtr_core.losses.granularity.granularity import GranularityLosses
-from vtr_core.losses.share import Share
-from vtr_core.nn.batch_norm import share_statistics
+from vtr_core.losses.gmc import Sequences
+from vtr_core.losses.granularity import GranularityLosses
+from vtr_core.losses.objective import Share
+from vtr_core.nn.normalization import share_statistics
 from vtr_core.nn.precision import at_least_float32
+from vtr_core.retrieval.embed.data_frames import CAPTION, frames_of
 from vtr_core.run.config import TrainConfig
+from vtr_core.systems.captioning.captioner_inputs import column
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig
-from vtr_core.systems.captioning.decoding.draws import Draws
-from vtr_core.systems.captioning.evaluation import caption_figures, caption_values, caption_videos, together
-from vtr_core.systems.captioning.loss import CaptioningObjective
-from vtr_core.systems.captioning.model import Captioned, Captioner, given_frames
-from vtr_core.systems.captioning.self_critical import SelfCritic
-from vtr_core.systems.loss_tables import LossTables
-from vtr_core.systems.task import MOST_ROWS, Compared, StepOutput
+from vtr_core.systems.captioning.generated_captions import (
+    CAPTIONS,
+    caption_figures,
+    caption_frames,
+    caption_values,
+    caption_videos,
+    describe_data,
+    together,
+)
+from vtr_core.systems.captioning.loss import CaptioningObjective, SelfCritic
+from vtr_core.systems.captioning.model import Captioned, Captioner, Draws, given_frames
+from vtr_core.systems.implementation import Implementation
+from vtr_core.systems.loaded_model import Column, Signature, TrainedModel
+from vtr_core.systems.task import MOST_ROWS, Compared, LossTables, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.distributed.bare import bare
-from vtr_core.train.distributed.gather import (
+from vtr_core.train.distributed.collectives import (
+    bare,
     gather_flags,
     gather_keys,
     gather_objects,
@@ -164,3 +173,72 @@ def _batches(model: CaptionerConfig, seed: int) -> Callable[[Columns], FrameBatc
     if model.backbone is None:
         return lambda columns: frame_batch(columns, [model.feature])
     return Crops(model.stored_size, model.backbone.image_size, model.random_crop, seed).batch
+
+
+def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
+    """In: the column of the model's feature, a list of frame vectors for each video, or with a backbone `frames`, of
+    each frame its pixels; out: `caption`.
+
+    None for a video without frames.
+    """
+    assert isinstance(loaded.model, Captioner)
+    videos = frames_of(table, *column(loaded.model.config), loaded.config.batch.max_frames)
+    texts = caption_frames(loaded.model, loaded.config, loaded.vocabulary, videos)
+    return pd.DataFrame({CAPTION: texts}, index=table.index, dtype=object)
+
+
+def signature(model: CaptionerConfig) -> Signature:
+    """The signature: a video's frame vectors in; text out."""
+    name, dim = column(model)
+    frames = np.linspace(-1, 1, 2 * dim).round(3).reshape(2, -1)
+    if model.backbone is not None:
+        frames = np.full((1, dim), 128.0)
+    return Signature(
+        description="Describes videos. Input: a column with a list of frame vectors per video, or of frames as pixels "
+        "from 0 to 255, row by row; output: `caption`.",
+        example_input=f'{{"{name}": [frames]}}',
+        example_output="caption",
+        inputs=(Column(name, "frames"),),
+        outputs=(Column("caption", "text", required=False),),
+        example_row={name: [frames.tolist()]},
+    )
+
+
+def _build(
+    config: CaptionerConfig,
+    vectors: np.ndarray | None,  # noqa: ARG001  all systems' are called alike
+    statistics: Mapping[str, FeatureStatistics] | None,
+) -> Captioner:
+    """A newly initialised captioner, including its output word embeddings; statistics: of its feature."""
+    model = Captioner(config)
+    if statistics is not None:
+        model.load_statistics(statistics)
+    return model
+
+
+def _pretrained(model: nn.Module) -> None:
+    """Load the weights of the backbone, if there are any. CheckpointError for a file of another network."""
+    assert isinstance(model, Captioner)
+    if model.config.backbone is not None and model.config.backbone.weights is not None:
+        assert model.backbone is not None
+        load_swin(model.backbone, model.config.backbone.weights)
+
+
+def _task(
+    config: TrainConfig,
+    rank: int,
+    world: int,
+    tables: LossTables,
+) -> CaptioningTask:
+    return CaptioningTask(config, rank, world, tables)
+
+
+IMPLEMENTATION = Implementation(
+    build=_build,
+    task=_task,
+    predict=predict,
+    signature=signature,
+    describe=describe_data,
+    outputs={"captions": CAPTIONS},
+    pretrained=_pretrained,
+)

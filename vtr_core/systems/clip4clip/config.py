@@ -1,13 +1,17 @@
-"""CLIP4Clip's configuration: CLIP, and how the frames of a video become one vector."""
+"""CLIP4Clip's configuration: CLIP, and how frames become one vector; and the `System` of it."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, NonNegativeFloat, model_validator
 
-from vtr_core.config.blocks.clip import ClipConfig
-from vtr_core.config.blocks.learners import Aggregation, LearnerConfig, MambaLearner, NormPlace
-from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.config.settings import PositiveInt, Settings
+from vtr_core.config.pretrained import ClipConfig
+from vtr_core.config.sequence_models import Aggregation, LearnerConfig, MambaLearner, NormPlace
+from vtr_core.config.settings import ModelInputs, PositiveInt, Settings
+from vtr_core.systems.system import Presets, System, margin_setting, picture_inputs
+from vtr_core.text.tokens.vocabulary import TEXT_BYTES
+
+if TYPE_CHECKING:
+    from vtr_core.systems.implementation import Implementation
 
 
 class MeanPooling(Settings):
@@ -74,3 +78,42 @@ class Clip4ClipConfig(Settings):
                 f"--frame-size {size}"
             )
         return self
+
+
+def _implementation() -> "Implementation":
+    from vtr_core.systems.clip4clip.task import IMPLEMENTATION
+
+    return IMPLEMENTATION
+
+
+def _presets() -> Presets:
+    from vtr_core.systems.clip4clip.presets import CLIP4CLIP_BASES, CLIP4CLIP_VARIANTS, clip4clip_variant
+
+    return Presets(CLIP4CLIP_BASES, tuple(CLIP4CLIP_VARIANTS), clip4clip_variant, {})
+
+
+def _of_source(model: Clip4ClipConfig) -> dict[str, Any]:
+    """The encoder's record and sizes, and texts as bytes in the place of the data set's words."""
+    if not model.backbone.reads_texts:
+        return {}
+    from vtr_core.encoders.trainable_source import recorded
+
+    inputs = ModelInputs(num_words=256, max_words=TEXT_BYTES)
+    return {"model.backbone": recorded(model.backbone).model_dump(), "model.inputs": inputs.model_dump()}
+
+
+def _reads_texts(model: Clip4ClipConfig) -> bool:
+    return model.backbone.reads_texts
+
+
+CLIP4CLIP = System(
+    name="clip4clip",
+    configs=(Clip4ClipConfig,),
+    reads="frames",
+    implementation=_implementation,
+    presets=_presets,
+    inputs=picture_inputs,
+    of_source=_of_source,
+    reads_texts=_reads_texts,
+    granularity=margin_setting,
+)

@@ -4,16 +4,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from vtr_core.config.batch import BatchConfig
-from vtr_core.config.blocks.clip import ClipConfig, TransformerSize
-from vtr_core.config.blocks.learners import MambaLearner
-from vtr_core.config.evaluation import EvaluationConfig
-from vtr_core.config.losses.contrastive import InfoNceConfig
-from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.config.optimizer import CLIP4CLIP_ADAM, OptimizerConfig
+from vtr_core.config.data_sets import BatchConfig
+from vtr_core.config.losses import InfoNceConfig
 from vtr_core.config.override import override
-from vtr_core.config.scaling import ScalingConfig
-from vtr_core.config.training import TrainingConfig
+from vtr_core.config.pretrained import ClipConfig, TransformerSize
+from vtr_core.config.sequence_models import MambaLearner
+from vtr_core.config.settings import ModelInputs
+from vtr_core.config.training import CLIP4CLIP_ADAM, EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig, MuseFrames
 

@@ -1,16 +1,22 @@
-"""The dual encoder's configurations: frames and sentences in a latent space, a concept space, or both."""
+"""The dual encoder's configurations: a latent space, a concept space, or both; and the `System` of it."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
-from vtr_core.config.blocks.frame_block import FrameBlock
-from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
 from vtr_core.config.blocks.text_encoder import TextEncoder
-from vtr_core.config.concept_similarity import ConceptSimilarity
-from vtr_core.config.losses.granularity import GranularityMarginConfig
-from vtr_core.config.model_inputs import ModelInputs, Probability
-from vtr_core.config.settings import PositiveInt, Settings
+from vtr_core.config.caption_text import ConceptSimilarity
+from vtr_core.config.losses import GranularityMarginConfig
+from vtr_core.config.sequence_models import FrameBlock, TemporalLevelsConfig
+from vtr_core.config.settings import ModelInputs, PositiveInt, Probability, Settings
+from vtr_core.errors import ConfigError
+from vtr_core.systems.system import Presets, System, columns, margin_setting
+
+if TYPE_CHECKING:
+    from vtr_core.run.config import TrainConfig
+    from vtr_core.systems.implementation import Implementation
+
 
 Compat = Literal["none", "hybrid_space"]
 
@@ -91,3 +97,65 @@ class DualTripletConfig(Settings):
     """Add L_b and L_mcl, a contrastive loss of video and text whose margin is the granularity bias (None: neither)."""
     compat: Compat = "none"
     """`hybrid_space`: captions of the same video and identical captions are negatives, as in the published code."""
+
+
+def _implementation() -> "Implementation":
+    from vtr_core.systems.dual.task import IMPLEMENTATION
+
+    return IMPLEMENTATION
+
+
+def _presets() -> Presets:
+    from vtr_core.systems.dual.presets import DUAL_BASES, DUAL_VARIANTS, SPACES, dual_variant
+
+    return Presets(DUAL_BASES, tuple(DUAL_VARIANTS), dual_variant, SPACES)
+
+
+def _check(config: "TrainConfig") -> None:
+    if config.batch.micro_rows is not None:
+        raise ConfigError(
+            "batch.micro_rows with model.kind = 'hybrid_encoder': its batch normalisation needs all rows at once; "
+            "leave it out, and lower batch.videos or batch.max_frames where memory is short"
+        )
+
+
+def _trained_vectors(model: HybridEncoderConfig) -> str:  # noqa: ARG001  any of them has it
+    return "model.train_vectors"
+
+
+def _reads_texts(model: HybridEncoderConfig) -> bool:
+    return model.text_encoder is not None
+
+
+def _text_encoder(model: HybridEncoderConfig) -> str | None:
+    return "model.text_encoder" if _reads_texts(model) else None
+
+
+def _num_concepts(model: HybridEncoderConfig) -> int | None:
+    return model.num_concepts
+
+
+def _usual_features(model: HybridEncoderConfig) -> "Mapping[str, int]":
+    """ResNeXt-101's and ResNet-152's features of frames, concatenated."""
+    return {model.feature: 4096}
+
+
+DUAL = System(
+    name="dual",
+    configs=(HybridEncoderConfig,),
+    losses=(DualTripletConfig,),
+    used_by="vtr evaluate, vtr index, vtr search, vtr explain and vtr analyze",
+    reads="videos",
+    implementation=_implementation,
+    presets=_presets,
+    check=_check,
+    trained_vectors=_trained_vectors,
+    reads_unknown_words=True,
+    reads_texts=_reads_texts,
+    reads_words_too=True,
+    text_encoder=_text_encoder,
+    num_concepts=_num_concepts,
+    usual_features=_usual_features,
+    reads_features=columns,
+    granularity=margin_setting,
+)

@@ -1,4 +1,4 @@
-"""The dual encoder's objective on a whole batch, in shares of workers."""
+"""The dual encoder's objective on a whole batch, in shares of workers, with terms of the concept space."""
 
 from dataclasses import dataclass
 from typing import assert_never
@@ -6,19 +6,41 @@ from typing import assert_never
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
 
-from vtr_core.config.concept_similarity import ConceptSimilarity
-from vtr_core.config.losses.same_video import MaskSameVideo
-from vtr_core.data.batches.rows import RowKeys
-from vtr_core.losses.blocks import is_match
-from vtr_core.losses.negatives import negative_weights
+from vtr_core.config.caption_text import ConceptSimilarity
+from vtr_core.config.losses import MaskSameVideo
+from vtr_core.data.batches import RowKeys
+from vtr_core.losses.objective import WHOLE, Share, is_match, negative_weights
 from vtr_core.losses.ranking import triplet_terms
-from vtr_core.losses.share import WHOLE, Share
 from vtr_core.nn.embeddings import TEXT, VIDEO, DualEmbeddings, Embeddings
-from vtr_core.nn.precision import at_least_float32
-from vtr_core.similarity import Similarity, cosine, generalized_jaccard
-from vtr_core.systems.dual.concepts.terms import concept_terms, diffuse_terms
+from vtr_core.nn.precision import at_least_float32, full_precision
+from vtr_core.similarity import Similarity, contributions, cosine, generalized_jaccard
 from vtr_core.systems.dual.config import DualTripletConfig
+
+
+@full_precision
+def concept_terms(
+    scores: Float[Tensor, "rows concepts"], labels: Float[Tensor, "rows concepts"]
+) -> Float[Tensor, " rows"]:
+    """−mean_k [y_k log σ(h_k) + (1 − y_k) log(1 − σ(h_k))] of each row (thesis, Eq. 3.12, there a sum over k).
+
+    labels: soft ones in [0, 1]. Computed from the scores h, finite whatever their size.
+    """
+    return binary_cross_entropy_with_logits(scores, labels.to(scores), reduction="none").mean(dim=1)
+
+
+def diffuse_terms(
+    video: Float[Tensor, "pairs concepts"], text: Float[Tensor, "pairs concepts"], k: int, similarity: ConceptSimilarity
+) -> Float[Tensor, " pairs"]:
+    """1 − c_k of each pair: the share of its similarity that does not come from its k strongest concepts.
+
+    Inputs are the values that the similarity compares: σ(h) for jaccard, h for cosine. In [0, 1]; 1, without a
+    gradient, for a pair without common concepts. c_k is that of thesis, Eq. 5.5, whose mean over pairs is C@k; training
+    for it is ours.
+    """
+    shares = contributions(video, text, similarity)
+    return 1 - shares.topk(min(k, shares.shape[1]), dim=1).values.sum(dim=1)
 
 
 @dataclass(frozen=True)

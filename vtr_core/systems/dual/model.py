@@ -1,19 +1,105 @@
-"""Dual encoding: multi-level encoders of frames and sentences, in a latent space, a concept space, or both."""
+"""Dual encoding: multi-level encoders of frames and sentences, and the heads of both spaces."""
+
+import math
 
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
+from torch.nn.functional import normalize
 
-from vtr_core.data.batches.frames import FrameBatch
+from vtr_core.data.batches import FrameBatch
 from vtr_core.encoders.frozen_text import FrozenText
 from vtr_core.errors import ConfigError
 from vtr_core.nn.embeddings import TEXT, VIDEO, DualEmbeddings, DualVectors, Embeddings
-from vtr_core.nn.encoders.sentence import SentenceEncoder
-from vtr_core.nn.heads import ConceptHead, LatentHead
+from vtr_core.nn.initialization import fan_in_linear
+from vtr_core.nn.mamba.muse_block import build_frame_block
+from vtr_core.nn.multi_level_encoding import SentenceEncoder, TemporalLevels
+from vtr_core.nn.normalization import PresentBatchNorm
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.systems.dual.config import HybridEncoderConfig
-from vtr_core.systems.dual.frame_encoder import FrameEncoder
 from vtr_core.text.tokens.vocabulary import PADDING, TEXT_BYTES
+
+
+class LatentHead(nn.Module):
+    """f = z / ‖z‖, z = dropout(BN(W φ + b)) (thesis, Eq. 3.7 and 3.8); rows that are not present give 0."""
+
+    def __init__(self, in_dim: int, dim: int, dropout: float) -> None:
+        super().__init__()
+        self.linear, self.norm = _linear(in_dim, dim), PresentBatchNorm(dim)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, values: Float[Tensor, "rows in_dim"], present: Bool[Tensor, " rows"]
+    ) -> Float[Tensor, "rows dim"]:
+        """Vectors of length 1."""
+        return normalize(self.dropout(self.norm(self.linear(values), present)), dim=1)
+
+
+class ConceptHead(nn.Module):
+    """h = BN(W φ + b), the scores whose sigmoid is the probability of each concept (thesis, Eq. 3.10).
+
+    Rows that are not present give 0. prior: the normalisation's β starts at logit(prior), so that training need not
+    first unlearn predicting concepts that are rarely present (Lin et al. 2017, section 4.1, on rare classes). fan_in: W
+    and b start uniform within ±1/√in, not by Glorot's rule with b = 0.
+    """
+
+    def __init__(self, in_dim: int, num_concepts: int, prior: float | None = None, *, fan_in: bool = False) -> None:
+        super().__init__()
+        self.linear = (fan_in_linear if fan_in else _linear)(in_dim, num_concepts)
+        self.norm = PresentBatchNorm(num_concepts)
+        if prior is not None:
+            nn.init.constant_(self.norm.bias, math.log(prior / (1 - prior)))
+
+    def forward(
+        self, values: Float[Tensor, "rows in_dim"], present: Bool[Tensor, " rows"]
+    ) -> Float[Tensor, "rows concepts"]:
+        """Scores before the sigmoid."""
+        return self.norm(self.linear(values), present)
+
+
+def _linear(in_dim: int, dim: int) -> nn.Linear:
+    layer = nn.Linear(in_dim, dim)
+    nn.init.xavier_uniform_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+class FrameEncoder(nn.Module):
+    """φ(v) = [mean of all frames; mean of biGRU outputs; strongest local patterns] (thesis, Eq. 3.1 to 3.5).
+
+    With `frame_block` MUSE's block changes the frames first, and the mean by the mean change.
+    """
+
+    def __init__(self, frame_dim: int, config: HybridEncoderConfig) -> None:
+        super().__init__()
+        published = config.compat == "hybrid_space"
+        self.levels = TemporalLevels(frame_dim, config.video, config.dropout, published, published)
+        self.out_dim = frame_dim + self.levels.out_dim
+        self.block = None if config.frame_block is None else build_frame_block(frame_dim, config.frame_block)
+
+    def forward(
+        self,
+        frames: Float[Tensor, "rows frames frame_dim"],
+        mask: Bool[Tensor, "rows frames"],
+        mean: Float[Tensor, "rows frame_dim"],
+    ) -> Float[Tensor, "rows out_dim"]:
+        """The vector of each video; 0 for a video without frames.
+
+        mean: of all frames of a video, including those beyond `frames`. Both in any precision.
+        """
+        dtype = next(self.parameters()).dtype
+        frames, mean = frames.to(dtype), mean.to(dtype)
+        if self.block is not None:
+            changed = self.block(frames, None, mask)
+            mean = mean + _mean(torch.where(mask.unsqueeze(2), changed - frames, 0), mask)
+            frames = changed
+        present = mask.any(dim=1, keepdim=True)
+        return torch.cat([torch.where(present, mean, 0), self.levels(frames, mask)], dim=1)
+
+
+def _mean(values: Float[Tensor, "rows frames dim"], mask: Bool[Tensor, "rows frames"]) -> Float[Tensor, "rows dim"]:
+    return values.sum(dim=1) / mask.sum(dim=1, keepdim=True).clamp(min=1)
+
 
 WORD_BOUND = 0.1
 """Of the published code's initial word vectors."""

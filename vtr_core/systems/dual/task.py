@@ -1,33 +1,54 @@
-"""Training of a dual encoder: triplet losses in each space, concept detection, and retrieval as validation."""
+"""Training of a dual encoder with retrieval as validation, its search, and its `Implementation`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+import numpy as np
+import pandas as pd
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Float32, Int64
 from torch import Tensor, nn
 
-from vtr_core.data.batches.frames import frame_batch
+from vtr_core.config.caption_text import ConceptSimilarity
+from vtr_core.data.batches import frame_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
+from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.data.reading.row_groups import Columns
-from vtr_core.losses.granularity.granularity import embedding_margin, granularity_margin
-from vtr_core.losses.share import Share
+from vtr_core.errors import DatasetError
+from vtr_core.losses.granularity import embedding_margin, granularity_margin
+from vtr_core.losses.objective import Share
 from vtr_core.nn.embeddings import TEXT, VIDEO, DualEmbeddings, Embeddings
 from vtr_core.nn.precision import at_least_float32
+from vtr_core.retrieval.embed.data_frames import captions_of
+from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, check_frames
+from vtr_core.retrieval.search.video_ranking import DualQuery, DualVideos, as_tensor
+from vtr_core.retrieval.spaces import DualSpaces, EmbeddedVideos
 from vtr_core.run.config import TrainConfig
 from vtr_core.similarity import Similarity, cosine
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
-from vtr_core.systems.dual.evaluation import dual_metric_values, evaluate_dual
+from vtr_core.systems.dual.dual_embeddings import (
+    CONCEPTS,
+    DualCaptions,
+    DualRows,
+    dual_encoder,
+    embed_dual,
+    embed_dual_captions,
+    embed_dual_rows,
+    encode_frames,
+    encode_texts,
+    table_rows,
+)
+from vtr_core.systems.dual.evaluation import checkpoint_figures, dual_metric_values, evaluate_dual
+from vtr_core.systems.dual.hybrid_scores import compare
 from vtr_core.systems.dual.loss import DualObjective
 from vtr_core.systems.dual.model import HybridEncoder
-from vtr_core.systems.dual.rows import embed_dual_rows
-from vtr_core.systems.loss_tables import LossTables
-from vtr_core.systems.task import MOST_ROWS, Compared, StepOutput
+from vtr_core.systems.implementation import Implementation
+from vtr_core.systems.loaded_model import Column, Signature, TrainedModel
+from vtr_core.systems.task import MOST_ROWS, Compared, LossTables, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.distributed.bare import bare
-from vtr_core.train.distributed.gather import gather_dual, gather_keys, sum_shares, widest
-from vtr_core.train.distributed.row_shares import contiguous_share
+from vtr_core.train.distributed.collectives import bare, gather_dual, gather_keys, sum_shares, widest
+from vtr_core.train.distributed.sharded_ranking import contiguous_share
 
 
 class DualEncodingTask:
@@ -116,3 +137,133 @@ def _matched(space: Embeddings) -> tuple[Tensor, Tensor]:
 
 def _in_margins(similarity: Similarity, text: Tensor, video: Tensor, margin: float) -> Tensor:
     return similarity(text, video) / margin
+
+
+def dual_videos(rows: DualRows, loaded: TrainedModel) -> tuple[DualVideos, Int64[np.ndarray, " rows"]]:
+    """The videos that have frames, and the position of every video of `rows` among them, −1 for one without.
+
+    Raises DatasetError where no video has frames.
+    """
+    kept = np.flatnonzero(rows.video_present)
+    if not len(kept):
+        raise DatasetError("no video of the data set has a frame of the model's feature; there is nothing to find")
+    position = np.full(len(rows.video_present), -1, np.int64)
+    position[kept] = np.arange(len(kept))
+    videos = DualVideos(
+        video_id=tuple(rows.video_id[i] for i in kept),
+        latent=as_tensor(None if rows.latent_video is None else rows.latent_video[kept]),
+        concept=as_tensor(None if rows.concept_video is None else rows.concept_video[kept]),
+        concepts=loaded.concepts,
+        similarity=dual_encoder(loaded).config.concept_similarity,
+    )
+    return videos, position
+
+
+def embedded_videos(loaded: TrainedModel, manifest: Manifest, stored: EmbeddedRows | None = None) -> EmbeddedVideos:
+    """The videos that have frames, and all their captions."""
+    rows = embed_dual(loaded, manifest, stored)
+    videos, position = dual_videos(rows, loaded)
+    told = [(text, int(position[v])) for text, v in zip(rows.captions, rows.caption_video, strict=True)]
+    known = [(text, place) for text, place in told if place >= 0]
+    return EmbeddedVideos(videos, tuple(text for text, _ in known), tuple(place for _, place in known))
+
+
+def dual_queries(loaded: TrainedModel, texts: Sequence[str]) -> list[DualQuery | None]:
+    """Queries in the model's spaces; None for one without an in-vocabulary word."""
+    captions = embed_dual_captions(loaded, list(texts))
+    latent, concept = as_tensor(captions.latent), as_tensor(captions.concept)
+    return [
+        DualQuery(text, None if latent is None else latent[i], None if concept is None else concept[i])
+        if captions.present[i]
+        else None
+        for i, text in enumerate(texts)
+    ]
+
+
+def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
+    """In: only the column `caption`; out: `latent` and `concepts`, for the spaces that the model has.
+
+    `concepts` are the probabilities of each concept in the order of the checkpoint's concepts.json.
+    """
+    return _spaces_frame(embed_dual_captions(loaded, captions_of(table)), table)
+
+
+def _spaces_frame(found: DualCaptions, frame: pd.DataFrame) -> pd.DataFrame:
+    """Columns `latent` and `concepts` (probabilities), for the spaces that the model has, with the index of `frame`."""
+    probabilities = None if found.concept is None else torch.sigmoid(torch.from_numpy(found.concept)).numpy()
+    spaces = {"latent": found.latent, "concepts": probabilities}
+    cells = {
+        name: [vector if known else None for vector, known in zip(values, found.present, strict=True)]
+        for name, values in spaces.items()
+        if values is not None
+    }
+    return pd.DataFrame(cells, index=frame.index, dtype=object)
+
+
+def signature(model: HybridEncoderConfig) -> Signature:
+    """The signature: text in; its latent vector and concept probabilities out, for the spaces that the model has."""
+    spaces = {"latent": model.latent_dim, "concepts": model.num_concepts}
+    return Signature(
+        description="Embeds captions in the spaces of videos. Input: `caption`; output: vectors per space.",
+        example_input='{"caption": ["a man cooks rice"]}',
+        example_output=None,
+        inputs=(Column("caption", "text"),),
+        outputs=tuple(Column(name, "floats", required=False) for name, size in spaces.items() if size is not None),
+        example_row={"caption": ["a person cooks rice"]},
+    )
+
+
+def _build(
+    config: HybridEncoderConfig,
+    vectors: np.ndarray | None,
+    statistics: Mapping[str, FeatureStatistics] | None,
+) -> HybridEncoder:
+    """A newly initialised encoder; vectors: (words, word_dim) of the vocabulary."""
+    assert statistics is None, "frames are taken as they are"
+    model = HybridEncoder(config)
+    if vectors is not None:
+        model.words.load_word_vectors(torch.from_numpy(vectors.copy()))
+    return model
+
+
+def _model(config: TrainConfig) -> HybridEncoderConfig:
+    assert isinstance(config.model, HybridEncoderConfig)
+    return config.model
+
+
+def _check(config: TrainConfig, manifest: Manifest) -> None:
+    check_frames(manifest, _model(config))
+
+
+def _has_latent(config: TrainConfig) -> bool:
+    return _model(config).latent_dim is not None
+
+
+def _concept_similarity(config: TrainConfig) -> ConceptSimilarity:
+    return _model(config).concept_similarity
+
+
+def _ranges(loaded: TrainedModel) -> Float32[Tensor, "2 2"]:
+    return dual_encoder(loaded).ranges.detach().float().cpu()
+
+
+IMPLEMENTATION = Implementation(
+    build=_build,
+    task=DualEncodingTask,
+    predict=predict,
+    signature=signature,
+    outputs={"concepts": CONCEPTS},
+    retrieval=DualSpaces(
+        check=_check,
+        has_latent=_has_latent,
+        concept_similarity=_concept_similarity,
+        ranges=_ranges,
+        rows=table_rows,
+        videos=embedded_videos,
+        queries=dual_queries,
+        figures=checkpoint_figures,
+        texts=encode_texts,
+        arrays=encode_frames,
+        compare=compare,
+    ),
+)

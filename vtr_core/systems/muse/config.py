@@ -1,14 +1,27 @@
-"""MUSE's configuration: a pyramid of scales over frame tokens, and a sequence learner over them."""
+"""MUSE's configuration: a pyramid of scales and a sequence learner; and the `System` of it."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, model_validator
 
-from vtr_core.config.blocks.learners import Aggregation, LearnerConfig, MambaLearner, NormPlace
-from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
 from vtr_core.config.blocks.text_encoder import EncoderRecord, NamedEncoder
-from vtr_core.config.model_inputs import ModelInputs, Probability
-from vtr_core.config.settings import PositiveInt, Settings
+from vtr_core.config.sequence_models import (
+    Aggregation,
+    LearnerConfig,
+    MambaLearner,
+    NoLearner,
+    NormPlace,
+    TemporalLevelsConfig,
+)
+from vtr_core.config.settings import ModelInputs, PositiveInt, Probability, Settings
+from vtr_core.errors import ConfigError
+from vtr_core.systems.system import Presets, System, columns, margin_setting, never
+
+if TYPE_CHECKING:
+    from vtr_core.run.config import TrainConfig
+    from vtr_core.systems.implementation import Implementation
+
 
 Compat = Literal["none", "muse_official"]
 
@@ -108,3 +121,70 @@ class MuseConfig(Settings):
         if self.aggregation == "spatial" and self.temporal_scales:
             raise ValueError("aggregation = spatial takes the mean over time; use no temporal_scales with it")
         return self
+
+
+_CLIP_DIM = 512
+"""Dimension of ViT-B/32's tokens in the joint space of images and captions."""
+
+
+def _implementation() -> "Implementation":
+    from vtr_core.systems.muse.task import IMPLEMENTATION
+
+    return IMPLEMENTATION
+
+
+def _presets() -> Presets:
+    from vtr_core.systems.muse.presets import MUSE_BASES, MUSE_VARIANTS, SPACES, muse_variant
+
+    return Presets(MUSE_BASES, tuple(MUSE_VARIANTS), muse_variant, SPACES)
+
+
+def _check(config: "TrainConfig") -> None:
+    """ConfigError for parts of the model that could never be trained: tokens that no layer reads."""
+    model = config.model
+    assert isinstance(model, MuseConfig)
+    if isinstance(model.learner, NoLearner) and (model.scales != (1,) or model.temporal_scales):
+        raise ConfigError(
+            f"model.learner.kind = 'none' keeps the [CLS] tokens as they are: nothing reads scales = {model.scales} "
+            f"with temporal_scales = {model.temporal_scales}; use --model.scales [1] and --model.temporal_scales []"
+        )
+
+
+def _standardizes(model: MuseConfig) -> bool:
+    return model.token_dim is not None
+
+
+def _trained_vectors(model: MuseConfig) -> str | None:
+    return "model.text.train_vectors" if isinstance(model.text, TextWords) else None
+
+
+def _reads_texts(model: MuseConfig) -> bool:
+    return isinstance(model.text, TextByEncoder)
+
+
+def _text_encoder(model: MuseConfig) -> str | None:
+    return "model.text.encoder" if _reads_texts(model) else None
+
+
+def _usual_features(model: MuseConfig) -> "Mapping[str, int]":
+    """CLIP's tokens, and its caption vectors if the model reads those."""
+    tokens = 1 if model.grid is None else 1 + model.grid**2
+    return {column: _CLIP_DIM * (tokens if column == model.feature else 1) for column in model.columns}
+
+
+MUSE = System(
+    name="muse",
+    configs=(MuseConfig,),
+    reads="videos",
+    implementation=_implementation,
+    presets=_presets,
+    check=_check,
+    trained_vectors=_trained_vectors,
+    reads_texts=_reads_texts,
+    text_encoder=_text_encoder,
+    standardizes=_standardizes,
+    usual_features=_usual_features,
+    reads_features=columns,
+    reads_means=never,
+    granularity=margin_setting,
+)

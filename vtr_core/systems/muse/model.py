@@ -1,5 +1,6 @@
-"""MUSE: multi-scale frame tokens, processed as one sequence, and pooled to one vector per video."""
+"""MUSE: multi-scale frame tokens as one sequence, pooled to one vector per video; initial weights."""
 
+from math import sqrt
 from typing import assert_never
 
 import torch
@@ -7,20 +8,68 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from vtr_core.data.batches.frames import FrameBatch
+from vtr_core.data.batches import FrameBatch
+from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.encoders.frozen_text import FrozenText
 from vtr_core.errors import ConfigError
 from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings
-from vtr_core.nn.encoders.sentence import SentenceEncoder
-from vtr_core.nn.frame_mean import mean_direction, of_unit_size, root_mean_square
-from vtr_core.nn.mamba.aggregation import ScaledFrames, learned_changes
+from vtr_core.nn.initialization import keep_size
 from vtr_core.nn.mamba.learners import build_learner, reads_forward_alone
-from vtr_core.nn.mamba.pyramid import CLS, Pyramid, grids_of_videos
-from vtr_core.nn.mamba.temporal_scale import TemporalScale
+from vtr_core.nn.mamba.muse_block import (
+    initialize_convolutions,
+    initialize_learner,
+    initialize_pyramid,
+    mean_direction,
+    of_unit_size,
+    root_mean_square,
+)
+from vtr_core.nn.mamba.pyramid import CLS, Pyramid, ScaledFrames, TemporalScale, grids_of_videos, learned_changes
+from vtr_core.nn.multi_level_encoding import SentenceEncoder
+from vtr_core.nn.normalization import Standardization
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.systems.muse.config import MuseConfig, TextByEncoder, TextVectors, TextWords
-from vtr_core.systems.muse.projection import TokenProjection
 from vtr_core.text.tokens.vocabulary import PADDING
+
+
+class TokenProjection(nn.Module):
+    """W (t − mean) / std + b for every token t of a frame, with the statistics of [CLS], or of all patches together.
+
+    Patches have the same statistics at all places, so that a channel that is rarely active at one is not amplified
+    there.
+    """
+
+    def __init__(self, given: int, grid: int | None, dim: int) -> None:
+        super().__init__()
+        self._given = given
+        self.standardization = Standardization(given if grid is None else 2 * given)
+        self.linear = nn.Linear(given, dim)
+        keep_size(self.linear)
+
+    def load(self, statistics: FeatureStatistics) -> None:
+        """Takes the statistics of a column of frames, of the values of all their tokens."""
+        means, deviations = (
+            torch.from_numpy(values).double().unflatten(0, (-1, self._given))
+            for values in (statistics.mean, statistics.std)
+        )
+        squares = means.square() + deviations.square()
+        mean, square = (_cls_and_patches(values) for values in (means, squares))
+        std = (square - mean.square()).clamp(min=0).sqrt()
+        self.standardization.load(FeatureStatistics(mean.float().numpy(), torch.where(std > 0, std, 1).float().numpy()))
+
+    def forward(self, tokens: Float[Tensor, "rows frames tokens given"]) -> Float[Tensor, "rows frames tokens dim"]:
+        """The mapped tokens, [CLS] first."""
+        which = [0] + [1] * (tokens.shape[2] - 1)
+        mean, std = (
+            values.unflatten(0, (-1, self._given))[which]
+            for values in (self.standardization.mean, self.standardization.std)
+        )
+        return self.linear((tokens.to(self.linear.weight.dtype) - mean) / std)
+
+
+def _cls_and_patches(values: Float[Tensor, "tokens given"]) -> Float[Tensor, " both"]:
+    """The row of [CLS], and the mean of the patches' if there are any."""
+    patches = values[1:]
+    return values[0] if len(patches) == 0 else torch.cat([values[0], patches.mean(dim=0)])
 
 
 class Muse(nn.Module):
@@ -214,3 +263,36 @@ def _token_dim(config: MuseConfig) -> int:
             "set model.grid to the data's, or to None for frames of one vector"
         )
     return values // tokens
+
+
+_WORDS = 10
+"""Assumed number of words of a caption, each with count 1."""
+_LEVEL_SIZE = 0.2
+"""Assumed size of the values of levels 2 and 3: means of a GRU's outputs and maxima of convolutions."""
+
+
+def initialize(model: Muse) -> None:
+    """Initialises the weights of all linear maps; those of a text encoder of words as in `_initialization_words`."""
+    if model.pyramid is not None:
+        initialize_pyramid(model.pyramid)
+    for scale in model.temporal:
+        assert isinstance(scale, TemporalScale)
+        initialize_convolutions(scale)
+    initialize_learner(model.learner)
+    match model.words:
+        case WordTower():
+            _initialization_words(model.words)
+        case EncodedText() if model.words.linear is not None:
+            keep_size(model.words.linear)
+
+
+def _initialization_words(words: WordTower) -> None:
+    """Initialises the linear layer such that its output has size 1.
+
+    The encoder below keeps torch's initialisation on purpose: word vectors of size 1, and a GRU and convolutions
+    uniform within ±1/√in, whose small outputs leave most of the energy to the word counts, which differ between
+    captions.
+    """
+    levels = words.encoder.levels
+    energy = _WORDS + _LEVEL_SIZE**2 * levels.out_dim
+    keep_size(words.linear, given=sqrt(energy / words.linear.in_features))

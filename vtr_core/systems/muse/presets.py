@@ -1,22 +1,20 @@
-"""Presets of MUSE, and the variants of its paper's tables."""
+"""Presets of MUSE, the variants of its paper's tables, and search spaces."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal
 
-from vtr_core.config.batch import BatchConfig
-from vtr_core.config.blocks.learners import MambaLearner, NoLearner
-from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
 from vtr_core.config.blocks.text_encoder import EncoderRecord
-from vtr_core.config.evaluation import EvaluationConfig
-from vtr_core.config.losses.contrastive import InfoNceConfig
-from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.config.optimizer import CLIP4CLIP_ADAM, OptimizerConfig
+from vtr_core.config.data_sets import BatchConfig
+from vtr_core.config.domains import Choice, LogUniform, Variant
+from vtr_core.config.losses import InfoNceConfig
 from vtr_core.config.override import override
-from vtr_core.config.scaling import ScalingConfig
-from vtr_core.config.training import TrainingConfig
+from vtr_core.config.sequence_models import MambaLearner, NoLearner, TemporalLevelsConfig
+from vtr_core.config.settings import ModelInputs
+from vtr_core.config.training import CLIP4CLIP_ADAM, EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
 from vtr_core.run.config import TrainConfig
+from vtr_core.run.space import Parameter, Space
 from vtr_core.systems.dual.presets import CAPTIONS
 from vtr_core.systems.muse.config import MuseConfig, TextWords
 
@@ -185,3 +183,44 @@ MUSE_VARIANTS: Mapping[str, Callable[[MuseConfig], Changes]] = MappingProxyType(
     }
 )
 """The changes of each row of the paper's tables to the base preset."""
+
+
+def msrvtt() -> Space:
+    """The settings compared in the paper's Tables 5 to 8, at its size."""
+    return Space(
+        name="muse-msrvtt",
+        preset="muse-msrvtt",
+        parameters={
+            "model.scales": Parameter(
+                Variant({"1": (1,), "1, 3": (1, 3), "1, 3, 7": (1, 3, 7), "1, 3, 7, 14": (1, 3, 7, 14)})
+            ),
+            "model.learner.layers": Parameter(Choice((2, 4, 8))),
+            "model.learner.scan": Parameter(Choice(("none", "v1", "v2"))),
+            "model.aggregation": Parameter(Choice(("scale", "frame", "spatial"))),
+            "optimizer.learning_rate": Parameter(LogUniform(2e-5, 5e-4)),
+            "optimizer.learner_factor": Parameter(LogUniform(1.0, 30.0)),
+        },
+        cost="weights",
+    )
+
+
+def msrvtt_tiny() -> Space:
+    """The same for temporal scales, on a network that trains in a minute on two cores."""
+    return Space(
+        name="muse-msrvtt-tiny",
+        preset="muse-msrvtt-tiny",
+        parameters={
+            "model.temporal_scales": Parameter(
+                Variant({"none": (), "2": (2,), "2, 4": (2, 4), "2, 4, 8": (2, 4, 8), "2, 4, 8, 16": (2, 4, 8, 16)})
+            ),
+            "model.learner.layers": Parameter(Choice((1, 2, 4))),
+            "model.learner.scan": Parameter(Choice(("none", "v1", "v2"))),
+            "model.aggregation": Parameter(Choice(("scale", "frame"))),
+            "optimizer.learning_rate": Parameter(LogUniform(5e-4, 1e-2)),
+            "optimizer.learner_factor": Parameter(LogUniform(0.1, 10.0)),
+        },
+        cost="weights",
+    )
+
+
+SPACES: Mapping[str, Callable[[], Space]] = MappingProxyType({"muse-msrvtt": msrvtt, "muse-msrvtt-tiny": msrvtt_tiny})

@@ -1,12 +1,19 @@
-"""Siamese networks of faces: the tower, its regularisation, and image preprocessing."""
+"""Siamese networks of faces: tower, regularisation, image preprocessing; and the `System` of them."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
-from vtr_core.config.blocks.towers import CapsuleTower, TowerConfig
-from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.config.settings import PositiveInt, Settings
+from vtr_core.config.settings import ModelInputs, PositiveInt, Settings
+from vtr_core.config.towers import CapsuleTower, TowerConfig
+from vtr_core.errors import ConfigError
+from vtr_core.systems.system import Presets, System
+
+if TYPE_CHECKING:
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.run.config import TrainConfig
+    from vtr_core.systems.implementation import Implementation
+
 
 Colours = Literal[1, 3]
 
@@ -121,3 +128,51 @@ class PairDoubleMarginConfig(Settings):
                 "matching faces are to be nearer than different ones"
             )
         return self
+
+
+def _implementation() -> "Implementation":
+    from vtr_core.systems.siamese.task import IMPLEMENTATION
+
+    return IMPLEMENTATION
+
+
+def _presets() -> Presets:
+    from vtr_core.systems.siamese.presets import SIAMESE_BASES, SIAMESE_VARIANTS, SPACES, siamese_variant
+
+    return Presets(SIAMESE_BASES, tuple(SIAMESE_VARIANTS), siamese_variant, SPACES)
+
+
+def _check(config: "TrainConfig") -> None:
+    if config.batch.micro_rows is not None:
+        raise ConfigError(
+            "batch.micro_rows with model.kind = 'siamese': its batch normalisation needs all rows at once; "
+            "leave it out, and lower batch.videos or batch.clips_per_video where memory is short"
+        )
+    if config.batch.videos < 2 or config.batch.clips_per_video < 2:
+        raise ConfigError(
+            f"batch.videos = {config.batch.videos} subjects with batch.clips_per_video = "
+            f"{config.batch.clips_per_video} images each make no pairs of both kinds; use 2 or more of each"
+        )
+
+
+def _inputs(manifest: "Manifest", model: Any) -> dict[str, Any]:  # noqa: ARG001  as `System.inputs`
+    """The images' shape; no vocabulary or features."""
+    from vtr_core.data.records.required_kind import require_images
+
+    schema = require_images(manifest.schema, manifest.uri)
+    shape = {"height": schema.height, "width": schema.width, "channels": schema.channels}
+    return {"model.image": shape, "model.inputs": ModelInputs().model_dump()}
+
+
+SIAMESE = System(
+    name="siamese",
+    configs=(SiameseConfig,),
+    losses=(PairContrastiveConfig, PairDoubleMarginConfig),
+    used_by="vtr evaluate --task verification and vtr verify",
+    reads="images",
+    implementation=_implementation,
+    evaluation="verification",
+    presets=_presets,
+    check=_check,
+    inputs=_inputs,
+)

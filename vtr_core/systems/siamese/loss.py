@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 
+from vtr_core.losses.objective import WHOLE, Share
 from vtr_core.losses.pair import contrastive, double_margin
-from vtr_core.losses.share import WHOLE, Share
-from vtr_core.nn.pair_distance import pair_distance
 from vtr_core.nn.precision import full_precision
 from vtr_core.systems.siamese.config import PairContrastiveConfig, PairDoubleMarginConfig
+from vtr_core.systems.siamese.model import pair_distance
 
 PairLossConfig = PairContrastiveConfig | PairDoubleMarginConfig
 

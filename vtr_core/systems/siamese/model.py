@@ -1,19 +1,48 @@
-"""Siamese networks: one tower encodes both images of a pair."""
+"""Siamese networks: one tower encodes both images of a pair, and the distance of the encodings."""
 
 from dataclasses import dataclass
+from typing import Literal, assert_never
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from vtr_core.config.blocks.towers import CapsuleTower
-from vtr_core.data.batches.images import ImageBatch
-from vtr_core.nn.fan_in import fan_in_linear
-from vtr_core.nn.towers.build import build_tower
-from vtr_core.nn.towers.capsules import CapsuleFaces
+from vtr_core.config.towers import CapsuleTower
+from vtr_core.data.batches import ImageBatch
+from vtr_core.nn.capsules.capsule_tower import CapsuleFaces
+from vtr_core.nn.initialization import fan_in_linear
+from vtr_core.nn.precision import full_precision
+from vtr_core.nn.towers import build_tower
 from vtr_core.systems.siamese.config import SiameseConfig
-from vtr_core.systems.siamese.images import AffineTransforms, prepared, transformed
+from vtr_core.systems.siamese.face_images import AffineTransforms, prepared, transformed
+
+PairDistance = Literal["euclidean", "manhattan", "cosine"]
+
+
+@full_precision
+def pair_distance(
+    first: Float[Tensor, "... dim"], second: Float[Tensor, "... dim"], kind: PairDistance
+) -> Float[Tensor, "..."]:
+    """The distance D of encodings, row by row; leading axes broadcast.
+
+    euclidean   ‖a − b‖₂²                in [0, 4] of vectors of length 1
+    manhattan   1 − exp(−‖a − b‖₁²)      in [0, 1)
+    cosine      1 − a·b / (‖a‖ ‖b‖)      in [0, 2]; a zero vector is at distance 1 of everything
+
+    The paper's exp(−‖·‖₁²) and cosine are similarities; here all three are distances, so that the same losses and
+    thresholding rule apply to them. Source: Siamese Capsule Networks, section 4.1.
+    """
+    match kind:
+        case "euclidean":
+            return (first - second).square().sum(dim=-1)
+        case "manhattan":
+            return -torch.expm1(-(first - second).abs().sum(dim=-1).square())
+        case "cosine":
+            return 1 - (normalize(first, dim=-1) * normalize(second, dim=-1)).sum(dim=-1)
+        case _:
+            assert_never(kind)
+
 
 DECODER_DIMS = (512, 1024)
 """Hidden layers of the decoder (Sabour et al. 2017)."""

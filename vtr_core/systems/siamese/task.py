@@ -1,41 +1,51 @@
-"""Training of a Siamese network: all pairs of a batch of images, with verification as validation."""
+"""Training of a Siamese network on all pairs of a batch of images, and its `Implementation`."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, UInt8
 from torch import Tensor, nn
 
-from vtr_core.data.batches.images import ImageBatch, image_batch
+from vtr_core.data.batches import ImageBatch, image_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
+from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.data.reading.row_groups import Columns
-from vtr_core.data.records.face_pairs import load_pairs
+from vtr_core.data.records.annotations import load_pairs
+from vtr_core.errors import InputError
 from vtr_core.fingerprint import key64
-from vtr_core.losses.share import Share
-from vtr_core.metrics.standing import slices
+from vtr_core.losses.objective import Share
+from vtr_core.metrics.ranks import slices
 from vtr_core.metrics.verification import equal_error_threshold, verification_metrics
-from vtr_core.nn.pair_distance import pair_distance
+from vtr_core.nn.capsules.capsule_tower import CapsuleFaces
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.run.config import TrainConfig
-from vtr_core.systems.siamese.config import SiameseConfig
-from vtr_core.systems.siamese.identity_augmentation import new_identities
-from vtr_core.systems.siamese.images import AffineTransforms, draw_transforms
+from vtr_core.systems.implementation import Implementation
+from vtr_core.systems.loaded_model import Column, KnockOuts, Remark, Signature, TrainedModel
+from vtr_core.systems.siamese.config import ImageShape, SiameseConfig
+from vtr_core.systems.siamese.face_images import AffineTransforms, draw_transforms, new_identities
 from vtr_core.systems.siamese.loss import PairObjective, margin_of
-from vtr_core.systems.siamese.model import Siamese
+from vtr_core.systems.siamese.model import Siamese, pair_distance
 from vtr_core.systems.siamese.verification import (
     EncodedFaces,
+    decide,
     encode_faces,
+    encode_pixels,
     mean_loss,
     pair_loss,
     pair_rows,
     paper_threshold,
 )
-from vtr_core.systems.task import MOST_ROWS, Compared, StepOutput
+from vtr_core.systems.task import MOST_ROWS, Compared, LossTables, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.distributed.gather import gather_integers, gather_rows, sum_shares
-from vtr_core.train.distributed.row_shares import SharedVectors, contiguous_share, gather_columns
+from vtr_core.train.distributed.collectives import gather_integers, gather_rows, sum_shares
+from vtr_core.train.distributed.sharded_ranking import SharedVectors, contiguous_share, gather_columns
 
 PAIRS_AT_ONCE = 4096
 """Pairs whose encodings are fetched together."""
@@ -134,3 +144,86 @@ def shared_distances(
         first, second = vectors.fetch(needed)[places.reshape(2, -1)]
         distance[part] = pair_distance(first, second, pair_loss(config).distance).double().numpy()
     return distance, np.array([pair.different for pair in pairs], np.bool_)
+
+
+def knock_outs(model: nn.Module) -> KnockOuts:
+    """The ablation `routing` of a capsule tower; none for the baselines."""
+    assert isinstance(model, Siamese)
+    return {"routing": partial(_equal_coefficients, model.tower)} if isinstance(model.tower, CapsuleFaces) else {}
+
+
+@contextmanager
+def _equal_coefficients(tower: CapsuleFaces) -> Iterator[Remark]:
+    """Context with a single routing iteration, whose routing coefficients are equal."""
+    rounds = tower.faces.iterations
+    tower.faces.iterations = 1
+    try:
+        yield lambda: f"equal routing coefficients in one round, not {rounds}"
+    finally:
+        tower.faces.iterations = rounds
+
+
+def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
+    """In: `pixels`, the values of an image row by row from 0 to 255; out: `encoding`."""
+    assert isinstance(loaded.model, Siamese)
+    pixels = pixels_of(table, loaded.model.config.image)
+    vectors = encode_pixels(loaded.model, pixels, loaded.config.evaluation.batch_rows)
+    return pd.DataFrame({"encoding": list(vectors)}, index=table.index, dtype=object)
+
+
+def pixels_of(table: pd.DataFrame, image: ImageShape) -> UInt8[Tensor, "rows channels height width"]:
+    """The images of the column `pixels`: integers from 0 to 255, row by row, channels last."""
+    if "pixels" not in table.columns:
+        raise InputError(f"the table has the columns {', '.join(map(str, table.columns))}; the model takes pixels")
+    rows = [_image(value, row, image) for row, value in enumerate(table["pixels"])]
+    stacked = np.stack(rows) if rows else np.zeros((0, image.height, image.width, image.channels), np.uint8)
+    return torch.from_numpy(stacked).permute(0, 3, 1, 2).contiguous()
+
+
+def _image(value: Any, row: int, image: ImageShape) -> UInt8[np.ndarray, "height width channels"]:
+    shape = (image.height, image.width, image.channels)
+    try:
+        values = np.asarray(value, np.float64).reshape(shape)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"pixels of row {row} are no image of {image.height} × {image.width} × {image.channels} ({error})"
+        ) from error
+    if not ((values >= 0) & (values <= 255) & (values == np.rint(values))).all():
+        raise InputError(f"pixels of row {row} are not whole numbers from 0 to 255")
+    return values.astype(np.uint8)
+
+
+def signature(model: SiameseConfig) -> Signature:
+    """The signature: the pixels of an image in, row by row; its encoding out."""
+    image = model.image
+    return Signature(
+        description="Encodes images of faces. Input: `pixels`, values from 0 to 255 row by row; output: `encoding`.",
+        example_input='{"pixels": [pixels]}',
+        example_output="encoding",
+        inputs=(Column("pixels", "integers"),),
+        outputs=(Column("encoding", "floats"),),
+        example_row={"pixels": [[i % 256 for i in range(image.height * image.width * image.channels)]]},
+    )
+
+
+def _build(
+    config: SiameseConfig,
+    vectors: np.ndarray | None,  # noqa: ARG001  all systems' are called alike
+    statistics: Mapping[str, FeatureStatistics] | None,  # noqa: ARG001
+) -> Siamese:
+    """A newly initialised network, which needs no word vectors or statistics."""
+    return Siamese(config)
+
+
+def _task(
+    config: TrainConfig,
+    rank: int,
+    world: int,
+    tables: LossTables,  # noqa: ARG001  all systems' are called alike
+) -> VerificationTask:
+    return VerificationTask(config, rank, world)
+
+
+IMPLEMENTATION = Implementation(
+    build=_build, task=_task, predict=predict, signature=signature, decide=decide, knock_outs=knock_outs
+)

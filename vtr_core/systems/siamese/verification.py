@@ -1,5 +1,8 @@
-"""The distances of a data set's pairs under a Siamese network, and their metrics."""
+"""The distances of a data set's pairs under a Siamese network: metrics, decisions, the hardest pairs."""
 
+import base64
+import io
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,19 +11,22 @@ import torch
 from jaxtyping import Bool, Float, Float32, Int64, UInt8
 from torch import Tensor
 
-from vtr_core.data.batches.images import ImageBatch
+from vtr_core.data.batches import ImageBatch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import RowGroup, row_groups
-from vtr_core.data.reading.images import read_images
-from vtr_core.data.records.face_pairs import FacePair, load_pairs
+from vtr_core.data.plan import RowGroup, row_groups
+from vtr_core.data.reading.evaluated_rows import ImageRows, read_images
+from vtr_core.data.records.annotations import FacePair, load_pairs
 from vtr_core.data.records.required_kind import require_images
-from vtr_core.errors import DatasetError
+from vtr_core.data.sources.faces import read_sized
+from vtr_core.errors import CheckpointError, ConfigError, DatasetError
 from vtr_core.losses.pair import contrastive, double_margin
-from vtr_core.nn.pair_distance import PairDistance, pair_distance
-from vtr_core.retrieval.embed.evaluating import evaluating
+from vtr_core.retrieval.embed.embedded_rows import evaluating
+from vtr_core.retrieval.explain.html_pages import page_environment
 from vtr_core.run.config import TrainConfig
+from vtr_core.storage import locate
+from vtr_core.systems.loaded_model import PairDecision, TrainedModel
 from vtr_core.systems.siamese.config import PairContrastiveConfig, PairDoubleMarginConfig
-from vtr_core.systems.siamese.model import Siamese
+from vtr_core.systems.siamese.model import PairDistance, Siamese, pair_distance
 
 
 @dataclass(frozen=True)
@@ -172,3 +178,104 @@ def hardest(scored: ScoredPairs, count: int) -> Mapping[str, list[int]]:
         "matching": by_distance[~different][::-1][:count].tolist(),
         "different": by_distance[different][:count].tolist(),
     }
+
+
+def decide(loaded: TrainedModel, first: str, second: str, threshold: float | None, resize: bool) -> PairDecision:
+    """The distance of two image files, and the threshold: the given one, or that of the model's validation.
+
+    resize: resize images to the model's size. Raises ConfigError without any threshold, and InputError for a file that
+    is no image of the model's kind.
+    """
+    model, decided = siamese(loaded), decision_threshold(loaded, threshold)
+    image = model.config.image
+    shape = image.height, image.width, image.channels
+    arrays = [read_sized(locate(place), shape, resize) for place in (first, second)]
+    pixels = torch.stack([torch.from_numpy(array.copy()).permute(2, 0, 1) for array in arrays])
+    vectors = torch.from_numpy(encode_pixels(model, pixels, 2))
+    distance = float(pair_distance(vectors[0], vectors[1], pair_loss(loaded.config).distance))
+    return PairDecision(distance, decided)
+
+
+def siamese(loaded: TrainedModel) -> Siamese:
+    """The model of a checkpoint; CheckpointError if it is not a Siamese network."""
+    if not isinstance(loaded.model, Siamese):
+        raise CheckpointError(
+            f"{loaded.uri} is of a {loaded.config.model.kind!r} model; verification needs one of 'siamese', such as "
+            "vtr train siamese-att makes"
+        )
+    return loaded.model
+
+
+def decision_threshold(loaded: TrainedModel, given: float | None) -> float:
+    """The given threshold, or the one that the model stores from validation; ConfigError without a finite one."""
+    if given is not None:
+        if not math.isfinite(given):
+            raise ConfigError(f"--threshold is {given:g}; it must be a finite distance")
+        return given
+    threshold = float(siamese(loaded).threshold)
+    if not math.isfinite(threshold):
+        raise ConfigError(
+            f"{loaded.uri} was saved before any validation, so it knows no threshold; give one with --threshold, or "
+            "train with --validation"
+        )
+    return threshold
+
+
+TEMPLATE = "hardest_pairs.html"
+
+
+@dataclass(frozen=True)
+class ShownPair:
+    """A pair for the page; pictures are data URIs."""
+
+    first: str
+    second: str
+    first_picture: str
+    second_picture: str
+    distance: float
+    wrong: bool
+
+
+@dataclass(frozen=True)
+class ShownKind:
+    """The hardest pairs of one kind."""
+
+    title: str
+    pairs: Sequence[ShownPair]
+
+
+def hardest_pairs(scored: ScoredPairs, rows: ImageRows, threshold: float, count: int) -> list[ShownKind]:
+    """The `count` hardest pairs of each kind, the hardest first."""
+    at = {image: row for row, image in enumerate(rows.image_id)}
+    chosen = hardest(scored, count)
+    return [
+        ShownKind(title, [_shown(scored, rows, at, index, threshold) for index in chosen[kind]])
+        for kind, title in (("matching", "the same face, far apart"), ("different", "different faces, near each other"))
+    ]
+
+
+def _shown(scored: ScoredPairs, rows: ImageRows, at: dict[str, int], index: int, threshold: float) -> ShownPair:
+    pair, distance = scored.pairs[index], float(scored.distance[index])
+    return ShownPair(
+        first=pair.first,
+        second=pair.second,
+        first_picture=picture(rows.pixels[at[pair.first]]),
+        second_picture=picture(rows.pixels[at[pair.second]]),
+        distance=distance,
+        wrong=(distance > threshold) != pair.different,
+    )
+
+
+def picture(pixels: UInt8[Tensor, "channels height width"]) -> str:
+    """The image as a PNG in a data URI."""
+    from PIL import Image
+
+    values: np.ndarray = pixels.permute(1, 2, 0).numpy()
+    content = io.BytesIO()
+    Image.fromarray(values[:, :, 0] if values.shape[2] == 1 else values).save(content, "PNG")
+    return f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"
+
+
+def render_hardest(sets: Sequence[tuple[str, Sequence[ShownKind]]], checkpoint: str, threshold: float) -> str:
+    """The page as HTML, with the distance that decided. All text is escaped: ids are arbitrary strings."""
+    return page_environment().get_template(TEMPLATE).render(sets=sets, checkpoint=checkpoint, threshold=threshold)

@@ -1,23 +1,80 @@
-"""The vocabulary of a data set, and captions as rows of word ids."""
+"""The vocabulary of a data set, and cleaned captions as rows of ids of words, plain or tagged."""
 
 import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
-from typing import Any, TypeVar, assert_never, cast, get_args
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar, assert_never, cast, get_args
 
 import numpy as np
 from jaxtyping import Int32, Int64
 
 from vtr_core.config.caption_text import TextUnit, Tokenizer, UnknownWords
-from vtr_core.config.record import record
+from vtr_core.config.settings import record
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.json_text import parse_json
-from vtr_core.text.tokens.cleaning import clean_words
-from vtr_core.text.tokens.word_tags import WordTags
+
+if TYPE_CHECKING:
+    from vtr_core.text.tagging.tagger import PosTagger
+
+
+_OTHER = re.compile(r"[^A-Za-z0-9]")
+
+
+def clean_words(text: str) -> list[str]:
+    """The words of `text`: every character but A–Z, a–z, 0–9 becomes a space, the rest lower case, split at spaces.
+
+    A contraction leaves its parts ("don", "t"), an accented letter cuts its word ("cr", "me"), and a text in another
+    alphabet leaves nothing.
+    """
+    return _OTHER.sub(" ", text).lower().split()
+
+
+@dataclass(frozen=True)
+class WordTags:
+    """The tagger of a vocabulary's words: its name on the command line, and its fingerprint."""
+
+    tagger: str
+    """default, spacy:NAME, wordnet:FOLDER, …"""
+    fingerprint: str
+
+    @classmethod
+    def of(cls, choice: str) -> "WordTags":
+        """The tags of an installed tagger; ConfigError where it is missing."""
+        return cls(choice, _tagger(choice).fingerprint)
+
+    def tagged(self, captions: Iterable[Sequence[str]]) -> Iterator[list[str]]:
+        """The words of every caption as `word/part`: noun, verb, adjective, adverb, preposition or conjunction.
+
+        A word of another part (articles, pronouns, auxiliaries, numbers) stays as it is. Raises DatasetError where the
+        installed tagger gives other tags than the one that made the vocabulary, ConfigError where there is none.
+        """
+        from vtr_core.text.tagging.tagger import part_of
+
+        tagger = _tagger(self.tagger)
+        if tagger.fingerprint != self.fingerprint:
+            raise DatasetError(
+                f"the words were tagged by another {self.tagger} than the one here, {tagger.name}; restore that "
+                "tagger, or make the data set anew with vtr ingest … --tagger and train on it"
+            )
+        for words in tagger.tag(captions):
+            yield [f"{word.text}/{part}" if (part := part_of(word.pos)) else word.text for word in words]
+
+
+def bare_word(word: str) -> str:
+    """A word without its part of speech."""
+    return word.partition("/")[0]
+
+
+@lru_cache(maxsize=4)
+def _tagger(choice: str) -> "PosTagger":
+    from vtr_core.text.tagging.tagger import choose_tagger
+
+    return choose_tagger(choice)
+
 
 T = TypeVar("T", bound=str)
 PADDING = 0

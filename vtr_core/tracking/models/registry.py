@@ -21,11 +21,9 @@ from vtr_core.json_text import parse_json
 from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location, locate
 from vtr_core.tracking.carried_code.archive import CarriedCode
-from vtr_core.tracking.models.files import KeptFiles, checked_file, keep_files, kept_checkpoint
-from vtr_core.tracking.models.folder import DATA, write_model
-from vtr_core.tracking.models.page import model_page
-from vtr_core.tracking.presentation import figures_table
-from vtr_core.tracking.redaction import redact
+from vtr_core.tracking.models.kept_files import KeptFiles, checked_file, keep_files, kept_checkpoint
+from vtr_core.tracking.models.model_folder import DATA, model_page, write_model
+from vtr_core.tracking.presentation import figures_table, redact
 from vtr_core.tracking.run import TrackedRun, default_tracking_uri, failures, open_client, patient
 
 T = TypeVar("T")

@@ -3,6 +3,6 @@
 `load_model` is what everything after training starts from.
 """
 
-from vtr_core.train.checkpoint.load import LoadedModel, load_model
+from vtr_core.train.checkpoint.trained_model import LoadedModel, load_model
 
 __all__ = ["LoadedModel", "load_model"]

@@ -1,23 +1,44 @@
-"""The trained state of a run: the model, the loss's parameters, the moving average of the weights, the optimiser."""
+"""The trained state of a run: model, loss parameters, moving average, optimiser, micro-batches, precision."""
 
 from collections.abc import Callable
 from itertools import chain
-from typing import Any
+from typing import Any, assert_never
 
 import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+from torch.utils.checkpoint import checkpoint
 
+from vtr_core.data.batches import CaptionedBatch
 from vtr_core.errors import CheckpointError
-from vtr_core.nn.batch_norm import share_statistics
-from vtr_core.nn.channel_batch_norm import share_channels
+from vtr_core.nn.embeddings import Embeddings, concatenate
+from vtr_core.nn.normalization import share_channels, share_statistics
 from vtr_core.run.config import TrainConfig
-from vtr_core.train.checkpoint.files import Checkpoint
-from vtr_core.train.checkpoint.load import load_weights
+from vtr_core.systems.implementation import Implementation
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder
-from vtr_core.train.distributed.gather import average_gradients, sum_shares, world_size
-from vtr_core.train.loop.micro_batches import MicroBatches
+from vtr_core.train.checkpoint.trained_model import load_weights
+from vtr_core.train.distributed.collectives import average_gradients, sum_shares, world_size
 from vtr_core.train.optimizer import build_optimizer, clip_gradients, load_state, set_learning_rate
+
+
+class MicroBatches(nn.Module):
+    """The model, applied to a batch `rows` rows at a time, so that memory for activations is that of `rows` rows.
+
+    The loss needs the embeddings of the whole batch at once, but not the activations behind them: these are dropped in
+    the forward pass and recomputed, micro-batch by micro-batch, once the gradient of its embeddings is known, with the
+    same random draws (Gao et al. 2021, "Scaling deep contrastive learning batch size under memory limited setup").
+    Without dropout embeddings and gradients equal those of one pass over the whole batch.
+    """
+
+    def __init__(self, model: nn.Module, rows: int) -> None:
+        super().__init__()
+        self.model = model
+        self.rows = rows
+
+    def forward(self, batch: CaptionedBatch) -> Embeddings:
+        """The embeddings of all rows."""
+        return concatenate([checkpoint(self.model, part, use_reentrant=False) for part in batch.split(self.rows)])
 
 
 class Learner:
@@ -133,3 +154,29 @@ def _compiled(model: nn.Module) -> nn.Module:
 
 def _weights(module: nn.Module) -> dict[str, Tensor]:
     return {name: tensor.detach().contiguous() for name, tensor in module.state_dict().items()}
+
+
+def uses_bf16(config: TrainConfig, device: torch.device) -> bool:
+    """The choice of `training.precision`: `auto` is bf16 where a GPU supports it."""
+    match config.training.precision:
+        case "bf16":
+            return True
+        case "float32":
+            return False
+        case "auto":
+            return device.type == "cuda" and torch.cuda.is_bf16_supported()
+        case other:
+            assert_never(other)
+
+
+def compiles(config: TrainConfig, system: Implementation, device: torch.device) -> bool:
+    """The choice of `training.compile`: `auto` is yes on a GPU for models that are known to compile."""
+    match config.training.compile:
+        case "on":
+            return True
+        case "off":
+            return False
+        case "auto":
+            return device.type == "cuda" and system.compiles(config.model)
+        case other:
+            assert_never(other)

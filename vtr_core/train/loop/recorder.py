@@ -1,21 +1,72 @@
-"""Output of a run, written by its first worker: metrics, events for the driver, checkpoints."""
+"""Output of a run, written by its first worker: metrics, events, checkpoints from copies in memory."""
 
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import torch
+from torch import Tensor
 
 from vtr_core.errors import RunConflict, TrainingError, one_line
 from vtr_core.storage import Location, StorageError
+from vtr_core.tracking.environment import SystemMeter
 from vtr_core.tracking.metric_log import MetricLog
 from vtr_core.tracking.run import TrackedRun
-from vtr_core.tracking.system_metrics import SystemMeter
-from vtr_core.train.checkpoint.files import Checkpoint, complete_checkpoints, is_complete
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, complete_checkpoints, is_complete
 from vtr_core.train.checkpoint.run_folder import RunFolder
-from vtr_core.train.checkpoint.snapshot import Snapshots
 from vtr_core.train.fleet.lease import is_held
-from vtr_core.train.loop.context import DriverChannel
+from vtr_core.train.job import DriverChannel
+
+
+class Snapshots:
+    """Takes snapshots, each into the memory of the previous one, which it overwrites.
+
+    Tensors on a GPU are copied into pinned memory, for full transfer rate.
+    """
+
+    def __init__(self) -> None:
+        self._buffers: list[Tensor] = []
+        self._taken = 0
+
+    def take(self, checkpoint: Checkpoint) -> Checkpoint:
+        """`checkpoint` with copies of its tensors; all copies are complete when this returns."""
+        self._taken = 0
+        copied = replace(
+            checkpoint,
+            model=self._copy(checkpoint.model),
+            optimizer=self._copy(checkpoint.optimizer),
+            objective=self._copy(checkpoint.objective),
+            trained=self._copy(checkpoint.trained),
+        )
+        if torch.cuda.is_initialized():
+            torch.cuda.synchronize()
+        return copied
+
+    def _copy(self, value: Any) -> Any:
+        match value:
+            case Tensor():
+                return self._buffer(value).copy_(value.detach(), non_blocking=True)
+            case dict():
+                return {name: self._copy(inner) for name, inner in value.items()}
+            case list():
+                return [self._copy(inner) for inner in value]
+            case _:
+                return value
+
+    def _buffer(self, like: Tensor) -> Tensor:
+        """The previous snapshot's next buffer where it fits, else a new one."""
+        place, self._taken = self._taken, self._taken + 1
+        if place < len(self._buffers) and _fits(self._buffers[place], like):
+            return self._buffers[place]
+        fresh = torch.empty_like(like, device="cpu", pin_memory=like.is_cuda, requires_grad=False)
+        self._buffers[place : place + 1] = [fresh]
+        return fresh
+
+
+def _fits(buffer: Tensor, like: Tensor) -> bool:
+    return (buffer.shape, buffer.dtype, buffer.stride()) == (like.shape, like.dtype, like.stride())
 
 
 @dataclass(frozen=True)

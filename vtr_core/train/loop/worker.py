@@ -10,34 +10,25 @@ import torch
 from torch import Tensor
 
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Part, Plan
+from vtr_core.data.plan import Part, Plan
 from vtr_core.data.reading.row_groups import Columns
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import TrainingError
+from vtr_core.run.build import build_task
 from vtr_core.run.inputs import model_vocabulary, training_reader
 from vtr_core.run.models import system_of
-from vtr_core.run.task import build_task
 from vtr_core.systems.task import StepOutput
-from vtr_core.train.checkpoint.files import Checkpoint, Progress
-from vtr_core.train.checkpoint.provenance import checkpoint_provenance
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.checkpoint.run_folder import RunFolder
-from vtr_core.train.concept_labels import concept_table, names_of, require_names
-from vtr_core.train.distributed.gather import agree_all, gather_objects, sum_all
-from vtr_core.train.job import Job, total_steps
-from vtr_core.train.loop.bad_shards import BadShards
-from vtr_core.train.loop.collapse import CollapseWatch
-from vtr_core.train.loop.context import WorkerContext
-from vtr_core.train.loop.device_choices import compiles, uses_bf16
-from vtr_core.train.loop.early_stopping import judge
-from vtr_core.train.loop.initial_model import given_weights, initial_model
-from vtr_core.train.loop.learner import Learner
-from vtr_core.train.loop.meter import Meter
-from vtr_core.train.loop.not_finite import keys_not_finite, suspects
+from vtr_core.train.checkpoint.trained_model import given_weights, initial_model
+from vtr_core.train.distributed.collectives import agree_all, gather_objects, sum_all
+from vtr_core.train.job import Job, WorkerContext, checkpoint_provenance, total_steps
+from vtr_core.train.loop.alarms import BadShards, CollapseWatch, keys_not_finite, suspects
+from vtr_core.train.loop.learner import Learner, compiles, uses_bf16
 from vtr_core.train.loop.recorder import Recorder
-from vtr_core.train.loop.step_profile import profiled
-from vtr_core.train.loop.tie_warnings import ties_told_once
-from vtr_core.train.loss_tables import loss_tables
+from vtr_core.train.loop.training_progress import Meter, judge, profiled, ties_told_once
 from vtr_core.train.optimizer import learning_rate_at
+from vtr_core.train.training_labels import concept_table, loss_tables, names_of, require_names
 
 _PATIENCE = 50
 """Steps after the warm-up within which a loss should have left chance level."""

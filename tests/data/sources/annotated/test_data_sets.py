@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 
 from tests.data.sources.annotated.layouts import HELD, WRITERS, described, line, moment
-from vtr_core.data.sources.activitynet.annotations import read_activitynet
 from vtr_core.data.sources.all import SOURCES, WHOLE_VIDEOS
-from vtr_core.data.sources.annotated.data_sets import AnnotatedDataSet, read_annotated
+from vtr_core.data.sources.annotated.activitynet import read_activitynet
+from vtr_core.data.sources.captioned_videos import AnnotatedDataSet, annotated_videos, read_annotated
 from vtr_core.data.sources.clip.tokens import ClipTokens
-from vtr_core.data.sources.kept import KEPT
-from vtr_core.data.sources.source import Drops
-from vtr_core.data.sources.videos.annotated import annotated_videos
-from vtr_core.data.sources.videos.inventory import Inventory
+from vtr_core.data.sources.source import KEPT, Drops
+from vtr_core.data.sources.video_files import Inventory
 from vtr_core.errors import InputError, VtrError
 
 NAMES: tuple[AnnotatedDataSet, ...] = ("didemo", "activitynet", "lsmdc", "msvd")

@@ -7,11 +7,9 @@ import pytest
 
 from tests.builders.toy import written
 from vtr_core.data.ingest.plan import IngestOptions
-from vtr_core.data.plan.plan import row_groups
-from vtr_core.data.reading.frames import video_rows
-from vtr_core.data.sources.bigfile.collection import BigFileVideos
-from vtr_core.data.sources.bigfile.tgif import Tgif
-from vtr_core.data.sources.bigfile.trecvid import Trecvid
+from vtr_core.data.plan import row_groups
+from vtr_core.data.reading.evaluated_rows import video_rows
+from vtr_core.data.sources.bigfile import BigFileVideos, Tgif, Trecvid
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import InputError
 from vtr_core.storage import StorageError, locate

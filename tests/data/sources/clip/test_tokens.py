@@ -8,14 +8,13 @@ from pydantic import ValidationError
 
 from tests.builders.toy import written
 from vtr_core.data.ingest.plan import IngestOptions
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.records.stored_videos import stored_videos
+from vtr_core.data.records.arrays import stored_videos
 from vtr_core.data.sources.clip import tokens as clip_tokens
 from vtr_core.data.sources.clip.tokens import ClipTokens
-from vtr_core.data.sources.features import npz
-from vtr_core.data.sources.kept import KEPT
-from vtr_core.data.sources.source import Drops, VideoSource
+from vtr_core.data.sources.features import feature_arrays as npz
+from vtr_core.data.sources.source import KEPT, Drops, VideoSource
 from vtr_core.errors import InputError
 
 GRID, DIM, FRAMES = 2, 3, 4

@@ -5,11 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vtr_core.data.records.timed_label import TimedLabel
-from vtr_core.data.sources.crosstask.crosstask import CrossTask
-from vtr_core.data.sources.crosstask.release import read_tasks
-from vtr_core.data.sources.kept import KEPT
-from vtr_core.data.sources.source import Drops, StepSource
+from vtr_core.data.records.annotations import TimedLabel
+from vtr_core.data.sources.instructional.crosstask import CrossTask, read_tasks
+from vtr_core.data.sources.source import KEPT, Drops, StepSource
 from vtr_core.errors import InputError
 from vtr_core.storage import locate
 

@@ -9,11 +9,11 @@ from PIL import Image
 
 from tests.builders.made_faces import face, ingested, made_faces, names
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
-from vtr_core.data.reading.images import read_images, subjects_of
-from vtr_core.data.records.face_pairs import load_pairs
+from vtr_core.data.plan import row_groups
+from vtr_core.data.reading.evaluated_rows import read_images, subjects_of
+from vtr_core.data.records.annotations import load_pairs
 from vtr_core.data.records.schema import ImageSchema
-from vtr_core.data.sources.faces.folder import Faces, by_number
+from vtr_core.data.sources.faces import Faces, by_number
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import ConfigError, DatasetError, InputError
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from tests.builders.made_faces import face
-from vtr_core.data.sources.faces.image_file import read_image, read_sized
+from vtr_core.data.sources.faces import read_image, read_sized
 from vtr_core.errors import InputError
 from vtr_core.storage import locate
 

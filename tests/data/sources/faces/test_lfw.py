@@ -7,10 +7,9 @@ from PIL import Image
 
 from tests.builders.made_faces import face, ingested
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.reading.images import require_other_subjects
-from vtr_core.data.records.face_pairs import load_pairs
-from vtr_core.data.sources.faces.lfw import Lfw
-from vtr_core.data.sources.faces.lfw_pairs import parse_pairs
+from vtr_core.data.reading.evaluated_rows import require_other_subjects
+from vtr_core.data.records.annotations import load_pairs
+from vtr_core.data.sources.lfw import Lfw, parse_pairs
 from vtr_core.errors import DatasetError, InputError
 
 VIEW_2 = "2\t1\nAda\t1\t2\nAda\t1\tBob\t1\nBob\t1\t2\nBob\t2\tCid\t1\n"

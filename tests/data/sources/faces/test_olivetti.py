@@ -10,10 +10,10 @@ from sklearn import datasets
 
 from tests.builders.made_faces import ingested, names
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
-from vtr_core.data.reading.images import read_images, subjects_of
-from vtr_core.data.sources.faces.lfw import Lfw
-from vtr_core.data.sources.faces.olivetti import Olivetti
+from vtr_core.data.plan import row_groups
+from vtr_core.data.reading.evaluated_rows import read_images, subjects_of
+from vtr_core.data.sources.faces import Olivetti
+from vtr_core.data.sources.lfw import Lfw
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import InputError
 

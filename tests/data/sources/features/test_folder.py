@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pytest
 
-from vtr_core.data.sources.features.folder import FAULTS, FeatureFolder
+from vtr_core.data.sources.features.feature_folder import FAULTS, FeatureFolder
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.errors import InputError
 from vtr_core.storage import locate
@@ -56,7 +56,7 @@ def test_a_folder_that_is_not_there_is_told_after_a_few_names(folder, monkeypatc
 
     with pytest.raises(InputError, match=r"no feature file in .*mistyped can be used"):
         FeatureFolder(folder / "mistyped", "max").dim(endless(FAULTS))
-    monkeypatch.setattr("vtr_core.data.sources.features.folder.MOST_FAULTS", 300)
+    monkeypatch.setattr("vtr_core.data.sources.features.feature_folder.MOST_FAULTS", 300)
     with pytest.raises(InputError, match="no feature file"):
         FeatureFolder(folder, "max").dim(endless(300))
     assert FeatureFolder(folder, "max").dim([f"gone{number}" for number in range(299)] + ["b"]) == 5

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from vtr_core.data.sources.features import frame_folder
-from vtr_core.data.sources.features.frame_folder import FrameFolder
+from vtr_core.data.sources.features import feature_folder as frame_folder
+from vtr_core.data.sources.features.feature_folder import FrameFolder
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.errors import InputError
 from vtr_core.storage import locate

@@ -4,9 +4,8 @@ import random
 import numpy as np
 import pytest
 
-from vtr_core.data.sources.features.npy import read_feature
-from vtr_core.data.sources.names import check_id, check_path
-from vtr_core.data.sources.reasons import Reason, UnusableError
+from vtr_core.data.sources.features.feature_arrays import read_feature
+from vtr_core.data.sources.reasons import Reason, UnusableError, check_id, check_path
 from vtr_core.storage import locate
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from vtr_core.data.sources.features.pooling import l2, pool, pooled_dim, to_float16, window
+from vtr_core.data.sources.features.feature_arrays import l2, pool, pooled_dim, to_float16, window
 from vtr_core.data.sources.reasons import Reason, UnusableError
 
 ROWS = np.random.default_rng(0).standard_normal((10, 4))

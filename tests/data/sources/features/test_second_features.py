@@ -8,8 +8,7 @@ from pydantic import ValidationError
 
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.second_features import SecondFeatures, per_second
-from vtr_core.data.sources.kept import KEPT
-from vtr_core.data.sources.source import Drops
+from vtr_core.data.sources.source import KEPT, Drops
 from vtr_core.errors import InputError
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vtr_core.data.sources.files.srt import BadLine, Subtitle, parse_srt
+from vtr_core.data.sources.files import BadLine, Subtitle, parse_srt
 
 PLAIN = "1\n00:00:01,500 --> 00:00:04,000\ncrack_egg\n\n2\n01:02:03,250 --> 01:02:04,000\nadd salt\nand pepper\n"
 

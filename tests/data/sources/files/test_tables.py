@@ -2,7 +2,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from vtr_core.data.sources.files.tables import read_table
+from vtr_core.data.sources.files import read_table
 from vtr_core.errors import InputError
 from vtr_core.storage import locate
 

@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pytest
 
-from vtr_core.data.sources.howto100m.howto100m import HowTo100M
+from vtr_core.data.sources.instructional.howto100m import HowTo100M
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import InputError
 

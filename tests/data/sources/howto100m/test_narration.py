@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from vtr_core.data.sources.files.json_members import read_values
-from vtr_core.data.sources.howto100m.narration import Narration, read_all, read_narrations, video_ids
+from vtr_core.data.sources.instructional.narration import Narration, read_all, read_narrations, video_ids
+from vtr_core.data.sources.json_members import read_values
 from vtr_core.errors import InputError, VtrError
 
 ROWS = {"b": [(0, 2.5, "cut it"), (3, 4, "stir")], "a": [(1, 2, "fold")]}
@@ -90,7 +90,7 @@ def test_narrations_that_follow_each_other_are_read_together(tmp_path, monkeypat
     found = [narration for _, narration in read_narrations(str(tmp_path / "c.json"))]
     read = []
     monkeypatch.setattr(
-        "vtr_core.data.sources.howto100m.narration.read_values",
+        "vtr_core.data.sources.instructional.narration.read_values",
         lambda file, wanted: read.append(len(wanted)) or read_values(file, wanted),
     )
     given = Narration(((0, 1, "x"),))

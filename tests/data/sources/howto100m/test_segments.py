@@ -3,8 +3,8 @@ import random
 import pytest
 
 from tests.reference.narration import published_clip
-from vtr_core.data.sources.howto100m import segments
-from vtr_core.data.sources.howto100m.segments import usable
+from vtr_core.data.sources.instructional import narration as segments
+from vtr_core.data.sources.instructional.narration import usable
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import InputError
 

@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vtr_core.data.records.timed_label import TimedLabel
-from vtr_core.data.sources.mining_youtube.classes import class_of, class_text
-from vtr_core.data.sources.mining_youtube.mining_youtube import MiningYouTube
+from vtr_core.data.records.annotations import TimedLabel
+from vtr_core.data.sources.instructional.mining_youtube import MiningYouTube, class_of, class_text
 from vtr_core.data.sources.source import Drops, StepSource, VideoEntry
 from vtr_core.errors import InputError
 

@@ -3,10 +3,9 @@ import json
 import numpy as np
 import pytest
 
-from vtr_core.data.sources.howto100m.howto100m import HowTo100M
-from vtr_core.data.sources.kept import KEPT
-from vtr_core.data.sources.msrvtt.msrvtt import Msrvtt, MsrvttVideos
-from vtr_core.data.sources.source import ClipSource, Drops, VideoSource
+from vtr_core.data.sources.annotated.msrvtt import Msrvtt, MsrvttVideos
+from vtr_core.data.sources.instructional.howto100m import HowTo100M
+from vtr_core.data.sources.source import KEPT, ClipSource, Drops, VideoSource
 from vtr_core.errors import ConfigError, InputError
 
 FRAMES = np.random.default_rng(0).standard_normal((8, 5)).astype(np.float32)

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
-from vtr_core.data.sources.pairs.pairs import Pairs
+from vtr_core.data.sources.pairs import Pairs
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import ConfigError, InputError
 

@@ -3,8 +3,8 @@ import pickle
 import numpy as np
 
 from vtr_core.data.sources.source import Drops
-from vtr_core.data.sources.synthetic.clips import Synthetic
-from vtr_core.data.worlds.clips import indices
+from vtr_core.data.sources.synthetic import Synthetic
+from vtr_core.data.worlds.narrated_videos import indices
 
 WORLD = Synthetic(num_clips=600, dim_2d=24, dim_3d=16, dim_audio=8)
 

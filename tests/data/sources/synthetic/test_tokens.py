@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 
 from vtr_core.data.sources.source import Drops, Video, VideoSource
-from vtr_core.data.sources.synthetic.tokens import SyntheticTokens
+from vtr_core.data.sources.synthetic import SyntheticTokens
 
 WORLD = SyntheticTokens(num_videos=200, dim=16)
 

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 
 from vtr_core.data.sources.source import Drops, VideoSource
-from vtr_core.data.sources.synthetic.videos import SyntheticVideos
+from vtr_core.data.sources.synthetic import SyntheticVideos
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 WORLD = SyntheticVideos(num_videos=100, dim=16)

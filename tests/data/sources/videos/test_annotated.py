@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from vtr_core.data.sources.files.json_members import Member, read_values
-from vtr_core.data.sources.howto100m import narration
+from vtr_core.data.sources.captioned_videos import annotated_videos
+from vtr_core.data.sources.instructional import narration
+from vtr_core.data.sources.json_members import Member, read_values
 from vtr_core.data.sources.source import Drops
-from vtr_core.data.sources.videos.annotated import annotated_videos
-from vtr_core.data.sources.videos.inventory import Inventory
+from vtr_core.data.sources.video_files import Inventory
 from vtr_core.storage import Location
 
 

@@ -2,8 +2,8 @@
 
 import pickle
 
-from vtr_core.data.sources.pairs.rows import PairRow
-from vtr_core.data.sources.videos.captioned import CaptionedVideo
+from vtr_core.data.sources.captioned_videos import CaptionedVideo
+from vtr_core.data.sources.pairs import PairRow
 
 ROWS = (
     PairRow("a:0.1-8", "a", None, 0.1, 8, "ein Hund “läuft”\n\x85 🎬", ("films/a.mp4", None)),

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from vtr_core.data.sources import video_files as inventory
+from vtr_core.data.sources.captioned_videos import subtitle_rows
 from vtr_core.data.sources.source import Drops
-from vtr_core.data.sources.videos import inventory
-from vtr_core.data.sources.videos.inventory import Inventory, VideoFile
-from vtr_core.data.sources.videos.subtitles import subtitle_rows
+from vtr_core.data.sources.video_files import Inventory, VideoFile
 from vtr_core.storage import Location
 
 SETTINGS = "?endpoint_override=localhost:1&scheme=http"

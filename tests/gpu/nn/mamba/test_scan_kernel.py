@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.autograd import grad
 
-from vtr_core.config.blocks.learners import MambaLearner
-from vtr_core.nn.mamba.block import MambaMixer
+from vtr_core.config.sequence_models import MambaLearner
+from vtr_core.nn.mamba.mixer import MambaMixer
 from vtr_core.nn.mamba.scan import scan_backend, selective_scan
 
 BATCH, DIM, STATE, LENGTH = 2, 8, 16, 301

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.reference import capsules, routing
-from vtr_core.config.blocks.routing import (
+from vtr_core.config.routing import (
     DynamicRouting,
     EmRouting,
     NoRouting,
@@ -13,7 +13,7 @@ from vtr_core.config.blocks.routing import (
 )
 from vtr_core.errors import ConfigError
 from vtr_core.nn.capsules.capsules import Capsules
-from vtr_core.nn.capsules.routing.build import build_routing
+from vtr_core.nn.capsules.routing import build_routing
 
 NUM_CAPSULES, DIM, POSE_DIM, ROWS = 5, 4, 8, 4
 ORDER = torch.tensor([3, 1, 4, 0, 2])

@@ -3,11 +3,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.reference import routing as reference
-from vtr_core.config.blocks.routing import DynamicRouting
-from vtr_core.nn.capsules.agreement import squash
+from vtr_core.config.routing import DynamicRouting
+from vtr_core.nn.capsules import dynamic_routing as dynamic
 from vtr_core.nn.capsules.capsules import Capsules
-from vtr_core.nn.capsules.routing import dynamic
-from vtr_core.nn.capsules.routing.dynamic import Dynamic
+from vtr_core.nn.capsules.dynamic_routing import Dynamic, squash
 
 
 def test_squash_equals_slow_code():

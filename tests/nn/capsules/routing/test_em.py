@@ -1,9 +1,8 @@
 import torch
 
-from vtr_core.config.blocks.routing import EmRouting
+from vtr_core.config.routing import EmRouting
 from vtr_core.nn.capsules.capsules import Capsules
-from vtr_core.nn.capsules.routing.em import Em
-from vtr_core.nn.capsules.routing.gaussians import maximisation, responsibilities
+from vtr_core.nn.capsules.em_routing import Em, maximisation, responsibilities
 
 
 def test_hundreds_of_steps_stay_finite():

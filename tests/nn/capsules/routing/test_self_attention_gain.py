@@ -2,9 +2,9 @@
 
 import torch
 
-from vtr_core.config.blocks.routing import SelfAttentionRouting
+from vtr_core.config.routing import SelfAttentionRouting
 from vtr_core.nn.capsules.capsules import Capsules
-from vtr_core.nn.capsules.routing.self_attention import SelfAttention
+from vtr_core.nn.capsules.routing import SelfAttention
 
 
 def spread(gain: float) -> float:

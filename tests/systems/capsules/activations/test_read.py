@@ -11,16 +11,16 @@ import torch
 from torch import nn
 
 from tests.builders.toy import DIM, Toy, toy_dataset, written
-from vtr_core.analysis.activations.concepts import concept_words
-from vtr_core.data.batches.batch import ClipBatch
+from vtr_core.analysis.concept_profiles import concept_words
+from vtr_core.data.batches import ClipBatch
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.nn.capsules.capsules import Capsules
-from vtr_core.systems.capsules.activations.read import DatasetActivations, capsule_model, read_activations
+from vtr_core.systems.capsules.activations import DatasetActivations, capsule_model, read_activations
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 FEATURES = {"video": DIM, "audio": 2}

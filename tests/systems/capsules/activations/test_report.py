@@ -6,13 +6,11 @@ import re
 import numpy as np
 import pytest
 
-from vtr_core.analysis.activations.top_clips import TopClips
-from vtr_core.analysis.activations.usage import UsageMeter
+from vtr_core.analysis.capsule_usage import TopClips, UsageMeter
 from vtr_core.errors import ConfigError
-from vtr_core.systems.capsules.activations.findings import ReadDataset, activation_report, youtube_link
-from vtr_core.systems.capsules.activations.page import chance, decimals, render_page
-from vtr_core.systems.capsules.activations.read import Clip, DatasetActivations, ModalityActivations
-from vtr_core.systems.capsules.activations.report import ActivationReport, ReportOptions
+from vtr_core.systems.capsules.activation_findings import ReadDataset, activation_report, youtube_link
+from vtr_core.systems.capsules.activation_report import ActivationReport, ReportOptions, chance, decimals, render_page
+from vtr_core.systems.capsules.activations import Clip, DatasetActivations, ModalityActivations
 from vtr_core.time_span import clock
 
 EVIL = "<script>alert(1)</script>"

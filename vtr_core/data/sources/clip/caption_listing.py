@@ -11,13 +11,18 @@ from pydantic import model_validator
 
 from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FEATURE_DTYPE
-from vtr_core.data.sources.annotated.data_sets import read_annotated
-from vtr_core.data.sources.annotated.video import AnnotatedVideo
+from vtr_core.data.sources.captioned_videos import read_annotated
 from vtr_core.data.sources.clip.caption_table import read_captions
-from vtr_core.data.sources.kept import count_fault, listed_videos
 from vtr_core.data.sources.reasons import Reason, UnusableError
-from vtr_core.data.sources.source import Drops, Video, VideoEntry
-from vtr_core.data.sources.worded_captions import worded_captions
+from vtr_core.data.sources.source import (
+    AnnotatedVideo,
+    Drops,
+    Video,
+    VideoEntry,
+    count_fault,
+    listed_videos,
+    worded_captions,
+)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,8 @@
 """A table of captions: video ids, captions, and optionally splits."""
 
-from vtr_core.data.sources.annotated.video import AnnotatedVideo
-from vtr_core.data.sources.files.tables import Row, read_table
-from vtr_core.data.sources.names import check_id
-from vtr_core.data.sources.reasons import Reason, UnusableError
-from vtr_core.data.sources.source import Drops
+from vtr_core.data.sources.files import Row, read_table
+from vtr_core.data.sources.reasons import Reason, UnusableError, check_id
+from vtr_core.data.sources.source import AnnotatedVideo, Drops
 from vtr_core.storage import locate
 
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Num
 
-from vtr_core.data.sources.features.npy import FeatureArray, check_values, parse_npy
-from vtr_core.data.sources.features.npz import read_npz
-from vtr_core.data.sources.files.files import read_file
+from vtr_core.data.sources.features.feature_arrays import FeatureArray, check_values, parse_npy, read_npz
+from vtr_core.data.sources.files import read_file
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.storage import Location
 

@@ -9,14 +9,13 @@ from jaxtyping import Float16
 
 from vtr_core import storage
 from vtr_core.config.settings import PositiveInt
-from vtr_core.data.records.binary_columns import MAX_CELL_BYTES
+from vtr_core.data.records.arrays import MAX_CELL_BYTES
 from vtr_core.data.records.schema import CAPTION_VECTORS, FEATURE_DTYPE, FeatureSpec
 from vtr_core.data.sources.clip.caption_listing import CaptionListing, ListedVideo, zero_vectors
 from vtr_core.data.sources.clip.file import ClipFile, check_caption_vectors, num_tokens, read_clip_file
-from vtr_core.data.sources.features.folder import commonest
-from vtr_core.data.sources.features.npy import FeatureArray, parse_npy
-from vtr_core.data.sources.features.pooling import to_float16
-from vtr_core.data.sources.files.files import read_file
+from vtr_core.data.sources.features.feature_arrays import FeatureArray, parse_npy, to_float16
+from vtr_core.data.sources.features.feature_folder import commonest
+from vtr_core.data.sources.files import read_file
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Drops
 from vtr_core.storage import Location, locate

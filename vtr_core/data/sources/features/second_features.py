@@ -11,13 +11,10 @@ from pydantic import NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
-from vtr_core.data.sources.features.folder import commonest
-from vtr_core.data.sources.features.npy import read_feature
-from vtr_core.data.sources.features.pooling import to_float16
-from vtr_core.data.sources.kept import KEPT
-from vtr_core.data.sources.names import check_id
-from vtr_core.data.sources.reasons import Reason, UnusableError
-from vtr_core.data.sources.source import Drops
+from vtr_core.data.sources.features.feature_arrays import read_feature, to_float16
+from vtr_core.data.sources.features.feature_folder import commonest
+from vtr_core.data.sources.reasons import Reason, UnusableError, check_id
+from vtr_core.data.sources.source import KEPT, Drops
 from vtr_core.storage import Location, locate
 
 ColumnRange = tuple[NonNegativeInt, PositiveInt]

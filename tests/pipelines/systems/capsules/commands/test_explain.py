@@ -9,6 +9,7 @@ from mlflow import MlflowClient
 
 from pipelines.cli import run
 from pipelines.explain.command import main
+from pipelines.systems.capsules.explain_capsules import ExplainFlags, explain
 from tests.builders.toy import toy_dataset
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
@@ -18,8 +19,7 @@ from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from pipelines.systems.capsules.commands.explain import ExplainFlags, explain
-from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
 
 CAPSULES = {"model.num_capsules": 4, "model.embedding_dim": 4, "model.words.hidden_dim": 4}
 

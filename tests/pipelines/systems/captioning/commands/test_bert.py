@@ -8,6 +8,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from pipelines.cli import run
+from pipelines.systems.captioning.import_bert import renamed
 from tests.builders.captioned import captioned_videos
 from tests.pipelines.systems.captioning.commands.test_lavender import PIECES, made_up
 from vtr_core.config.override import override
@@ -15,9 +16,7 @@ from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError
 from vtr_core.run.build import build_model
 from vtr_core.run.presets import preset
-from pipelines.systems.captioning.commands.bert import renamed
-from vtr_core.train.checkpoint.initial import fitting, start_from
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.train.checkpoint.trained_model import fitting, load_model, start_from
 
 
 def bert() -> dict[str, Tensor]:

@@ -8,9 +8,11 @@ import torch
 
 from pipelines.caption.command import CaptionFlags, caption
 from pipelines.evaluate.command import main as evaluate_main
-from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate as evaluate_retrieval
 from pipelines.index.command import IndexFlags, index
+from pipelines.systems.captioning.caption_metrics import evaluate
+from pipelines.systems.captioning.evaluate_captions import CaptioningFlags
 from tests.builders.captioned import captioned_videos
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
@@ -20,9 +22,7 @@ from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from pipelines.systems.captioning.commands.command import CaptioningFlags
-from pipelines.systems.captioning.commands.evaluate import evaluate
-from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
 
 CAPTIONS = {
     "a": ["a man runs in the park", "a man is running"],

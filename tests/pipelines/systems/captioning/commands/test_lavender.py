@@ -7,17 +7,15 @@ import torch
 from torch import Tensor
 
 from pipelines.cli import run
+from pipelines.systems.captioning.captioner_weights import captioner_weights, pieces_of
 from tests.builders.captioned import captioned_videos
 from tests.builders.captioning import config
 from tests.reference import lavender as slow
-from vtr_core.config.model_inputs import ModelInputs
+from vtr_core.config.settings import ModelInputs
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, InputError
-from pipelines.systems.captioning.commands.lavender_weights import captioner_weights
-from pipelines.systems.captioning.commands.pieces import pieces_of
 from vtr_core.systems.captioning.model import Captioner, sequence_mask
-from vtr_core.train.checkpoint.initial import fitting
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.train.checkpoint.trained_model import fitting, load_model
 
 HIDDEN, HEADS, MLP, LAYERS, DIM, GRID, STEPS, TOKENS = 8, 2, 12, 2, 3, 2, 3, 6
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "dog", "run", "##s", "a"]

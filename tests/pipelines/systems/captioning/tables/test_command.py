@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.systems.captioning.gmc_tables import GmcTablesFlags, tables
 from pipelines.tables import runs as table_runs
 from pipelines.tables.command import main
 from tests.builders.captioned import captioned_videos
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
-from pipelines.systems.captioning.tables.command import GmcTablesFlags, tables
 
 CAPTIONS = {"a": ["a man runs", "a man is running"], "b": ["a dog sleeps", "the dog is sleeping"]}
 

@@ -1,5 +1,5 @@
+from pipelines.systems.captioning.gmc_tables import BASELINE, TABLES
 from vtr_core.run.presets import PRESETS
-from pipelines.systems.captioning.tables.paper import BASELINE, TABLES
 from vtr_core.tables.layout import OwnSet, markdown
 from vtr_core.tables.table import CAPTIONING, Results
 

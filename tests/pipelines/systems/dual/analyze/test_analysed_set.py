@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import torch
 
+from pipelines.systems.dual.analysed_set import analysed_set
 from vtr_core.errors import CheckpointError, DatasetError
-from pipelines.systems.dual.analyze.analysed_set import analysed_set
-from vtr_core.systems.dual.rows import DualRows
+from vtr_core.systems.dual.dual_embeddings import DualRows
 
 
 def rows(

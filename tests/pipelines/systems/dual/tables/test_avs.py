@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from pipelines.index.command import IndexFlags, index
-from pipelines.search.flags import SearchFlags
+from pipelines.search.command import SearchFlags
 from pipelines.search.search import search
+from pipelines.systems.dual.thesis_measurements import AvsYear, avs_figures, num_topics, parse_year
+from pipelines.systems.dual.thesis_tables import TablesFlags, tables
 from tests.builders.dual_checkpoints import dual_checkpoint
 from tests.builders.toy import toy_videos
 from vtr_core.errors import ConfigError, InputError
-from pipelines.systems.dual.tables.avs import AvsYear, avs_figures, num_topics, parse_year
-from pipelines.systems.dual.tables.command import TablesFlags, tables
 
 TOPICS = "501 Caption number1 of video number2\n502 video number4\n"
 JUDGED = {"first": "1501 0 v1 1 1\n1501 0 v2 1 0\n1502 0 v0 1 1\n", "second": "1501 0 v4 1 1\n1502 0 v2 1 1\n"}

@@ -5,16 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.systems.dual.thesis_chapters import FUSED, PAPER, TRAININGS
+from pipelines.systems.dual.thesis_tables import TablesFlags, tables
 from tests.builders.toy import written
 from tests.text.tagged import FixedTagger
 from vtr_core.data.concepts.building import TableSettings, build_concept_table
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.shards.word_table import WordTable
-from vtr_core.data.sources.synthetic.videos import SyntheticVideos
+from vtr_core.data.sources.synthetic import SyntheticVideos
 from vtr_core.errors import ConfigError
-from pipelines.systems.dual.tables.command import TablesFlags, tables
-from pipelines.systems.dual.tables.paper import PAPER
-from pipelines.systems.dual.tables.trainings import FUSED, TRAININGS
 
 SMALL = {"training.max_steps": 2, "batch.videos": 16, "scaling.workers": 0, "model.num_concepts": 8}
 

@@ -2,9 +2,8 @@
 
 import pytest
 
+from pipelines.systems.muse.muse_tables import TABLES, TablesFlags, _alike
 from vtr_core.run.presets import preset
-from pipelines.systems.muse.tables.command import TablesFlags, _alike
-from pipelines.systems.muse.tables.paper import TABLES
 
 VARIANTS = [row.variant for table in TABLES for row in table.rows if row.variant is not None]
 ABLATIONS = (4, 5, 6, 7, 8, 11)

@@ -5,25 +5,24 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.systems.siamese import face_runs as margin_choice
+from pipelines.systems.siamese import face_runs as together_siamese
+from pipelines.systems.siamese import siamese_tables as tables_siamese
+from pipelines.systems.siamese.face_runs import FaceRuns, MarginChoice
+from pipelines.systems.siamese.siamese_plan import SiameseTableFlags
+from pipelines.systems.siamese.siamese_tables import tables
 from pipelines.tables.side_by_side import RowRun
 from tests.builders.made_faces import ingested, made_faces, made_lfw
 from tests.pipelines.systems.siamese.tables.test_paper import figures
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
-from vtr_core.data.plan.subject_groups import GroupSplit
-from vtr_core.data.reading.images import read_images
-from vtr_core.data.records.face_pairs import load_pairs
+from vtr_core.data.plan import row_groups
+from vtr_core.data.reading.evaluated_rows import read_images
+from vtr_core.data.records.annotations import load_pairs
 from vtr_core.data.records.schema import ImageSchema
-from vtr_core.data.sources.faces.lfw_folder import lfw_folder
+from vtr_core.data.sources.lfw import lfw_folder
+from vtr_core.data.splits import GroupSplit
 from vtr_core.errors import ConfigError, InputError, RunConflict
 from vtr_core.storage import Location
-from pipelines.systems.siamese.tables import command as tables_siamese
-from pipelines.systems.siamese.tables import margin_choice
-from pipelines.systems.siamese.tables import together as together_siamese
-from pipelines.systems.siamese.tables.command import tables
-from pipelines.systems.siamese.tables.face_runs import FaceRuns
-from pipelines.systems.siamese.tables.flags import SiameseTableFlags
-from pipelines.systems.siamese.tables.margin_choice import MarginChoice
 
 
 @pytest.fixture

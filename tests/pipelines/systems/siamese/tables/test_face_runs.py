@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from vtr_core.data.plan.subject_groups import GroupSplit
-from pipelines.systems.siamese.tables import face_runs
-from pipelines.systems.siamese.tables.face_runs import FaceRuns
+from pipelines.systems.siamese import face_runs
+from pipelines.systems.siamese.face_runs import FaceRuns
+from vtr_core.data.splits import GroupSplit
 
 
 def test_another_spelling_of_the_folder_is_the_same_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pipelines.systems.siamese.siamese_figures import DrawnModel, draw, drawn_model, plane
 from tests.builders.made_faces import ingested, made_faces, names
 from tests.pipelines.verify.test_command import saved
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.records.face_pairs import load_pairs
-from vtr_core.data.sources.faces.folder import Faces
-from pipelines.systems.siamese.tables.figures import DrawnModel, draw, drawn_model, plane
+from vtr_core.data.records.annotations import load_pairs
+from vtr_core.data.sources.faces import Faces
 
 
 @pytest.fixture

@@ -8,20 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pipelines.systems.siamese.face_runs import FaceRuns, choose_margin
 from tests.builders.made_faces import ingested, made_faces, names
 from tests.pipelines.verify.test_command import saved
 from vtr_core.data.manifest import Manifest, splits
-from vtr_core.data.plan.subject_groups import GroupSplit, folds
-from vtr_core.data.sources.faces.folder import Faces
+from vtr_core.data.sources.faces import Faces
+from vtr_core.data.splits import GroupSplit, folds
 from vtr_core.metrics.verification import equal_error_threshold
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.systems.siamese.config import PairContrastiveConfig
-from pipelines.systems.siamese.tables.face_runs import FaceRuns
-from pipelines.systems.siamese.tables.margin_choice import choose_margin
 from vtr_core.systems.siamese.verification import encode_faces, score_pairs
-from vtr_core.train.checkpoint.files import Progress
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.train.checkpoint.checkpoint_files import Progress
+from vtr_core.train.checkpoint.trained_model import load_model
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.systems.siamese.tables.paper import ATT, LFW, FaceTable, markdown
+from pipelines.systems.siamese.siamese_paper import ATT, LFW, FaceTable, markdown
 
 
 def figures(accuracy: float) -> dict[str, float]:

@@ -2,21 +2,22 @@ import numpy as np
 import pytest
 import torch
 
-from tests.reference import causality as reference
-from vtr_core.analysis.transforms import Transform
-from vtr_core.data.concepts.counts import ConceptCounts
-from vtr_core.data.concepts.table import ConceptTable, CountedSet, TableHead
-from vtr_core.similarity import hybrid
-from pipelines.systems.dual.analyze.analysed_set import AnalysedSet
-from pipelines.systems.dual.analyze.causality.detectors import detector_fates, histogram, split_report
-from pipelines.systems.dual.analyze.causality.report import (
+from pipelines.systems.dual.analysed_set import AnalysedSet
+from pipelines.systems.dual.causality_findings import (
     curves_by_set,
+    detector_fates,
+    histogram,
     inferences,
     matched_curves,
+    split_report,
     swept_curves,
     swept_top_k,
     top_k_precision,
 )
+from tests.reference import causality as reference
+from vtr_core.analysis.transforms import Transform
+from vtr_core.data.concepts.concept_table import ConceptCounts, ConceptTable, CountedSet, TableHead
+from vtr_core.similarity import hybrid
 
 BEST = Transform("jaccard", 2.0, 0.5, 1.5)
 

@@ -1,12 +1,12 @@
 import pytest
 
+from pipelines.systems.dual.complementarity_analysis import names_of, studies_of, way_of_training
+from pipelines.systems.dual.complementarity_findings import Findings, Run
 from vtr_core.config.domains import Choice
 from vtr_core.config.override import override
 from vtr_core.errors import CheckpointError
 from vtr_core.run.presets import preset
-from pipelines.systems.dual.analyze.complementarity.couplings import names_of, studies_of, way_of_training
-from pipelines.systems.dual.analyze.complementarity.findings import Findings, Run
-from vtr_core.systems.dual.space import SPACES
+from vtr_core.systems.dual.presets import SPACES
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from tests.reference.causality import matched_precisions
-from tests.reference.spaces import canonical_pairs
-from vtr_core.errors import DatasetError
-from vtr_core.similarity import cosine, hybrid
-from pipelines.systems.dual.analyze.analysed_set import AnalysedSet
-from pipelines.systems.dual.analyze.complementarity.report import (
+from pipelines.systems.dual.analysed_set import AnalysedSet
+from pipelines.systems.dual.complementarity_findings import (
     compared_vectors,
     component_curve,
     correlation_curves,
@@ -15,6 +11,10 @@ from pipelines.systems.dual.analyze.complementarity.report import (
     fused_correlations,
     fused_figures,
 )
+from tests.reference.causality import matched_precisions
+from tests.reference.spaces import canonical_pairs
+from vtr_core.errors import DatasetError
+from vtr_core.similarity import cosine, hybrid
 
 
 def _set(seed=0, videos=6, per_video=4, latent=True, concept=True):

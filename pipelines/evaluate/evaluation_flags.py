@@ -1,0 +1,125 @@
+"""The flags of `vtr evaluate` for retrieval and localization."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+if TYPE_CHECKING:
+    from vtr_core.retrieval.evaluate.retrieval import QuerySample
+
+
+SimilarityName = Literal["dot", "cosine", "neg_euclidean", "neg_volume", "all"]
+
+
+Normalization = Literal["dual_softmax", "query_bank"]
+
+
+Background = Literal["zero", "mean", "zero_text"]
+
+
+Rescale = Literal["matrix", "query", "train"]
+
+
+@dataclass(frozen=True)
+class EvaluateFlags:
+    """Flags of `vtr evaluate --task retrieval`."""
+
+    checkpoint: Annotated[str | None, tyro.conf.Positional] = None
+    """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
+    data: tuple[str, ...] = tyro.MISSING
+    """One or more data sets."""
+    similarity: tuple[SimilarityName, ...] = ()
+    """Similarities of embeddings, one table each; all: dot, cosine, neg_euclidean (default: as in training)."""
+    aggregate: Literal["none", "video", "captions"] = "none"
+    """video: also video-level retrieval with all captions of a video, by mean embeddings and by caption average.
+    captions: also video to text with a video's captions as one item, by its best, as CLIP4Clip evaluates MSVD."""
+    rescale: Rescale | None = None
+    """Dual encoders: range by which the scores of each space are rescaled before they are added: matrix (all scores,
+    published), query, or train (training batches) (default: as in training)."""
+    latent_weight: float | None = None
+    """Dual encoders: α in α · latent + (1 − α) · concept (default: as in training)."""
+    queries: Literal["all", "ambiguous"] = "all"
+    """Dual encoders: ambiguous also reports metrics of the captions with a word that the corpus uses as several parts
+    of speech, against their videos only (subset C of the thesis; from the concept table)."""
+    concepts: str | None = None
+    """Concept table with the ambiguous captions of all data sets (default: the folder concepts beside the first)."""
+    normalize: tuple[Normalization, ...] = ()
+    """Also report metrics with test-time normalisation: dual_softmax over all test queries, query_bank over the
+    captions of another data set."""
+    dual_softmax_temperature: float = 0.01
+    """Temperature of the softmax over all test queries."""
+    query_bank: str | None = None
+    """Data set of the bank's captions, for instance the training data."""
+    bank_size: int = 5000
+    """Captions sampled for the bank."""
+    bank_seed: int = 0
+    """Random seed of that sample."""
+    query_bank_temperature: float = 0.05
+    """Temperature of the softmax over the bank."""
+    knock_out: tuple[str, ...] = ()
+    """Also report metrics without a mechanism of the model: activations (of capsules, replaced by their mean); of MUSE
+    the learner, backward (the scan), scale-<s>, time-<w>."""
+    relevant: Literal["own", "same-caption"] = "own"
+    """Items that are right for a query. own: those of its own clip; same-caption: all with its caption, also of other
+    clips (the rank is that of the best one, average precision is over all)."""
+    average_checkpoints: int = 1
+    """Average the weights of this many newest checkpoints of the run folder."""
+    experiment: str = "vtr"
+    """MLflow experiment."""
+    out: str | None = None
+    """Also write the metrics to this JSON file."""
+    json: bool = False
+    """Print the metrics as JSON, and everything else on standard error."""
+    embeddings: tuple[str, ...] = ()
+    """Embeddings of some of the data sets by vtr embed, which are read instead of computed."""
+    sample_queries: int | None = None
+    """Evaluate at most this many queries of each direction, drawn at random, against all items, with 95 % intervals."""
+    sample_seed: int = 0
+    """Random seed of that sample."""
+    encoder: str | None = None
+    """Instead of a checkpoint a pretrained encoder, without any training, see vtr encoders; as encoder:NAME."""
+
+    @property
+    def query_sample(self) -> "QuerySample | None":
+        """The sample of queries, where one is asked for."""
+        from vtr_core.retrieval.evaluate.retrieval import QuerySample
+
+        return None if self.sample_queries is None else QuerySample(self.sample_queries, self.sample_seed)
+
+    @property
+    def sampled(self) -> dict[str, object]:
+        """The settings of the sample, for the tracked run."""
+        if self.sample_queries is None:
+            return {}
+        return {"sample_queries": self.sample_queries, "sample_seed": self.sample_seed}
+
+
+@dataclass(frozen=True)
+class LocalizationFlags:
+    """Flags of `vtr evaluate --task localization`."""
+
+    checkpoint: Annotated[str, tyro.conf.Positional]
+    """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
+    data: tuple[str, ...]
+    """One or more data sets of videos with ordered steps."""
+    similarity: Literal["dot", "cosine", "neg_euclidean", "neg_volume"] | None = None
+    """Similarity of a step's text and a second of video (default: as in training)."""
+    window: int = 1
+    """Seconds pooled around each second before embedding."""
+    audio: bool = False
+    """Embed video and audio of a second together."""
+    background: Background | None = None
+    """Background score that steps compete with: zero, the mean of a video's scores, or zero_text, the score of a zero
+    text vector in that second, and for each step an average second (default: zero_text under neg_euclidean, mean under
+    neg_volume, whose scores are all below 0, so that with zero every span would be one second long; else zero)."""
+    draws: int = 10
+    """Random rankings averaged for the chance level."""
+    seed: int = 0
+    """Random seed of the chance level."""
+    experiment: str = "vtr"
+    """MLflow experiment."""
+    out: str | None = None
+    """Also write the metrics to this JSON file."""
+    json: bool = False
+    """Print the metrics as JSON, and everything else on standard error."""

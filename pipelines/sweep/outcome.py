@@ -1,0 +1,221 @@
+"""Results of a sweep: its trials as a table, CSV, JSON and commands, figures, and the best model's registration."""
+
+import csv
+import io
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from pipelines.sweep.folder import ENDED, SweepFolder, SweepRecord, TrialRow, TrialTable
+from tune_spaces.check import num_weights
+from tune_spaces.sweep_figures import Scored, importance_bars, importances, parallel_coordinates, pareto
+from vtr_core import storage
+from vtr_core.config.override import override
+from vtr_core.errors import TrainingError, VtrError
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.models import trained_vectors
+from vtr_core.run.presets import preset
+from vtr_core.run.space import Space
+from vtr_core.tracking.models.registry import model_name, register_checkpoint
+from vtr_core.tracking.presentation import NOTE, code, flatten, markdown_table
+from vtr_core.tracking.run import TrackedRun
+from vtr_core.tracking.trials import Outcome
+from vtr_core.train.checkpoint.checkpoint_files import find_checkpoint
+
+
+def ranked(rows: Sequence[TrialRow]) -> list[TrialRow]:
+    """The ended trials with an objective, best first, ties by number."""
+    known = [row for row in rows if row.state in ENDED and row.objective is not None]
+    return sorted(known, key=lambda row: (-(row.objective or 0.0), row.number))
+
+
+def training_flags(preset: TrainConfig, config: TrainConfig) -> dict[str, Any]:
+    """The minimal changes from `preset` to `config`, as flags of vtr train, without settings that the data determines.
+
+    Where the kind of a variant differs, the changes are its kind and the differences from that kind's defaults.
+    """
+    trained = trained_vectors(config.model)
+    of_data = ["model.inputs"]
+    if trained is not None and trained == trained_vectors(preset.model):
+        of_data.append(trained)
+    inputs = {name: _at(config, name) for name in of_data}
+    wanted = flatten(config.model_dump())
+    start = override(preset, inputs)
+    kinds: dict[str, Any] = {}
+    while True:  # variants may be nested
+        made = flatten(override(start, kinds).model_dump())
+        new = {n: v for n, v in wanted.items() if n.endswith(".kind") and n in made and made[n] != v}
+        if not new:
+            break
+        kinds |= new
+    return {**kinds, **{name: value for name, value in wanted.items() if made[name] != value}}
+
+
+def command(preset: TrainConfig, config: TrainConfig, record: SweepRecord) -> str:
+    """The shell command that trains `config`."""
+    words = ["vtr", "train", preset.preset, "--data", record.data, "--validation", record.validation]
+    words += ["--concepts", record.concepts] if record.concepts is not None else []
+    for name, value in training_flags(preset, config).items():
+        words += [f"--{name.replace('_', '-')}", json.dumps(value) if isinstance(value, list | tuple) else str(value)]
+    return shlex.join(words)
+
+
+def table(rows: Sequence[TrialRow], metric: str, most: int = 10) -> Table:
+    """The best trials as a table."""
+    shown = Table(title=f"the best of {len(rows)} trials", title_justify="left")
+    for column in ("trial", metric.removeprefix("val/"), "epochs"):
+        shown.add_column(column, justify="right", no_wrap=True)
+    shown.add_column("end", no_wrap=True)
+    shown.add_column("settings")
+    for row in ranked(rows)[:most]:
+        shown.add_row(row.name, f"{row.objective:.3f}", f"{_epochs(row):g}", row.state, settings(row.point))
+    return shown
+
+
+def best_of(rows: Sequence[TrialRow], metric: str, most: int = 5) -> str:
+    """The best trials as a table in Markdown."""
+    best = [[row.name, f"{row.objective:.4g}", f"{_epochs(row):g}", settings(row.point)] for row in ranked(rows)[:most]]
+    return markdown_table(["trial", metric.removeprefix("val/"), "epochs", "settings"], best)
+
+
+def settings(point: Mapping[str, Any]) -> str:
+    """A point on one line."""
+    shown = (f"{value:.3g}" if isinstance(value, float) else str(value) for value in point.values())
+    return ", ".join(
+        f"{name.removeprefix('model.').removeprefix('optimizer.')} {value}"
+        for name, value in zip(point, shown, strict=True)
+    )
+
+
+def to_csv(rows: Sequence[TrialRow], space: Space, metric: str, weights: Mapping[int, int]) -> str:
+    """All trials as CSV."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    names = list(space.parameters)
+    writer.writerow(["trial", "state", metric, "epochs", "step", "weights", "seconds", *names, "reason"])
+    for row in rows:
+        point = [row.point.get(name, "") for name in names]
+        objective = "" if row.objective is None else row.objective
+        seconds = round(row.seconds, 1)
+        end = [row.name, row.state, objective, _epochs(row), row.step, weights.get(row.number, ""), seconds]
+        writer.writerow([*end, *point, row.reason])
+    return file.getvalue()
+
+
+def to_json(rows: Sequence[TrialRow], commands: Mapping[int, str], weights: Mapping[int, int]) -> list[dict[str, Any]]:
+    """All trials with all their validations, best first, then those without an objective."""
+    best = ranked(rows)
+    others = [row for row in rows if row not in best]
+    return [
+        {**asdict(row), "weights": weights.get(row.number), "command": commands.get(row.number)}
+        for row in [*best, *others]
+    ]
+
+
+def _epochs(row: TrialRow) -> float:
+    return round(row.reports[-1][0], 2) if row.reports else 0.0
+
+
+def _at(config: TrainConfig, name: str) -> Any:
+    value: Any = config.model_dump()
+    for part in name.split("."):
+        value = value[part]
+    return value
+
+
+_COMMANDS = 3
+"""Number of best trials whose commands are printed."""
+
+
+def conclude(
+    folder: SweepFolder, record: SweepRecord, base: TrainConfig, space: Space, trials: TrialTable, tracking_uri: str
+) -> Outcome:
+    """Print and write the results, and register the best trial's model; TrainingError where all trials failed."""
+    rows = trials.rows
+    best = ranked(rows)
+    if not best:
+        reason = next((row.reason for row in rows if row.reason), "none ended")
+        raise TrainingError(f"no trial came to a validation: {reason}; trials.json in {folder.location} has all")
+    start = preset(space.preset)
+    weights = {row.number: num_weights(space.applied(base, row.point)) for row in best}
+    commands = {row.number: command(start, space.applied(base, row.point), record) for row in best}
+    files = {
+        "trials.csv": to_csv(rows, space, record.metric, weights),
+        "best_trials.json": json.dumps(to_json(rows, commands, weights), indent=1) + "\n",
+        **_figures(space, best, weights, record.metric),
+    }
+    for name, text in files.items():
+        place = folder.location
+        for part in name.split("/"):
+            place = place / part
+        storage.write_bytes(place, text.encode())
+    _print(folder, record, rows, best, commands)
+    version = _register(folder, record, best[0], space, tracking_uri)
+    figure = {record.metric: best[0].objective or 0.0}
+    page = f"{note(folder, record)}\nThe best of {len(rows)} trials:\n\n{best_of(rows, record.metric)}"
+    tags = {"best_trial": best[0].name, NOTE: page, **version}
+    return Outcome(figure, best[0].step, tags, files)
+
+
+def note(folder: SweepFolder, record: SweepRecord) -> str:
+    """The description of the sweep's MLflow run, in Markdown, before there are results."""
+    return (
+        f"Sweep over {code(record.space)} on {code(record.data)}, compared by {code(record.metric)} on "
+        f"{code(record.validation)}.\n\n- go on: {code(f'vtr sweep --resume {folder.location.uri}')}\n"
+    )
+
+
+def _figures(space: Space, best: Sequence[TrialRow], weights: Mapping[int, int], metric: str) -> dict[str, str]:
+    scored = [Scored(row.name, row.point, row.objective or 0.0, weights[row.number]) for row in best]
+    figures = {"figures/parallel_coordinates.svg": parallel_coordinates(space, scored, metric)}
+    found = importances(space, [row.point for row in best], [row.objective or 0.0 for row in best])
+    if found:
+        figures["figures/importance.svg"] = importance_bars(found, metric)
+    if space.cost is not None:
+        figures["figures/pareto.svg"] = pareto(scored, metric)
+    return figures
+
+
+def _print(
+    folder: SweepFolder,
+    record: SweepRecord,
+    rows: Sequence[TrialRow],
+    best: Sequence[TrialRow],
+    commands: Mapping[int, str],
+) -> None:
+    print()
+    Console().print(table(rows, record.metric))
+    if record.scheduler == "pbt":
+        print("\nsettings are those at a trial's end; they changed on the way, which these commands do not do again")
+    for row in best[:_COMMANDS]:
+        print(f"\ntrial {row.name}  {commands[row.number]}")
+    failed = [row for row in rows if row.state == "failed"]
+    for row in failed:
+        print(f"\ntrial {row.name}  failed: {row.reason}")
+    print(f"\nsweep       {folder.location}: trials.csv, best_trials.json, figures/")
+    print(f"checkpoint  {find_checkpoint(folder.run(best[0]).location)}")
+
+
+def _register(
+    folder: SweepFolder, record: SweepRecord, row: TrialRow, space: Space, tracking_uri: str
+) -> dict[str, str]:
+    """Register the model; returns the tags of the registration, empty where it fails."""
+    run = folder.run(row)
+    child, _ = run.read()
+    name = model_name(space.preset)
+    if child.mlflow_run_id is None:
+        print(f"MLflow does not have trial {row.name}, so its checkpoint is not registered as {name}")
+        return {}
+    tracked = TrackedRun(tracking_uri, record.experiment, child.mlflow_run_id)
+    try:
+        version = register_checkpoint(tracked, find_checkpoint(run.location).uri, name)
+    except VtrError as error:
+        print(f"the best checkpoint is not registered: {error}")
+        return {}
+    print(f"champion    models:/{name}@champion is version {version}, of trial {row.name}")
+    return {"model": name, "model.version": version}

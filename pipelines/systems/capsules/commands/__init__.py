@@ -1,4 +1,0 @@
-"""`vtr explain --capsules`.
-
-Above train and pipelines: imported by these alone.
-"""

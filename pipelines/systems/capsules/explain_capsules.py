@@ -1,0 +1,173 @@
+"""`vtr explain CHECKPOINT --capsules`: a page on what each capsule of a trained model responds to."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from pipelines.arguments import parse, print_help, wants_help, written_as_json
+from pipelines.explain.command import video_files
+
+if TYPE_CHECKING:
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.data.shards.thumbnails import Thumbnail
+    from vtr_core.data.sources.video_files import Inventory
+    from vtr_core.systems.capsules.activation_report import ActivationReport, ReportOptions
+    from vtr_core.tracking.run import TrackedRun
+    from vtr_core.train.checkpoint.trained_model import LoadedModel
+
+
+PAGE, VALUES = "activations.html", "activations.json"
+
+
+@dataclass(frozen=True)
+class ExplainFlags:
+    """Flags of `vtr explain CHECKPOINT --capsules`."""
+
+    checkpoint: Annotated[str, tyro.conf.Positional]
+    """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
+    data: tuple[str, ...]
+    """One or more data sets."""
+    out: str
+    """Output folder of activations.html and activations.json; existing files are replaced."""
+    capsules: bool = False
+    """Show the clips and the concepts that each capsule responds to."""
+    top: int = 4
+    """Clips shown per capsule, modality and data set."""
+    active_share: float = 0.1
+    """Share of clips on which a capsule counts as active: those with its highest activations."""
+    min_videos: int = 5
+    """Minimum number of videos whose captions mention a word, for it to be a concept."""
+    concepts: int = 8
+    """Maximum number of concepts shown per capsule."""
+    false_discoveries: float = 0.05
+    """False discovery rate among the concepts shown (Benjamini and Hochberg)."""
+    max_rows: int = 100_000
+    """Clips sampled per data set for the concepts; the top clips are those of the whole data set."""
+    seed: int = 0
+    """Random seed of that sample."""
+    videos: str | None = None
+    """Video files by video id, a folder, glob, list or table, for key frames of clips without a thumbnail."""
+    experiment: str = "vtr"
+    """MLflow experiment."""
+    json: bool = False
+    """Print the result as JSON, alone on standard output."""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    if wants_help(argv):
+        print_help("vtr explain", ExplainFlags)
+        return
+    flags = parse(ExplainFlags, argv, "vtr explain")
+    with written_as_json(flags.json, flags.out, PAGE, VALUES):
+        explain(flags)
+
+
+def explain(flags: ExplainFlags) -> "ActivationReport":
+    """Computes the report on all data sets, writes it as HTML and JSON, and logs both as a run of the experiment."""
+    from pipelines.evaluation_inputs import device
+    from pipelines.report.logged_run import log_run
+    from pipelines.report.printed_page import print_link
+    from vtr_core import storage
+    from vtr_core.data.records.required_kind import require_clips
+    from vtr_core.data.shards.shard_file import usable
+    from vtr_core.retrieval.embed.embedded_rows import check_features
+    from vtr_core.storage import check_writable, locate
+    from vtr_core.systems.capsules.activation_report import render_page
+    from vtr_core.systems.capsules.activations import capsule_model
+    from vtr_core.train.checkpoint.trained_model import load_model
+
+    options = _options(flags)
+    check_writable(locate(flags.out))
+    manifests = [usable(uri, require_clips) for uri in flags.data]
+    videos = video_files(flags.videos, manifests[0])
+    loaded = load_model(flags.checkpoint, device())
+    capsule_model(loaded.model, loaded.config.model.kind)
+    for manifest in manifests:
+        check_features(manifest, loaded.config.model.inputs.features)
+    report = _report(loaded, manifests, options)
+    page = render_page(report, [_frames(report, place, one, videos) for place, one in enumerate(manifests)])
+    out = locate(flags.out)
+    storage.write_bytes(out / PAGE, page.encode())
+    storage.write_json(out / VALUES, report.to_json())
+    _print(report, (out / PAGE).uri)
+    print_link(out / PAGE)
+    names = [dataset.name for dataset in report.datasets]
+    log_run(flags.experiment, "explain", loaded, names, lambda run: _log_report(run, manifests, report, page))
+    return report
+
+
+def _frames(
+    report: "ActivationReport", place: int, manifest: "Manifest", videos: "Inventory | None"
+) -> "Mapping[str, Thumbnail]":
+    """Key frames of the shown clips of one data set: its thumbnails, else from the video files."""
+    from vtr_core.data.shards.thumbnails import Thumbnails
+    from vtr_core.extraction.pictures import ClipFrames, ClipSpan
+
+    parts = [part for capsule in report.capsules for part in capsule.modalities]
+    cells = [cell for part in parts for cell in part.cells if cell.dataset == place]
+    spans = [ClipSpan(clip.clip_id, clip.video_id, clip.start, clip.end) for cell in cells for clip in cell.clips]
+    return ClipFrames(Thumbnails(manifest), videos, spans).find(span.item_id for span in spans)
+
+
+def _options(flags: ExplainFlags) -> "ReportOptions":
+    from vtr_core.systems.capsules.activation_report import ReportOptions
+
+    return ReportOptions(
+        top=flags.top,
+        active_share=flags.active_share,
+        min_videos=flags.min_videos,
+        false_discoveries=flags.false_discoveries,
+        max_rows=flags.max_rows,
+        concepts=flags.concepts,
+        seed=flags.seed,
+    )
+
+
+def _report(loaded: "LoadedModel", manifests: "Sequence[Manifest]", options: "ReportOptions") -> "ActivationReport":
+    from pipelines.evaluation_inputs import short_names
+    from vtr_core.systems.capsules.activation_findings import ReadDataset, activation_report
+    from vtr_core.systems.capsules.activations import capsule_model, read_activations
+
+    config = loaded.config
+    read = []
+    for name, manifest in zip(short_names(manifests), manifests, strict=True):
+        activations = read_activations(
+            capsule_model(loaded.model, config.model.kind),
+            config.model.inputs.features,
+            manifest,
+            loaded.vocabulary,
+            places=options.top,
+            max_clips=options.max_rows,
+            batch_rows=config.evaluation.batch_rows,
+            seed=options.seed,
+        )
+        invented = manifest.source.get("adapter") == "synthetic"
+        read.append(ReadDataset(name, manifest.uri, manifest.fingerprint, invented, activations))
+    return activation_report(loaded.uri, config.preset, loaded.progress.step, read, options)
+
+
+def _print(report: "ActivationReport", page: str) -> None:
+    for dataset in report.datasets:
+        for summary in dataset.modalities:
+            print(
+                f"{dataset.name}, {summary.modality}: {summary.named_capsules} of {report.num_capsules} capsules go "
+                f"with a concept, {100 * summary.dead:.0f} % are dead, "
+                f"a clip's entropy {summary.entropy:.2f} of {summary.max_entropy:.2f} bits"
+            )
+        for modality in dataset.absent:
+            print(f"{dataset.name}: no clip has {modality}")
+    print(f"page        {page}")
+
+
+def _log_report(tracked: "TrackedRun", manifests: "Sequence[Manifest]", report: "ActivationReport", page: str) -> None:
+    from dataclasses import asdict
+
+    data = [manifest.uri for manifest in manifests]
+    tracked.log_params({"checkpoint": report.checkpoint, "data": data, **asdict(report.options)})
+    for manifest in manifests:
+        tracked.log_input(manifest, "explaining")
+    tracked.log_json(VALUES, report.to_json())
+    tracked.log_text(PAGE, page)

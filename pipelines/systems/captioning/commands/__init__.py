@@ -1,4 +1,0 @@
-"""`vtr evaluate --task captioning`.
-
-Above train and pipelines: imported by these alone.
-"""

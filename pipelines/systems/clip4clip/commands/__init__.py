@@ -1,4 +1,0 @@
-"""Commands of CLIP4Clip alone.
-
-May import everything.
-"""

@@ -1,4 +1,0 @@
-"""Commands of the dual encoder alone.
-
-May import everything.
-"""

@@ -1,4 +1,0 @@
-"""`vtr evaluate --task verification`.
-
-Above train and pipelines: imported by these alone.
-"""

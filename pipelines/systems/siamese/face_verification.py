@@ -1,0 +1,303 @@
+"""`vtr evaluate CHECKPOINT --task verification --data URI…`: face verification on pairs of images."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from rich.table import Table
+
+from pipelines.arguments import check_counts
+from pipelines.evaluation_inputs import asked_knock_outs, device, short_names
+from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
+from pipelines.report.printed_page import Printed, page, print_link, show
+from pipelines.systems.siamese.verify_faces import PROG, VerificationFlags
+from vtr_core import storage
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import row_groups
+from vtr_core.data.reading.evaluated_rows import read_images, require_other_subjects
+from vtr_core.data.records.required_kind import require_images
+from vtr_core.data.shards.shard_file import usable
+from vtr_core.errors import VtrError
+from vtr_core.metrics.verification import (
+    FoldAccuracy,
+    VerificationMetrics,
+    equal_error_threshold,
+    fold_accuracy,
+    roc_curve,
+    verification_metrics,
+)
+from vtr_core.storage import check_file_writable, locate
+from vtr_core.systems.loaded_model import KnockOuts, Remark
+from vtr_core.systems.siamese.model import Siamese
+from vtr_core.systems.siamese.verification import (
+    ScoredPairs,
+    SubjectErrors,
+    decision_threshold,
+    encode_faces,
+    hardest_pairs,
+    mean_loss,
+    paper_threshold,
+    render_hardest,
+    score_pairs,
+    siamese,
+    subject_errors,
+)
+from vtr_core.train.checkpoint.trained_model import LoadedModel, load_model
+
+
+@dataclass(frozen=True)
+class Without:
+    """Metrics of the same pairs without a mechanism of the model."""
+
+    metrics: VerificationMetrics
+    remark: str
+
+
+@dataclass(frozen=True)
+class VerificationResult:
+    """The metrics of one data set: at the validation threshold, and at the margin, as in the paper."""
+
+    name: str
+    manifest: Manifest
+    scored: ScoredPairs
+    metrics: VerificationMetrics
+    at_margin: VerificationMetrics
+    loss: float
+    """The training loss, as its mean over the pairs."""
+    folds: FoldAccuracy | None
+    """Fold accuracies of a list with folds, such as LFW's View 2."""
+    subjects: Sequence[SubjectErrors]
+    without: Mapping[str, Without] = field(default_factory=dict)
+    """Metrics by ablated mechanism."""
+
+    def metric_values(self, prefix: str) -> dict[str, float]:
+        """The metrics by name; rates in percent."""
+        rates = {name: v if name == "threshold" else 100.0 * v for name, v in self.metrics.flat().items()}
+        values = {**rates, "accuracy_at_margin": 100.0 * self.at_margin.accuracy, "loss": self.loss}
+        if self.folds is not None:
+            folds = {"accuracy_folds": self.folds.mean, "accuracy_folds_se": self.folds.standard_error}
+            values |= {name: 100.0 * value for name, value in folds.items()}
+        for name, without in self.without.items():
+            rates = {"auc": without.metrics.auc, "eer": without.metrics.equal_error_rate}
+            values |= {f"without_{name}/{figure}": 100.0 * value for figure, value in rates.items()}
+        return {f"{prefix}/{name}": value for name, value in values.items()}
+
+
+_BINS = 40
+_COLOURS = {"matching": "#4c72b0", "different": "#dd8452"}
+
+
+def verification_figure(results: Sequence[VerificationResult]) -> Figure:
+    """A row for each data set: its curve on the left, densities of distances on the right, as the paper's Figure 2."""
+    figure = Figure(figsize=(9, 3.6 * len(results)), layout="constrained")
+    axes = figure.subplots(len(results), 2, squeeze=False)
+    for result, (left, right) in zip(results, axes, strict=True):
+        _roc(result, left)
+        _densities(result, right)
+    return figure
+
+
+def _roc(result: VerificationResult, axes: Axes) -> None:
+    distance, different = result.scored.distance, result.scored.different
+    curve, found = roc_curve(distance, different), result.metrics
+    axes.plot(100 * curve.false_accept, 100 * curve.true_accept, color="#4c72b0")
+    axes.plot([0, 100], [0, 100], ":", color="grey", linewidth=1)
+    accepted = distance <= found.threshold
+    here = 100 * accepted[different].mean(), 100 * accepted[~different].mean()
+    axes.plot(*here, "o", color="#c44e52", label=f"validation's threshold {found.threshold:.3f}")
+    axes.set(xlabel="different pairs accepted, %", ylabel="matching pairs accepted, %", xlim=(-1, 101), ylim=(-1, 101))
+    title = f"{result.name}: AUC {100 * found.auc:.2f} %, EER {100 * found.equal_error_rate:.2f} %"
+    axes.set_title(title, parse_math=False, loc="left", fontsize=10)
+    axes.legend(loc="lower right", fontsize=8)
+
+
+def _densities(result: VerificationResult, axes: Axes) -> None:
+    densities(result.scored.distance, result.scored.different, axes)
+    axes.axvline(result.metrics.threshold, color="#c44e52", label="validation's threshold")
+    axes.axvline(result.at_margin.threshold, color="grey", linestyle=":", label="margin")
+    axes.set(xlabel="distance of encodings", ylabel="density")
+    axes.legend(fontsize=8)
+
+
+def densities(distance: Float[np.ndarray, " pairs"], different: Bool[np.ndarray, " pairs"], axes: Axes) -> None:
+    """Histograms of the distances of matching and of different pairs, each of area 1."""
+    bins = np.linspace(0, max(float(distance.max()), 1e-6), _BINS)
+    for name, chosen in (("matching", ~different), ("different", different)):
+        axes.hist(distance[chosen], bins.tolist(), density=True, alpha=0.6, label=name, color=_COLOURS[name])
+
+
+def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
+    """Verifies, prints a table for each data set, and logs metrics, curves and the hardest pairs as one run."""
+    check_counts(PROG, hardest=flags.hardest)
+    if flags.page is not None:
+        check_file_writable(locate(flags.page))
+    manifests = [usable(uri, require_images) for uri in flags.data]
+    loaded = load_model(flags.checkpoint, device())
+    model = siamese(loaded)
+    threshold = decision_threshold(loaded, flags.threshold)
+    if not flags.allow_seen:
+        _require_unseen(loaded, manifests)
+    missing, results = asked_knock_outs(loaded, flags.knock_out), []
+    for name, manifest in zip(short_names(manifests), manifests, strict=True):
+        results.append(_evaluate_one(model, loaded, name, manifest, threshold, missing))
+        show(printed(results[-1], loaded.uri))
+    page = _hardest_page(results, flags.hardest, loaded.uri)
+    _log(flags, loaded, results, threshold, page)
+    if flags.page is not None:
+        storage.write_bytes(locate(flags.page), page.encode())
+        print_link(locate(flags.page))
+    if flags.out is not None:
+        storage.write_json(locate(flags.out), as_json(results, threshold))
+        print_link(locate(flags.out))
+    return results
+
+
+def _require_unseen(loaded: LoadedModel, manifests: Sequence[Manifest]) -> None:
+    """DatasetError where a data set shares subjects with the training data, if that can still be read."""
+    try:
+        trained = Manifest.load(str(loaded.provenance.get("data", "")))
+        known = trained.fingerprint == loaded.provenance.get("data.fingerprint")
+    except (VtrError, OSError, ValueError):
+        known = False
+    if not known:
+        print("the training data is not where it was: whether subjects were seen in training is not checked")
+        return
+    for manifest in manifests:
+        if manifest.fingerprint != trained.fingerprint:  # metrics on the training set are labelled so
+            require_other_subjects(trained, manifest, "training and test (--allow-seen takes them all the same)")
+
+
+def _evaluate_one(
+    model: Siamese, loaded: LoadedModel, name: str, manifest: Manifest, threshold: float, missing: KnockOuts
+) -> VerificationResult:
+
+    config = loaded.config
+    scored = score_pairs(encode_faces(model, config, manifest), manifest, config)
+    distance, different = scored.distance, scored.different
+    return VerificationResult(
+        name=name,
+        manifest=manifest,
+        scored=scored,
+        metrics=verification_metrics(distance, different, threshold),
+        at_margin=verification_metrics(distance, different, paper_threshold(config)),
+        loss=mean_loss(scored.distance, scored.different, config),
+        folds=fold_accuracy(distance, different, scored.fold) if len(set(scored.fold)) > 1 else None,
+        subjects=subject_errors(scored, threshold),
+        without={name: _without(model, loaded, manifest, knocked_out) for name, knocked_out in missing.items()},
+    )
+
+
+def _without(
+    model: Siamese, loaded: LoadedModel, manifest: Manifest, knocked_out: Callable[[], AbstractContextManager[Remark]]
+) -> Without:
+    """Metrics without a mechanism, at the equal-error threshold of these pairs, because distances are on
+    another scale.
+    """
+    with knocked_out() as remark:
+        scored = score_pairs(encode_faces(model, loaded.config, manifest), manifest, loaded.config)
+    threshold = equal_error_threshold(scored.distance, scored.different)
+    return Without(verification_metrics(scored.distance, scored.different, threshold), remark())
+
+
+def printed(result: VerificationResult, checkpoint: str) -> list[Printed]:
+    """A table of the metrics in percent, and the subjects with most errors."""
+    found = result.metrics
+    interval = found.accuracy_interval
+    rows = [
+        (f"accuracy at the validation's threshold {found.threshold:.3f}", found.accuracy),
+        (f"accuracy at the margin {result.at_margin.threshold:g}, as the paper", result.at_margin.accuracy),
+        (f"accuracy at the best threshold {found.best_threshold:.3f} of these pairs", found.best_accuracy),
+        ("area under the ROC curve", found.auc),
+        ("equal error rate", found.equal_error_rate),
+        *((f"true accepts at {rate:g} false accepts", value) for rate, value in found.true_accept.items()),
+    ]
+    table = Table(title=f"{result.name}: {checkpoint}", title_justify="left")
+    table.add_column("")
+    table.add_column("%", justify="right")
+    for label, value in rows:
+        table.add_row(label, f"{100 * value:.2f}")
+    remarks = [
+        f"  {found.num_matching} matching and {found.num_different} different pairs; 95 % interval of the accuracy "
+        f"{100 * interval.low:.2f} to {100 * interval.high:.2f}; loss {result.loss:.4f}"
+    ]
+    if result.folds is not None:
+        mean, error = 100 * result.folds.mean, 100 * result.folds.standard_error
+        remarks.append(
+            f"  {len(result.folds.folds)} folds, each at the threshold of the others: {mean:.2f} ± {error:.2f}"
+        )
+    for name, without in result.without.items():
+        auc, error = 100 * without.metrics.auc, 100 * without.metrics.equal_error_rate
+        remarks.append(f"  without {name}: area {auc:.2f}, equal error rate {error:.2f} ({without.remark})")
+    worst = [one for one in result.subjects if one.rate > 0][:_SHOWN]
+    if worst:
+        named = ", ".join(f"{one.subject} {100 * one.rate:.1f} %" for one in worst)
+        remarks.append(f"  subjects whose pairs are most often decided wrongly: {named}")
+    return [table, *remarks]
+
+
+_SHOWN = 5
+
+
+def _hardest_page(results: Sequence[VerificationResult], count: int, checkpoint: str) -> str:
+
+    sets = []
+    for result in results:
+        rows = read_images(result.manifest, row_groups(result.manifest))
+        sets.append((result.name, hardest_pairs(result.scored, rows, result.metrics.threshold, count)))
+    return render_hardest(sets, checkpoint, results[0].metrics.threshold)
+
+
+def _log(
+    flags: VerificationFlags,
+    loaded: LoadedModel,
+    results: Sequence[VerificationResult],
+    threshold: float,
+    hardest: str,
+) -> None:
+    """Logs one run with the metrics as `test/<set>/…`, the ROC curve and densities, and the hardest pairs."""
+    sets = [EvaluatedSet(one.name, one.manifest, one.metric_values(f"test/{one.name}")) for one in results]
+    report = Report(
+        values=as_json(results, threshold),
+        page=page([part for result in results for part in printed(result, loaded.uri)]),
+        figure=verification_figure(results),
+        pages={"hardest_pairs.html": hardest},
+    )
+    log_evaluation(flags.experiment, loaded, sets, {"task": "verification", "threshold": threshold}, report)
+
+
+def as_json(results: Sequence[VerificationResult], threshold: float) -> dict[str, Any]:
+    """All results as JSON, by data set, in [0, 1], with the errors of each subject."""
+    return {
+        "task": "verification",
+        "threshold": threshold,
+        "sets": {result.name: _set_json(result) for result in results},
+    }
+
+
+def _set_json(result: VerificationResult) -> Mapping[str, Any]:
+    folds = result.folds
+    return {
+        "data": result.manifest.uri,
+        "fingerprint": result.manifest.fingerprint,
+        "matching": result.metrics.num_matching,
+        "different": result.metrics.num_different,
+        "figures": result.metrics.flat(),
+        "accuracy_at_margin": result.at_margin.accuracy,
+        "margin": result.at_margin.threshold,
+        "loss": result.loss,
+        "folds": None if folds is None else {"mean": folds.mean, "se": folds.standard_error, "each": folds.folds},
+        "subjects": {
+            one.subject: {
+                "rejected": one.rejected,
+                "matching": one.matching,
+                "accepted": one.accepted,
+                "different": one.different,
+            }
+            for one in result.subjects
+        },
+    }

@@ -1,0 +1,220 @@
+"""Search among trials: Ray Tune's schedulers, Optuna's points by the results so far, transforms by Optuna."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Any, TypeAlias, assert_never
+
+import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import TrialState
+from ray.tune.experiment import Trial
+from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, PopulationBasedTraining, TrialScheduler
+from ray.tune.search import Searcher
+
+from vtr_core.analysis.transform_search import Measured, coordinates
+from vtr_core.analysis.transforms import ConceptSimilarity, Transform
+from vtr_core.config.domains import Choice, Domain, Integer, LogUniform, Uniform, Value, Variant
+from vtr_core.errors import ConfigError
+from vtr_core.ray_private import ExploredConfig
+from vtr_core.run.space import Point, SchedulerKind, Space, perturbed
+
+TIME, VALUE, OBJECTIVE = "epoch", "value", "objective"
+REDUCTION = 3
+"""Reduction factor of ASHA: about one in REDUCTION trials continues at epochs 1, 3, 9, … times the validation
+interval."""
+Reports: TypeAlias = Iterable[tuple[float, float]]
+"""(epoch, objective) of a trial, in order."""
+
+
+def build_scheduler(kind: SchedulerKind, space: Space, validate_every: int, epochs: int, seed: int) -> TrialScheduler:
+    """The scheduler `kind` for trials of `epochs` epochs with a validation every `validate_every`."""
+    match kind:
+        case "asha":
+            # max_t is beyond the last epoch: a trial must end by itself to count as finished.
+            grace = min(validate_every, epochs)
+            return AsyncHyperBandScheduler(
+                TIME, OBJECTIVE, "max", max_t=epochs + 1, grace_period=grace, reduction_factor=REDUCTION
+            )
+        case "pbt":
+            return Population(space, validate_every, Random(seed))
+        case "none":
+            return FIFOScheduler()
+        case _:
+            assert_never(kind)
+
+
+class Population(ExploredConfig, PopulationBasedTraining):
+    """Population based training (Jaderberg et al. 2017): at validations the worst quarter continues from the best.
+
+    A trial of the worst quarter takes the weights of one of the best quarter and a perturbation of its point. Trials
+    are compared by the current validation, not by the best one so far, which replaced weights may have reached.
+    """
+
+    def __init__(self, space: Space, validate_every: int, random: Random) -> None:
+        self._space, self._random = space, random
+        super().__init__(
+            TIME,
+            VALUE,
+            "max",
+            perturbation_interval=validate_every,
+            custom_explore_fn=dict,  # required unless settings have Ray's form; unused: see `explored`
+            log_config=False,
+            require_attrs=False,
+        )
+
+    def explored(self, trial: Trial, better: Trial) -> dict[str, Any]:
+        """The trial's own settings, with a perturbation of the better trial's point."""
+        point = perturbed(self._space, better.config["trial"]["point"], self._random)
+        return {**trial.config, "trial": {**trial.config["trial"], "point": point}}
+
+
+def tell_earlier(scheduler: TrialScheduler, earlier: Iterable[tuple[str, Reports]]) -> None:
+    """Replay the reports of trials that ended before a resumption to ASHA, so that its cutoffs are kept."""
+    if not isinstance(scheduler, AsyncHyperBandScheduler):
+        return
+    for name, reports in earlier:
+        trial: Any = SimpleNamespace(trial_id=name)
+        scheduler.on_trial_add(None, trial)  # type: ignore[arg-type]
+        for epoch, value in reports:
+            scheduler.on_trial_result(None, trial, {TIME: epoch, OBJECTIVE: value})  # type: ignore[arg-type]
+
+
+def distribution(domain: Domain) -> BaseDistribution:
+    """The domain as an Optuna distribution."""
+    match domain:
+        case Choice(values):
+            return CategoricalDistribution(values)
+        case Variant(values):
+            return CategoricalDistribution(tuple(values))
+        case Uniform(low, high):
+            return FloatDistribution(low, high)
+        case LogUniform(low, high):
+            return FloatDistribution(low, high, log=True)
+        case Integer(low, high, log):
+            return IntDistribution(low, high, log=log)
+        case _:
+            assert_never(domain)
+
+
+class OptunaPoints(Searcher):
+    """Suggests numbered points to Tune one by one; inactive settings of a point are left out.
+
+    waiting: numbered points of an interrupted sweep, whose trials continue first; known: points and results of ended
+    trials; first: the number of the first new point.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        seed: int,
+        waiting: Sequence[tuple[int, Point]] = (),
+        known: Sequence[tuple[Point, float]] = (),
+        first: int = 0,
+    ) -> None:
+        super().__init__(metric=OBJECTIVE, mode="max")
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self._space, self._waiting, self._next = space, list(waiting), first
+        # Another seed after every resumption; otherwise the first points would be repeated.
+        sampler = optuna.samplers.TPESampler(seed=seed + first)
+        self._study = optuna.create_study(direction="maximize", sampler=sampler)
+        self._asked: dict[str, optuna.trial.Trial] = {}
+        for point, value in known:
+            distributions = {name: distribution(space.parameters[name].domain) for name in point}
+            self._study.add_trial(
+                optuna.trial.create_trial(params=dict(point), distributions=distributions, value=value)
+            )
+
+    def suggest(self, trial_id: str) -> dict[str, Any]:
+        """The next trial's number and point."""
+        if self._waiting:
+            number, wanted = self._waiting.pop(0)
+            self._study.enqueue_trial(dict(wanted))
+        else:
+            number, self._next = self._next, self._next + 1
+        self._asked[trial_id] = self._study.ask()
+        return {"trial": {"number": number, "point": self._point(self._asked[trial_id])}}
+
+    def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
+        """Record the result of a trial; failed trials are ignored."""
+        asked = self._asked.pop(trial_id, None)
+        if asked is None:
+            return
+        value = None if error or result is None else result.get(OBJECTIVE)
+        if value is None:
+            self._study.tell(asked, state=TrialState.FAIL)
+        else:
+            self._study.tell(asked, float(value))
+
+    def save(self, checkpoint_path: str) -> None:
+        """Do nothing: a sweep resumes from its own record."""
+        Path(checkpoint_path).touch()
+
+    def restore(self, checkpoint_path: str) -> None:
+        """Do nothing: nothing is saved."""
+
+    def _point(self, asked: optuna.trial.Trial) -> dict[str, Value]:
+        point: dict[str, Value] = {}
+        for name, parameter in self._space.parameters.items():
+            if self._space.is_active(name, point):
+                point[name] = _suggested(asked, name, parameter.domain)
+        return point
+
+
+def _suggested(asked: optuna.trial.Trial, name: str, domain: Domain) -> Value:
+    match domain:
+        case Choice(values):
+            return asked.suggest_categorical(name, values)
+        case Variant(values):
+            return asked.suggest_categorical(name, tuple(values))
+        case Uniform(low, high):
+            return asked.suggest_float(name, low, high)
+        case LogUniform(low, high):
+            return asked.suggest_float(name, low, high, log=True)
+        case Integer(low, high, log):
+            return asked.suggest_int(name, low, high, log=log)
+        case _:
+            assert_never(domain)
+
+
+_DOMAINS: Mapping[str, Domain] = {
+    "power": LogUniform(0.25, 8.0),
+    "scale": LogUniform(0.25, 32.0),
+    "shift": Uniform(-4.0, 4.0),
+}
+
+
+def transform_domains(similarity: ConceptSimilarity) -> dict[str, Domain]:
+    """The searched coordinates with their ranges; a scale has no effect on a cosine."""
+    return {name: _DOMAINS[name] for name in coordinates(similarity)}
+
+
+def tune_transforms(
+    measure: Callable[[Transform], Measured],
+    similarity: ConceptSimilarity,
+    count: int,
+    seed: int,
+    known: Sequence[Transform] = (),
+) -> list[Measured]:
+    """`count` transforms with their objectives, in order, by NSGA-II (Deb et al. 2002).
+
+    The identity comes first, then `known` ones, which count as points. The points are a function of `seed` and the
+    objectives. ConfigError for a count below 1.
+    """
+    if count < 1:
+        raise ConfigError(f"a search over {count} transforms; it needs at least 1")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    domains = transform_domains(similarity)
+    distributions = {name: distribution(domain) for name, domain in domains.items()}
+    study = optuna.create_study(directions=["maximize", "maximize"], sampler=optuna.samplers.NSGAIISampler(seed=seed))
+    for transform in (Transform(similarity), *known):
+        study.enqueue_trial({name: value for name, value in asdict(transform).items() if name in domains})
+    measured = []
+    for _ in range(count):
+        trial = study.ask(distributions)
+        found = measure(replace(Transform(similarity), **trial.params))
+        study.tell(trial, (found.accuracy, found.causality))
+        measured.append(found)
+    return measured

@@ -1,0 +1,258 @@
+"""Concepts that a capsule's activity tells of: mutual information, q-values, and their agreement."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float32, Float64, Int64
+from scipy.sparse import csr_array
+from scipy.special import gammaln, rel_entr
+from scipy.stats import false_discovery_control, rankdata
+
+from vtr_core.text.concepts import is_concept
+from vtr_core.text.tokens.vocabulary import tokenise
+
+
+@dataclass(frozen=True)
+class ClipConcepts:
+    """`named` has a row for each clip and a column for each of `words`: 1 where the clip names the word."""
+
+    words: tuple[str, ...]
+    named: csr_array
+
+
+def concept_words(captions: Sequence[str]) -> frozenset[str]:
+    """The concepts named by any of a clip's captions: their words without function words."""
+    return frozenset(word for caption in captions for word in tokenise(caption) if is_concept(word))
+
+
+def clip_concepts(
+    words_of: Sequence[Collection[str]], video_key: Int64[np.ndarray, " clips"], min_videos: int
+) -> ClipConcepts:
+    """The concepts named by clips of at least `min_videos` videos, in alphabetical order.
+
+    words_of: distinct words of each clip. Videos are counted, not clips: a word from a single long video is no concept.
+    """
+    ids: dict[str, int] = {}
+    concept = np.fromiter((ids.setdefault(word, len(ids)) for words in words_of for word in words), np.int64)
+    clip = np.repeat(np.arange(len(words_of)), [len(words) for words in words_of]).astype(np.int64)
+    video = np.unique(video_key, return_inverse=True)[1]
+    in_videos = _ones(video[clip], concept, (len(words_of), len(ids)))
+    frequency = (in_videos > 0).sum(axis=0)
+    kept = sorted((word, number) for word, number in ids.items() if frequency[number] >= min_videos)
+    named = _ones(clip, concept, (len(words_of), len(ids)))
+    return ClipConcepts(tuple(word for word, _ in kept), named[:, [number for _, number in kept]])
+
+
+def _ones(row: np.ndarray, column: np.ndarray, shape: tuple[int, int]) -> csr_array:
+    """A sparse matrix with a 1 at each given position; positions that are given several times are added up."""
+    return csr_array((np.ones(len(row), np.int64), (row, column)), shape)
+
+
+def is_active(
+    activations: Float32[np.ndarray, "clips capsules"], active_share: float
+) -> Bool[np.ndarray, "clips capsules"]:
+    """Whether a clip is among a capsule's own strongest ones: the share `active_share` of all clips, at least one.
+
+    Activations are a softmax over capsules, so a threshold common to all would compare capsules, not clips. Ties are
+    treated alike: all clips that equal the weakest active one are active too, unless that value is the capsule's
+    minimum; then only the clips above it are. So a capsule with constant activation is never active.
+    """
+    clips = len(activations)
+    if not clips:
+        return np.zeros(activations.shape, np.bool_)
+    wanted = max(1, int(active_share * clips))
+    last = np.partition(activations, clips - wanted, axis=0)[clips - wanted]
+    return np.where(last > activations.min(axis=0), activations >= last, activations > last)
+
+
+def joint_counts(
+    concepts: ClipConcepts, active: Bool[np.ndarray, "clips capsules"]
+) -> Int64[np.ndarray, "words capsules"]:
+    """The number of clips that name a concept while a capsule is active: the product of both 0/1 matrices."""
+    return concepts.named.T @ active.astype(np.int64)
+
+
+def mutual_information(
+    joint: Int64[np.ndarray, "words capsules"],
+    named: Int64[np.ndarray, " words"],
+    active: Int64[np.ndarray, " capsules"],
+    clips: int,
+) -> Float64[np.ndarray, "words capsules"]:
+    """I(active; named) = Σ p(x, y) log₂ (p(x, y) / p(x) p(y)) over the four cells, in bits.
+
+    The plug-in estimate: relative frequencies in place of probabilities, 0 log 0 = 0. Rounding never makes it negative.
+    """
+    rows, columns = named[:, None], active[None, :]
+    cells = (
+        (joint, rows, columns),
+        (rows - joint, rows, clips - columns),
+        (columns - joint, clips - rows, columns),
+        (clips - rows - columns + joint, clips - rows, clips - columns),
+    )
+    nats = sum(rel_entr(cell / clips, row * column / clips**2) for cell, row, column in cells)
+    return np.maximum(nats / np.log(2), 0)
+
+
+def lift(
+    joint: Int64[np.ndarray, "words capsules"],
+    named: Int64[np.ndarray, " words"],
+    active: Int64[np.ndarray, " capsules"],
+    clips: int,
+) -> Float64[np.ndarray, "words capsules"]:
+    """P(named | active) / P(named): above 1 for a positive association, below 1 for a negative one.
+
+    1 for a capsule that is never active.
+    """
+    expected = np.outer(named, active) / clips
+    return np.divide(joint, expected, out=np.ones(joint.shape), where=expected > 0)
+
+
+def exact_p_values(
+    joint: Int64[np.ndarray, "words capsules"],
+    named: Int64[np.ndarray, " words"],
+    active: Int64[np.ndarray, " capsules"],
+    clips: int,
+) -> Float64[np.ndarray, "words capsules"]:
+    """Fisher's exact test of each pair: p = min(1, 2 min(P(K ≤ k), P(K ≥ k))), K hypergeometric with both margins.
+
+    Exact because most words are rare: with few expected joint clips the G-test finds concepts in noise. Clips count as
+    independent, which those of one video hardly are. A p-value depends on the two margins and the joint count alone, so
+    the loop is over distinct margins, not over pairs: a hundred times as fast as scipy's hypergeom.
+    """
+    log_factorial = gammaln(np.arange(clips + 1) + 1)
+    result = np.ones(joint.shape)
+    for active_clips in np.unique(active):
+        columns = np.flatnonzero(active == active_clips)
+        for named_clips in np.unique(named):
+            rows = np.flatnonzero(named == named_clips)
+            table = _two_sided(log_factorial, int(named_clips), int(active_clips), clips)
+            least = max(0, int(named_clips + active_clips) - clips)
+            result[np.ix_(rows, columns)] = table[joint[np.ix_(rows, columns)] - least]
+    return result
+
+
+def _two_sided(log_factorial: np.ndarray, named: int, active: int, clips: int) -> np.ndarray:
+    """The p-value of every joint count that the margins allow, from the smallest up."""
+    k = np.arange(max(0, named + active - clips), min(named, active) + 1)
+
+    def log_choose(n: int, r: np.ndarray) -> np.ndarray:
+        return np.asarray(log_factorial[n] - log_factorial[r] - log_factorial[n - r])
+
+    total = log_factorial[clips] - log_factorial[active] - log_factorial[clips - active]
+    mass = np.exp(log_choose(named, k) + log_choose(clips - named, active - k) - total)
+    up_to, from_on = np.cumsum(mass), np.cumsum(mass[::-1])[::-1]
+    return np.minimum(1.0, 2 * np.minimum(up_to, from_on))
+
+
+def adjusted(p_values: Float64[np.ndarray, "*shape"]) -> Float64[np.ndarray, "*shape"]:
+    """Benjamini and Hochberg's adjusted p-values over all entries: q₍ᵢ₎ = min over j ≥ i of p₍ⱼ₎ n / j.
+
+    Among the entries with q ≤ α the expected share of false discoveries is at most α.
+    """
+    return false_discovery_control(p_values, axis=None).reshape(p_values.shape)
+
+
+@dataclass(frozen=True)
+class ConceptProfiles:
+    """The profiles over all concepts and capsules, for one modality of one data set."""
+
+    words: tuple[str, ...]
+    clips: int
+    named: Int64[np.ndarray, " words"]
+    """Clips that name the concept."""
+    information: Float64[np.ndarray, "words capsules"]
+    """Mutual information in bits."""
+    lift: Float64[np.ndarray, "words capsules"]
+    p: Float64[np.ndarray, "words capsules"]
+    q: Float64[np.ndarray, "words capsules"]
+    """The p-values, adjusted over all concepts and capsules."""
+
+    @property
+    def signed(self) -> Float64[np.ndarray, "words capsules"]:
+        """The mutual information, negative where capsule and concept are negatively associated."""
+        return np.where(self.lift < 1, -self.information, self.information)
+
+    def strongest(self, capsule: int, false_discoveries: float, with_it: bool) -> list[int]:
+        """The concepts with a significant positive (or negative) association, by descending information, then the word.
+
+        Significant: q ≤ `false_discoveries`.
+        """
+        q, lifts, information = self.q[:, capsule], self.lift[:, capsule], self.information[:, capsule]
+        direction = lifts > 1 if with_it else lifts < 1
+        found = np.flatnonzero((q <= false_discoveries) & direction)
+        return sorted(found.tolist(), key=lambda word: (-information[word], self.words[word]))
+
+
+def concept_profiles(
+    activations: Float32[np.ndarray, "clips capsules"], concepts: ClipConcepts, active_share: float
+) -> ConceptProfiles:
+    """The profiles of all capsules; the rows of `activations` are the clips of `concepts`."""
+    active = is_active(activations, active_share)
+    joint = joint_counts(concepts, active)
+    named = concepts.named.sum(axis=0)
+    counts = (joint, named, active.sum(axis=0).astype(np.int64), len(activations))
+    p = exact_p_values(*counts)
+    return ConceptProfiles(
+        words=concepts.words,
+        clips=len(activations),
+        named=named,
+        information=mutual_information(*counts),
+        lift=lift(*counts),
+        p=p,
+        q=adjusted(p),
+    )
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Rank correlations between the profiles of the capsules on one data set and on another."""
+
+    shared_words: int
+    same: Float64[np.ndarray, " capsules"]
+    """Correlation of each capsule with itself; NaN where a profile is constant."""
+    mean_same: float | None
+    mean_other: float | None
+    """Mean correlation of different capsules: the chance level."""
+    recognised: float | None
+    """Share of capsules whose nearest profile on the second set is their own; chance is 1 / capsules."""
+
+
+def agreement(first: ConceptProfiles, second: ConceptProfiles) -> Agreement:
+    """Spearman's ρ of signed information over the concepts of both sets, between every two capsules.
+
+    Ties have their mean rank. Means leave out capsules with a constant profile, and are None where none is left. A tie
+    for the nearest profile counts as not recognised.
+    """
+    words = sorted(set(first.words) & set(second.words))
+    correlation = _correlation(_ranks(first, words), _ranks(second, words))
+    same = np.diagonal(correlation).copy()
+    defined = np.isfinite(same)
+    if not defined.any():
+        return Agreement(len(words), same, None, None, None)
+    inside = correlation[np.ix_(defined, defined)]
+    others = inside[~np.eye(len(inside), dtype=bool)]
+    rivals = np.where(np.eye(len(inside), dtype=bool), -np.inf, inside).max(axis=1)
+    return Agreement(
+        shared_words=len(words),
+        same=same,
+        mean_same=float(same[defined].mean()),
+        mean_other=float(others.mean()) if len(others) else None,
+        recognised=float((same[defined] > rivals).mean()),
+    )
+
+
+def _ranks(profiles: ConceptProfiles, words: list[str]) -> Float64[np.ndarray, "words capsules"]:
+    position = {word: number for number, word in enumerate(profiles.words)}
+    return rankdata(profiles.signed[[position[word] for word in words]], axis=0)
+
+
+def _correlation(
+    first: Float64[np.ndarray, "words capsules"], second: Float64[np.ndarray, "words capsules"]
+) -> Float64[np.ndarray, "capsules capsules"]:
+    """Pearson's correlation of the columns of both, NaN for a constant column."""
+    capsules = first.shape[1]
+    if len(first) < 2:
+        return np.full((capsules, second.shape[1]), np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.corrcoef(first, second, rowvar=False)[:capsules, capsules:]

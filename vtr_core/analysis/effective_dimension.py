@@ -1,0 +1,110 @@
+"""The effective dimension of a space: principal components, effective rank, variance between rows."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Float64
+from torch import Tensor
+
+from vtr_core.errors import ConfigError, DatasetError
+
+
+@dataclass(frozen=True)
+class PrincipalComponents:
+    """Orthonormal directions as columns, by decreasing variance of the samples along them."""
+
+    directions: Float64[Tensor, "dim dim"]
+    variances: Float64[Tensor, " dim"]
+
+    @property
+    def normalised_variances(self) -> Float64[Tensor, " dim"]:
+        """Shares of the total variance; they sum to 1 (Figure 4.4a)."""
+        total = self.variances.sum()
+        return self.variances / torch.where(total > 0, total, 1)
+
+
+def principal_components(samples: Float[Tensor, "samples dim"]) -> PrincipalComponents:
+    """The eigenvectors of the covariance (divided by samples − 1) of the centred samples, in float64.
+
+    Computed from the singular values of the triangular factor of a QR decomposition, not from the covariance, which
+    would square the condition number. With fewer samples than dimensions the last variances are 0; their directions
+    complete the basis.
+    """
+    if len(samples) < 2:
+        raise DatasetError(f"principal components of {len(samples)} samples; at least 2")
+    centred = samples.double() - samples.double().mean(dim=0)
+    small = torch.linalg.qr(centred, mode="r").R if len(centred) > centred.shape[1] else centred
+    _, lengths, directions = torch.linalg.svd(small, full_matrices=True)
+    variances = torch.zeros(samples.shape[1], dtype=torch.float64)
+    variances[: len(lengths)] = lengths.square() / (len(samples) - 1)
+    return PrincipalComponents(directions.T.contiguous(), variances)
+
+
+def truncated_cosines(
+    text: Float[Tensor, "captions dim"],
+    video: Float[Tensor, "videos dim"],
+    components: PrincipalComponents,
+    kept: Sequence[int],
+) -> Iterator[tuple[int, Float[Tensor, "captions videos"]]]:
+    """The cosines of all pairs after projection on the first m components, for each m of `kept`, ascending.
+
+    Vectors are projected without subtracting the mean: then all components together are a rotation and give the cosines
+    of the full vectors. Products are accumulated from one m to the next, not recomputed. A vector of length 0 has
+    cosine 0.
+    """
+    dim = text.shape[1]
+    if not kept or min(kept) < 1 or max(kept) > dim:
+        raise ConfigError(f"components kept: {list(kept)}; numbers from 1 to {dim}")
+    directions = components.directions.float()
+    s, v = text.float() @ directions, video.float() @ directions
+    products = torch.zeros(len(s), len(v))
+    done = 0
+    for m in sorted(set(kept)):
+        products.addmm_(s[:, done:m], v[:, done:m].T)
+        done = m
+        lengths = s[:, :m].norm(dim=1).unsqueeze(1) * v[:, :m].norm(dim=1)
+        yield m, products / torch.where(lengths > 0, lengths, 1)
+
+
+def component_counts(dim: int, per_octave: int = 2) -> list[int]:
+    """1 … dim on a logarithmic grid with `per_octave` counts per factor of 2, including both ends."""
+    counts, exponent = {1, dim}, 0
+    while (count := round(2 ** (exponent / per_octave))) < dim:
+        counts.add(count)
+        exponent += 1
+    return sorted(counts)
+
+
+MOST_ROWS = 256
+"""Maximum number of rows that `effective_rank` uses, the first ones."""
+
+
+def row_share(values: Float[Tensor, "rows ..."]) -> float:
+    """The share of the rows' energy that differs between them: 1 − ‖mean of the rows‖² / mean of ‖row‖².
+
+    0 where all rows are alike, or 0 throughout; 1 where their mean is 0.
+    """
+    rows = values.detach().flatten(1).double()
+    energy = rows.square().sum(dim=1).mean()
+    return float(1 - rows.mean(dim=0).square().sum() / energy) if energy > 0 else 0.0
+
+
+def score_deviation(scores: Float[Tensor, "rows items"]) -> float:
+    """The standard deviation of scores around the mean of their row: 0 where rows do not discriminate items."""
+    scores = scores.detach().double()
+    return float((scores - scores.mean(dim=1, keepdim=True)).square().mean().sqrt())
+
+
+def effective_rank(vectors: Float[Tensor, "rows dim"]) -> float:
+    """exp(H(p)), p_k the share of the variance along the k-th principal axis (Roy and Vetterli 2007, Definition 1).
+
+    At most MOST_ROWS rows are used, so it is at most MOST_ROWS − 1. 1 where all differences lie on a line, 0 where
+    there are none.
+    """
+    rows = vectors.detach()[:MOST_ROWS].float()
+    variances = torch.linalg.svdvals(rows - rows.mean(dim=0)).double().square()
+    if variances.sum() <= torch.finfo(torch.float32).eps ** 2 * rows.square().sum():
+        return 0.0
+    shares = variances / variances.sum()
+    return float(torch.special.entr(shares).sum().exp())

@@ -1,0 +1,325 @@
+"""Search for a transform: its accuracy and causality; by coordinates, and that of the thesis (5.4.1)."""
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Literal, TypeAlias, assert_never
+
+from jaxtyping import Float
+from torch import Tensor
+
+from vtr_core.analysis.causality import causality_at_k
+from vtr_core.analysis.matched_ranking import MatchedRanking, QueryPrecisions
+from vtr_core.analysis.transforms import ConceptSpace, Transform, concept_similarity
+from vtr_core.config.caption_text import Comparison
+from vtr_core.errors import ConfigError
+from vtr_core.metrics.intervals import PairedBootstrap
+from vtr_core.similarity import hybrid
+
+SEARCHED_K = 10
+"""Number of tags that a person takes in at once."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A transform with mean(mAP text->video, mAP video->text) and C@k over the matched pairs, both in [0, 1]."""
+
+    transform: Transform
+    accuracy: float
+    causality: float
+    gain_low: float = 0.0
+    """Lower end of the 95 % interval of the accuracy minus that of the identity, by a paired bootstrap over videos."""
+
+
+@dataclass(frozen=True)
+class LatentPart:
+    """The latent space's part of a hybrid score: its scores and their weight α."""
+
+    scores: Float[Tensor, "captions videos"]
+    weight: float
+
+
+class TransformObjective:
+    """Transform → `Measured` on one data set, with concept scores alone or in a hybrid with fixed latent scores.
+
+    latent: None ranks by the concept space alone and counts causality in full; otherwise both spaces are min-max scaled
+    over the whole matrix and causality is weighted by 1 − α. seed: of the bootstrap's resamples.
+    """
+
+    def __init__(
+        self, space: ConceptSpace, k: int = SEARCHED_K, latent: LatentPart | None = None, seed: int = 0
+    ) -> None:
+        self._space, self._k, self._latent = space, k, latent
+        self._ranking = MatchedRanking(space.caption_video, len(space.video))
+        self._trained = self._ranking.shares(self._precisions(*self._transformed(space.identity)))
+        self._bootstrap = PairedBootstrap(len(self._trained), seed)
+        self._known: dict[Transform, Measured] = {}
+
+    @property
+    def identity(self) -> Transform:
+        """Scores as the model was trained."""
+        return self._space.identity
+
+    @property
+    def measured(self) -> tuple[Measured, ...]:
+        """All transforms measured so far, each once, in order."""
+        return tuple(self._known.values())
+
+    def __call__(self, transform: Transform) -> Measured:
+        """Measure a transform; results are cached."""
+        if transform not in self._known:
+            self._known[transform] = self._measure(transform)
+        return self._known[transform]
+
+    def _measure(self, transform: Transform) -> Measured:
+        space, latent = self._space, self._latent
+        text, video = self._transformed(transform)
+        found = self._precisions(text, video)
+        weight = 1.0 if latent is None else 1 - latent.weight
+        causality = causality_at_k(video[space.caption_video], text, self._k, space.similarity, weight)
+        low = self._bootstrap.lower(self._ranking.shares(found) - self._trained)
+        return Measured(transform, found.directional.mean, causality.mean, low)
+
+    def _transformed(self, transform: Transform) -> tuple[Tensor, Tensor]:
+        return transform.apply(self._space.text), transform.apply(self._space.video)
+
+    def _precisions(self, text: Tensor, video: Tensor) -> QueryPrecisions:
+        space, latent = self._space, self._latent
+        scores = concept_similarity(text, video, space.similarity)
+        if latent is not None:
+            scores = hybrid(latent.scores, scores, latent.weight, "matrix")
+        return self._ranking.by_query(scores)
+
+
+Coordinate: TypeAlias = Literal["power", "scale", "shift"]
+Measure: TypeAlias = Callable[[Transform], Measured]
+STEPS = (-4, -3, -2, -1, 0, 1, 2, 3, 4)
+"""Values tried along a coordinate, in steps from the current one."""
+FIRST_FACTOR, FIRST_SHIFT = 2**0.75, 0.5
+"""The first step: power and scale are multiplied (up to 8 × and down to 1/8), the shift moves by up to 2."""
+LIMITS: dict[Coordinate, tuple[float, float]] = {"power": (1 / 8, 8.0), "scale": (1 / 16, 64.0), "shift": (-16.0, 16.0)}
+"""Bounds of the search: beyond them nearly all probabilities are 0 or 1."""
+KeepMap: TypeAlias = Literal["interval", "mean"]
+"""When a transform is no less accurate than the start: by the lower end of the interval of the difference, or by the
+difference itself.
+"""
+DEFAULT_TOLERANCE = 0.001
+"""Accuracy that may be given up for causality: 0.1 points of mAP."""
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The result of the search; `accurate` is the optimum of the first phase, `measured` all evaluated transforms."""
+
+    start: Measured
+    accurate: Measured
+    best: Measured
+    measured: tuple[Measured, ...]
+    tolerance: float
+
+
+def coordinates(similarity: Comparison) -> tuple[Coordinate, ...]:
+    """The searched coordinates: a scale has no effect on a cosine."""
+    match similarity:
+        case "jaccard":
+            return ("scale", "shift", "power")
+        case "cosine":
+            return ("power", "shift")
+        case "dot":
+            return ()
+        case _:
+            assert_never(similarity)
+
+
+def coordinate_search(
+    measure: Measure,
+    start: Transform,
+    *,
+    tolerance: float = DEFAULT_TOLERANCE,
+    refinements: int = 4,
+    keep_map: KeepMap = "mean",
+    enough: float = math.inf,
+    also: Sequence[Measured] = (),
+) -> SearchResult:
+    """The direct search of the thesis's section 5.3.1: one coordinate at a time, in rounds, with smaller steps.
+
+    First for accuracy: along each coordinate the most accurate of the values in `STEPS` is taken, of equal ones the one
+    with the higher causality; when a round over all coordinates changes nothing the step is halved, `refinements`
+    times. Then for causality, in the same way from there: the value with the highest causality of those that
+    `allowed` lets through; more causality than `enough` counts no more, and of those that have it the most accurate one
+    is taken. So on the data searched on the result is never less accurate than the start, however often
+    the tolerance is used. The search is local: it may end in a local optimum; `also`, transforms that
+    are measured already, are places from which its second phase may begin.
+    """
+    if not tolerance >= 0:
+        raise ConfigError(f"the tolerance of the search is {tolerance}; it must be 0 or more")
+    seen = {one.transform: one for one in also}
+
+    def known(transform: Transform) -> Measured:
+        if transform not in seen:
+            seen[transform] = measure(transform)
+        return seen[transform]
+
+    def rank(found: Measured) -> tuple[float, float]:
+        may = allowed(found, first, seen.values(), tolerance, keep_map)
+        return (min(found.causality, enough), found.accuracy) if may else (-1.0, found.accuracy)
+
+    first = known(start)
+    accurate = _descend(known, first, refinements, lambda found: (found.accuracy, found.causality))
+    _descend(known, max(seen.values(), key=rank), refinements, rank)
+    return SearchResult(first, accurate, max(seen.values(), key=rank), tuple(seen.values()), tolerance)
+
+
+def allowed(one: Measured, start: Measured, seen: Collection[Measured], tolerance: float, keep_map: KeepMap) -> bool:
+    """Whether a transform may be taken for its causality.
+
+    It is kept where it is no less accurate than the start (`keep_map`), which is always kept itself, and its accuracy
+    is at most `tolerance` below that of the most accurate one that is kept. Of the many transforms of a search some are
+    as accurate as the start by luck: their mean difference on other data is below zero; the lower end of its interval
+    leaves room for that.
+    """
+
+    def kept(other: Measured) -> bool:
+        enough = keep_map == "mean" or other.gain_low >= 0 or other == start
+        return enough and other.accuracy >= start.accuracy
+
+    return kept(one) and one.accuracy >= max(other.accuracy for other in seen if kept(other)) - tolerance
+
+
+def _descend(
+    measure: Measure, current: Measured, refinements: int, rank: Callable[[Measured], tuple[float, float]]
+) -> Measured:
+    """The best transform by `rank` that coordinate moves from `current` reach."""
+    for refinement in range(refinements + 1):
+        moved = True
+        while moved:
+            moved = False
+            for coordinate in coordinates(current.transform.similarity):
+                found = [measure(one) for one in _line(current.transform, coordinate, 0.5**refinement)]
+                best = max(found, key=rank)
+                if rank(best) > rank(current):
+                    current, moved = best, True
+    return current
+
+
+def _line(at: Transform, coordinate: Coordinate, step: float) -> Iterator[Transform]:
+    """The transforms along one coordinate, with steps of `step` times the first ones."""
+    limits = LIMITS[coordinate]
+    for count in STEPS:
+        factor = FIRST_FACTOR ** (count * step)
+        match coordinate:
+            case "power":
+                yield replace(at, power=_within(limits, at.power * factor))
+            case "scale":
+                yield replace(at, scale=_within(limits, at.scale * factor))
+            case "shift":
+                yield replace(at, shift=_within(limits, at.shift + FIRST_SHIFT * count * step))
+            case _:
+                assert_never(coordinate)
+
+
+def _within(limits: tuple[float, float], value: float) -> float:
+    """The value clipped to the limits; rounded, so that a step and its reverse lead to the same transform."""
+    return round(min(limits[1], max(limits[0], value)), 6)
+
+
+def pareto_front(measured: Sequence[Measured]) -> list[Measured]:
+    """The transforms that no other one beats in accuracy and causality at once, the most accurate first.
+
+    Of several with the same accuracy and the same causality the first one stays.
+    """
+    front: list[Measured] = []
+    for one in sorted(measured, key=lambda found: (-found.accuracy, -found.causality)):
+        if not front or one.causality > front[-1].causality:
+            front.append(one)
+    return front
+
+
+_COARSE = 10
+"""First every tenth value of a grid is measured, then all values between the neighbours of the best one."""
+_ROUNDS = 10
+
+
+def _grid(first: int, last: int, per_unit: int) -> tuple[float, ...]:
+    return tuple(number / per_unit for number in range(first, last + 1))
+
+
+GRIDS: Mapping[Coordinate, Sequence[float]] = MappingProxyType(
+    {"power": _grid(50, 200, 100), "scale": _grid(1, 100, 10), "shift": _grid(-100, 100, 100)}
+)
+"""Grids with the digits that Table 5.2 prints: p to 0.01, a to 0.1, b to 0.01; the ranges are ours."""
+FLAT = 0.001
+"""0.1 points of mAP: an optimum whose gain over the trained value of the parameter is no larger is not taken."""
+
+
+def thesis_search(measure: Measure, start: Transform, *, flat: float = FLAT) -> SearchResult:
+    """The most accurate of two searches: over (a, b) with p as trained, and over (p, b) with a as trained.
+
+    Each search alternates between its two parameters until neither changes. Along a parameter the most accurate value
+    of its grid is taken, unless the curve is flat: if it gains at most `flat` over the value that the model was trained
+    with, that value is kept, since a lower shift costs causality. The result is never less accurate than the start. A
+    cosine has no scale.
+    """
+    if not flat >= 0:
+        raise ConfigError(f"the tolerance of the search is {flat}; it must be 0 or more")
+    seen: dict[Transform, Measured] = {}
+
+    def known(transform: Transform) -> Measured:
+        if transform not in seen:
+            seen[transform] = measure(transform)
+        return seen[transform]
+
+    first = known(start)
+    partners: tuple[Coordinate, ...] = ("scale", "power") if start.similarity == "jaccard" else ("power",)
+    found = [first, *(_with_shift(known, start, partner, flat) for partner in partners)]
+    best = max(found, key=_rank)
+    return SearchResult(first, best, best, tuple(seen.values()), flat)
+
+
+def _with_shift(measure: Measure, start: Transform, partner: Coordinate, flat: float) -> Measured:
+    """The result of the search over the shift and its partner."""
+    at = start
+    for _ in range(_ROUNDS):
+        before = at
+        coordinates: tuple[Coordinate, ...] = (partner, "shift")
+        for coordinate in coordinates:
+            at = _along(measure, at, coordinate, start, flat).transform
+        if at == before:
+            break
+    return measure(at)
+
+
+def _along(measure: Measure, at: Transform, coordinate: Coordinate, start: Transform, flat: float) -> Measured:
+    """The most accurate value along a coordinate, or the model's own one where the curve is flat."""
+    grid = GRIDS[coordinate]
+
+    def most_accurate(places: Sequence[int]) -> int:
+        return max(places, key=lambda place: _rank(measure(moved(at, coordinate, grid[place]))))
+
+    coarse = most_accurate(range(0, len(grid), _COARSE))
+    near = range(max(0, coarse - _COARSE + 1), min(len(grid), coarse + _COARSE))
+    best = measure(moved(at, coordinate, grid[most_accurate(near)]))
+    kept = measure(moved(at, coordinate, _value(start, coordinate)))
+    return kept if best.accuracy - kept.accuracy <= flat else best
+
+
+def _rank(one: Measured) -> tuple[float, float]:
+    return one.accuracy, one.causality
+
+
+def moved(at: Transform, coordinate: Coordinate, value: float) -> Transform:
+    """A copy of the transform with another value of one parameter."""
+    match coordinate:
+        case "power":
+            return replace(at, power=value)
+        case "scale":
+            return replace(at, scale=value)
+        case "shift":
+            return replace(at, shift=value)
+        case _:
+            assert_never(coordinate)
+
+
+def _value(at: Transform, coordinate: Coordinate) -> float:
+    return {"power": at.power, "scale": at.scale, "shift": at.shift}[coordinate]

@@ -1,4 +1,0 @@
-"""Configurations of losses that systems share.
-
-Imported by losses, and by the configurations of systems.
-"""

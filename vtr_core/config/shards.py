@@ -1,5 +1,0 @@
-"""Behaviour when a shard cannot be read."""
-
-from typing import Literal
-
-OnBadShard = Literal["fail", "skip"]

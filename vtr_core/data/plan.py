@@ -1,0 +1,317 @@
+"""The rows of each batch, with candidate captions: a function of (manifest, configuration, seed, epoch)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+from jaxtyping import Bool, Float, Int, Int32, Int64
+
+from vtr_core.config.data_sets import BatchConfig
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.records.schema import FrameSchema, ImageSchema, Schema, VideoSchema
+from vtr_core.errors import DatasetError
+from vtr_core.fingerprint import key64
+
+_POSITIVE = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Part:
+    """The share of each batch that worker `rank` of `world` reads."""
+
+    rank: int
+    world: int
+
+
+@dataclass(frozen=True)
+class CaptionDraws:
+    """Random captions for rows of whole videos, drawn before the number of captions, which only shards have, is known.
+
+    The rows of a video share `seed`; row k of the video gets the k-th caption in the random order of this seed, modulo
+    the number of captions: without replacement while there are enough.
+    every: k continues over all epochs, and the order changes whenever all captions of a video have been used.
+    """
+
+    seed: Int64[np.ndarray, " rows"]
+    turn: Int64[np.ndarray, " rows"]
+    every: bool = False
+
+    def __getitem__(self, rows: slice) -> "CaptionDraws":
+        """The draws of a range of rows."""
+        return CaptionDraws(self.seed[rows], self.turn[rows], self.every)
+
+    def caption(self, row: int, captions: int) -> int:
+        """The index of a row's caption, for a video with `captions` captions, at least one."""
+        cycle, place = divmod(int(self.turn[row]), captions)
+        seed = [int(self.seed[row]), cycle] if self.every else int(self.seed[row])
+        return int(np.random.default_rng(seed).permutation(captions)[place])
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """The rows of one global batch, in file order, so that a contiguous part needs few row groups."""
+
+    step: int
+    group: Int64[np.ndarray, " rows"]
+    """Row group of each row, numbered over the whole data set."""
+    row: Int64[np.ndarray, " rows"]
+    """Position of each row in its row group."""
+    whole: tuple[int, ...] = ()
+    """The row groups of the whole batch, in order; this plan may be a part of it."""
+    draws: CaptionDraws | None = None
+    """Caption draws, for whole videos."""
+
+    @property
+    def groups(self) -> list[int]:
+        """The row groups of the batch, in order."""
+        return np.unique(self.group).tolist()
+
+    def part(self, rank: int, world: int) -> "BatchPlan":
+        """The contiguous part of worker `rank` of `world`; the parts of all workers form the batch."""
+        first, last = rank * len(self.row) // world, (rank + 1) * len(self.row) // world
+        draws = None if self.draws is None else self.draws[first:last]
+        return BatchPlan(self.step, self.group[first:last], self.row[first:last], self.whole, draws)
+
+
+@dataclass(frozen=True)
+class BatchVideos:
+    """The videos of one global batch, in file order, from which its rows are sampled."""
+
+    step: int
+    group: Int64[np.ndarray, " videos"]
+    """Row group of each video, numbered over the whole data set."""
+    first_row: Int64[np.ndarray, " videos"]
+    """Position of each video's first row in its row group."""
+    rows: Int64[np.ndarray, " videos"]
+    """Rows of each video."""
+
+    @property
+    def groups(self) -> list[int]:
+        """The row groups of the videos, in order."""
+        return np.unique(self.group).tolist()
+
+    def sample(self, schema: Schema, clips_per_video: int, seed: int, every_caption_of: int | None = None) -> BatchPlan:
+        """Sample `clips_per_video` rows of each video; captions where rows are whole videos; both for clips with
+        several captions.
+
+        Sampling is without replacement where there are enough, with replacement otherwise. With `every_caption_of`, the
+        number of steps of an epoch, a video's captions are used in turn over the epochs, equally often.
+        """
+        if isinstance(schema, VideoSchema):
+            if every_caption_of is not None:
+                return self._captions_in_turn(clips_per_video, seed, self.step // every_caption_of)
+            return self._captions(clips_per_video, seed)
+        clips = self._clips(clips_per_video, seed)
+        if isinstance(schema, FrameSchema):
+            return replace(clips, draws=self._draws(clips_per_video, seed))
+        return clips
+
+    def _clips(self, clips_per_video: int, seed: int) -> BatchPlan:
+        generator = np.random.default_rng([seed, self.step])
+        clips = [_sample(count, clips_per_video, generator) for count in self.rows.tolist()]
+        row = np.repeat(self.first_row, clips_per_video) + np.concatenate(clips)
+        return BatchPlan(self.step, np.repeat(self.group, clips_per_video), row, tuple(self.groups))
+
+    def _captions(self, captions_per_video: int, seed: int) -> BatchPlan:
+        group, row = (np.repeat(values, captions_per_video) for values in (self.group, self.first_row))
+        return BatchPlan(self.step, group, row, tuple(self.groups), self._draws(captions_per_video, seed))
+
+    def _draws(self, captions_per_video: int, seed: int) -> CaptionDraws:
+        seeds = np.random.default_rng([seed, self.step]).integers(2**63, size=len(self.group))
+        turns = np.tile(np.arange(captions_per_video), len(self.group))
+        return CaptionDraws(np.repeat(seeds, captions_per_video), turns)
+
+    def _captions_in_turn(self, captions_per_video: int, seed: int, epoch: int) -> BatchPlan:
+        seeds = np.array(
+            [key64(f"{seed} {group} {row}") & _POSITIVE for group, row in zip(self.group, self.first_row, strict=True)]
+        )
+        turns = np.tile(epoch * captions_per_video + np.arange(captions_per_video), len(self.group))
+        group, row = (np.repeat(values, captions_per_video) for values in (self.group, self.first_row))
+        draws = CaptionDraws(np.repeat(seeds, captions_per_video), turns, every=True)
+        return BatchPlan(self.step, group, row, tuple(self.groups), draws)
+
+
+def _sample(rows: int, wanted: int, generator: np.random.Generator) -> np.ndarray:
+    found = generator.choice(rows, wanted, replace=False) if rows >= wanted else generator.integers(rows, size=wanted)
+    found.sort()
+    return found
+
+
+def _shuffled(
+    videos: Int64[np.ndarray, " videos"], batch: int, generator: np.random.Generator
+) -> Int64[np.ndarray, " videos"]:
+    """The videos of a window in a random order. Videos that occur twice, to fill the last batch, occur once in any
+    batch: their second occurrence is in the last batch, whose other videos are different."""
+    once, counts = np.unique(videos, return_counts=True)
+    if (counts == 1).all():
+        return generator.permutation(videos)
+    filling, others = once[counts > 1], generator.permutation(once[counts == 1])
+    own = batch - len(filling)
+    return np.concatenate([generator.permutation(np.concatenate([filling, others[own:]])), others[:own], filling])
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """The position of a row group: the shard's index in the manifest and the group's index in its file."""
+
+    shard: int
+    index: int
+
+
+def row_groups(manifest: Manifest) -> list[RowGroup]:
+    """All row groups of a data set, in file order; a group's number is its position in this list."""
+    return [RowGroup(s, g) for s, shard in enumerate(manifest.shards) for g in range(len(shard.row_groups))]
+
+
+def _called(schema: Schema) -> str:
+    """The unit of sampling: videos, or subjects of images."""
+    return "subjects" if isinstance(schema, ImageSchema) else "videos"
+
+
+class Plan:
+    """The batches of every step of a run over one data set."""
+
+    def __init__(self, manifest: Manifest, batch: BatchConfig, seed: int) -> None:
+        if manifest.videos < batch.videos:
+            raise DatasetError(
+                f"{manifest.uri} holds {manifest.videos} {_called(manifest.schema)}, fewer than a batch needs; "
+                f"use --batch.videos {max(1, manifest.videos)} or less"
+            )
+        if isinstance(manifest.schema, VideoSchema) and batch.candidates > 1:
+            raise DatasetError(
+                f"{manifest.uri} is {manifest.schema.label()}, whose captions have no times, so there are no bags of "
+                f"those nearest in time; leave out --batch.candidates {batch.candidates}, or train on clips"
+            )
+        if isinstance(manifest.schema, FrameSchema) and batch.candidates > 1:
+            raise DatasetError(
+                f"{manifest.uri} is {manifest.schema.label()}, of which no bags of captions are made; leave out "
+                f"--batch.candidates {batch.candidates}"
+            )
+        if isinstance(manifest.schema, ImageSchema) and batch.candidates > 1:
+            raise DatasetError(
+                f"{manifest.uri} is {manifest.schema.label()}, which has no captions; leave out --batch.candidates"
+            )
+        if batch.captions == "every" and not isinstance(manifest.schema, VideoSchema):
+            raise DatasetError(
+                f"{manifest.uri} is {manifest.schema.label()}; captions take turns over the epochs only in "
+                f"{VideoSchema.label()}: leave out --batch.captions every, or ingest with --records videos"
+            )
+        self._batch = batch
+        self._schema = manifest.schema
+        self.seed = seed
+        self.row_groups = tuple(row_groups(manifest))
+        self.clips_per_video, self.batches_per_window = batch.clips_per_video, batch.window
+        self.extra_captions, self.max_frames = batch.candidates - 1, batch.max_frames
+        groups = [counts for shard in manifest.shards for counts in shard.row_groups]
+        self._counts = np.fromiter((n for counts in groups for n in counts), np.int64)
+        self._videos_in_group = np.array([len(counts) for counts in groups], np.int64)
+        self._first_video = np.cumsum(self._videos_in_group) - self._videos_in_group
+        self._group_of_video = np.repeat(np.arange(len(groups)), self._videos_in_group)
+        before = np.cumsum(self._counts) - self._counts
+        self._first_row = before - before[self._first_video][self._group_of_video]
+        filled = batch.remainder == "filled"
+        self.steps_per_epoch = -(-manifest.videos // batch.videos) if filled else manifest.videos // batch.videos
+        self.every_caption_of = self.steps_per_epoch if batch.captions == "every" else None
+        self.windows_per_epoch = -(-self.steps_per_epoch // batch.window)
+
+    def window_of(self, step: int) -> int:
+        """The number of the window of `step`, counted over all epochs."""
+        epoch, position = divmod(step, self.steps_per_epoch)
+        return epoch * self.windows_per_epoch + position // self._batch.window
+
+    def window(self, number: int) -> list[BatchPlan]:
+        """The batches of window `number`, in order of their steps."""
+        how = self._schema, self.clips_per_video, self.seed, self.every_caption_of
+        return [batch.sample(*how) for batch in self.videos(number)]
+
+    def videos(self, number: int) -> list[BatchVideos]:
+        """The videos of each batch of window `number`."""
+        epoch, index = divmod(number, self.windows_per_epoch)
+        first = index * self._batch.window
+        last = min(first + self._batch.window, self.steps_per_epoch)
+        generator = np.random.default_rng([self.seed, epoch, index])
+        videos = self._epoch_order(epoch)[first * self._batch.videos : last * self._batch.videos]
+        parts = [np.sort(part) for part in np.split(_shuffled(videos, self._batch.videos, generator), last - first)]
+        step = epoch * self.steps_per_epoch + first
+        return [
+            BatchVideos(step + i, self._group_of_video[part], self._first_row[part], self._counts[part])
+            for i, part in enumerate(parts)
+        ]
+
+    def places(self, step: int) -> list[RowGroup]:
+        """The row groups of the batch of `step`, for messages."""
+        batch = next(batch for batch in self.window(self.window_of(step)) if batch.step == step)
+        return [self.row_groups[group] for group in batch.groups]
+
+    @lru_cache(maxsize=2)  # noqa: B019  (plans live until the process ends)
+    def _epoch_order(self, epoch: int) -> Int64[np.ndarray, " videos"]:
+        """All videos in the order of the epoch's permuted row groups, each rotated cyclically by a random offset.
+
+        The videos after the last full batch are left out, or the epoch's first videos fill the last batch; without the
+        rotation a small data set would lose the same videos in every epoch.
+        """
+        generator = np.random.default_rng([self.seed, epoch])
+        groups = generator.permutation(len(self.row_groups))
+        sizes = self._videos_in_group[groups]
+        start = np.cumsum(sizes) - sizes - generator.integers(sizes)
+        offsets = (np.arange(sizes.sum()) - np.repeat(start, sizes)) % np.repeat(sizes, sizes)
+        order = np.repeat(self._first_video[groups], sizes) + offsets
+        return np.resize(order, max(len(order), self.steps_per_epoch * self._batch.videos))
+
+
+@dataclass(frozen=True)
+class Run:
+    """Consecutive rows of a batch, from `begin` on, which are the rows `row` of one row group."""
+
+    batch: int
+    begin: int
+    row: np.ndarray
+
+
+def runs_of(batches: Sequence[BatchPlan]) -> dict[int, list[Run]]:
+    """The runs of each row group, by its number, in file order."""
+    runs: dict[int, list[Run]] = {}
+    for i, batch in enumerate(batches):
+        starts = np.flatnonzero(np.diff(batch.group, prepend=-1)).tolist()
+        for begin, end in pairwise([*starts, len(batch.group)]):
+            runs.setdefault(int(batch.group[begin]), []).append(Run(i, begin, batch.row[begin:end]))
+    return dict(sorted(runs.items()))
+
+
+def candidate_tokens(
+    tokens: Int32[np.ndarray, "rows max_words"],
+    video_key: Int64[np.ndarray, " rows"],
+    start: Float[np.ndarray, " rows"],
+    end: Float[np.ndarray, " rows"],
+    extra: int,
+) -> Int32[np.ndarray, "rows extra max_words"]:
+    """The tokens of the `extra` captions of the same video that are nearest in time to each row (MIL-NCE's bags).
+
+    The distance is that between the middles of clips, ties by row (Miech et al. 2020, section 3.1). Rows of a video
+    must be adjacent, as in row groups. Captions without a known word are no candidates; where a video has too few, the
+    row's own caption fills the bag, so that a bag is empty only where its own caption is.
+    """
+    chosen = nearest_rows(video_key, (start + end) / 2, (tokens != 0).any(axis=1), extra)
+    return tokens[chosen]
+
+
+def nearest_rows(
+    video_key: Int64[np.ndarray, " rows"],
+    middle: Float[np.ndarray, " rows"],
+    usable: Bool[np.ndarray, " rows"],
+    extra: int,
+) -> Int[np.ndarray, "rows extra"]:
+    """The `extra` usable other rows of each row's video that are nearest in time, padded by the row itself."""
+    chosen = np.repeat(np.arange(len(video_key))[:, None], extra, axis=1)
+    bounds = np.flatnonzero(np.diff(video_key, prepend=video_key[:1] - 1, append=video_key[-1:] - 1))
+    for first, last in pairwise(bounds):
+        distance = np.abs(middle[first:last, None] - middle[None, first:last])
+        distance[:, ~usable[first:last]] = np.inf
+        np.fill_diagonal(distance, np.inf)
+        order = np.argsort(distance, axis=1, kind="stable")[:, :extra]
+        found = np.isfinite(np.take_along_axis(distance, order, axis=1))
+        own = chosen[first:last, : order.shape[1]]
+        chosen[first:last, : order.shape[1]] = np.where(found, first + order, own)
+    return chosen

@@ -1,4 +1,0 @@
-"""Batch plans, functions of manifest, seed, epoch and step; splits.
-
-Imports shards; independent of Ray.
-"""

@@ -1,0 +1,187 @@
+"""Binary columns as arrays: vectors, sequences, row groups of whole videos, and padded frames."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Bool, Float16, Float32, Int64, Shaped
+
+from vtr_core.data.records.schema import CAPTION_VECTORS, FEATURE_DTYPE, TOKEN_DTYPE, VideoSchema
+from vtr_core.errors import DatasetError
+
+
+def pooled(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An uninitialised array of this shape, like `numpy.empty`."""
+    if dtype.hasobject:
+        return np.empty(shape, dtype)
+    count = math.prod(shape)
+    return np.frombuffer(pa.allocate_buffer(count * dtype.itemsize), dtype, count).reshape(shape)
+
+
+MAX_CELL_BYTES = 2**30
+"""Maximum size of a variable-length cell, for Arrow's 32-bit offsets within a row group's column."""
+
+
+def fixed_size_binary(rows: Shaped[np.ndarray, "rows dim"]) -> pa.FixedSizeBinaryArray:
+    """A 2-D array as a fixed-size binary column: row i is the bytes of `rows[i]`, without copying."""
+    rows = np.ascontiguousarray(rows)
+    width = rows.shape[1] * rows.itemsize
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(rows), [None, pa.py_buffer(rows)])
+
+
+def as_rows(column: pa.FixedSizeBinaryArray, dtype: np.dtype) -> Shaped[np.ndarray, "rows dim"]:
+    """The inverse of `fixed_size_binary`: a (rows, dim) view of the column's buffer, without copying."""
+    width = column.type.byte_width
+    start = column.offset * width
+    buffer = column.buffers()[1]
+    flat = np.frombuffer(buffer, dtype, len(column) * width // dtype.itemsize, start)
+    return flat.reshape(len(column), width // dtype.itemsize)
+
+
+def sequence_binary(cells: Sequence[Shaped[np.ndarray, "_ dim"] | None]) -> pa.BinaryArray:
+    """Sequences of vectors as a binary column: row i is the bytes of `cells[i]`, empty for None."""
+    return pa.array([b"" if cell is None else cell.tobytes() for cell in cells], pa.binary())
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """The concatenated vectors of all rows of a column, and their number in each row."""
+
+    vectors: Shaped[np.ndarray, "total dim"]
+    counts: Int64[np.ndarray, " rows"]
+
+
+def as_sequences(column: pa.BinaryArray, dim: int, dtype: np.dtype) -> Sequences:
+    """The inverse of `sequence_binary` for vectors of `dim` values: views of the column's buffer, without copying.
+
+    DatasetError for cells that are no multiple of this size, for instance after a manual change of the manifest.
+    """
+    if len(column) == 0:
+        return Sequences(np.zeros((0, dim), dtype), np.zeros(0, np.int64))
+    _, offsets, data = column.buffers()
+    bounds = np.frombuffer(offsets, np.int32, len(column) + 1, column.offset * 4).astype(np.int64)
+    width = dim * dtype.itemsize
+    lengths = np.diff(bounds)
+    if (lengths % width).any():
+        raise DatasetError(f"cells do not hold whole vectors of {dim} {dtype}; rebuild the data set with vtr ingest")
+    if bounds[-1] == bounds[0]:
+        return Sequences(np.zeros((0, dim), dtype), lengths)
+    flat = np.frombuffer(data, dtype, int(bounds[-1] - bounds[0]) // dtype.itemsize, int(bounds[0]))
+    return Sequences(flat.reshape(-1, dim), lengths // width)
+
+
+MAX_FRAMES = 64
+"""Default of the maximum number of frames of a video."""
+
+_KEPT, _MEAN = ".kept", ".mean"
+"""Suffixes of batch columns; feature names contain no dot."""
+
+
+def kept_column(feature: str) -> str:
+    """The batch column with the number of frames of `feature` in each row, after which padding begins."""
+    return feature + _KEPT
+
+
+def mean_column(feature: str) -> str:
+    """The batch column with the mean of all frames of `feature`, also of those that the batch leaves out."""
+    return feature + _MEAN
+
+
+def is_kept_column(name: str) -> bool:
+    """Whether `name` is the `kept_column` of a feature."""
+    return name.endswith(_KEPT)
+
+
+def is_mean_column(name: str) -> bool:
+    """Whether `name` is the `mean_column` of a feature."""
+    return name.endswith(_MEAN)
+
+
+@dataclass(frozen=True)
+class PaddedFrames:
+    """Frames of each row, padded with zeros; row i has `kept[i]` frames."""
+
+    values: Float16[np.ndarray, "rows frames dim"]
+    kept: Int64[np.ndarray, " rows"]
+
+    @property
+    def mask(self) -> Bool[np.ndarray, "rows frames"]:
+        """True at the positions of frames."""
+        return np.arange(self.values.shape[1]) < self.kept[:, None]
+
+
+def padded(column: pa.BinaryArray, dim: int, max_frames: int) -> PaddedFrames:
+    """The frames of a `videos` feature column of dimension `dim`, see `pad`."""
+    frames = as_sequences(column, dim, FEATURE_DTYPE)
+    return pad(frames, np.arange(len(frames.counts)), max_frames)
+
+
+def pad(frames: Sequences, rows: Int64[np.ndarray, " rows"], max_frames: int) -> PaddedFrames:
+    """The frames of the given rows, in their order, padded with zeros.
+
+    Longer rows are cut to their *first* `max_frames` frames. The array is as long as its longest row and at least one
+    frame, so that models accept rows without frames (mask all false).
+    """
+    assert max_frames > 0, "max_frames must be positive"
+    kept = np.minimum(frames.counts[rows], max_frames)
+    first = (np.cumsum(frames.counts) - frames.counts)[rows]
+    length, dim = max(1, int(kept.max(initial=0))), frames.vectors.shape[1]
+    values = pooled((len(rows), length, dim), FEATURE_DTYPE)
+    for target, begin, count in zip(values, first.tolist(), kept.tolist(), strict=True):
+        target[:count] = frames.vectors[begin : begin + count]
+        target[count:] = 0
+    return PaddedFrames(values, kept)
+
+
+def means(frames: Sequences, rows: Int64[np.ndarray, " rows"]) -> Float32[np.ndarray, "rows dim"]:
+    """The mean of all frames of the given rows, summed in float32; zeros for a row without frames."""
+    first = np.cumsum(frames.counts) - frames.counts
+    found = np.zeros((len(rows), frames.vectors.shape[1]), np.float32)
+    for target, begin, count in zip(found, first[rows].tolist(), frames.counts[rows].tolist(), strict=True):
+        if count:
+            frames.vectors[begin : begin + count].mean(axis=0, dtype=np.float32, out=target)
+    return found
+
+
+@dataclass(frozen=True)
+class StoredVideos:
+    """Frames and captions of a row group, as views of the columns' buffers."""
+
+    frames: dict[str, Sequences]
+    caption_vectors: Sequences | None
+    """Vectors of all captions, in the order of `tokens`; None if not read."""
+    tokens: Sequences
+    """(captions, max_words) of all videos, and the number of captions of each."""
+    first_caption: Int64[np.ndarray, " rows"]
+    """The position of each video's first caption."""
+    caption_key: Int64[np.ndarray, " captions"]
+    video_key: Int64[np.ndarray, " rows"]
+
+
+def stored_videos(columns: Mapping[str, pa.Array], schema: VideoSchema) -> StoredVideos:
+    """The row group from its columns: `tokens`, keys, and some of the schema's features.
+
+    Raises DatasetError where cells do not conform to the schema.
+    """
+    tokens = as_sequences(columns["tokens"], schema.max_words, TOKEN_DTYPE)
+    keys = columns["caption_keys"]
+    if not np.array_equal(tokens.counts, keys.value_lengths().to_numpy()):
+        raise DatasetError(
+            f"videos have another number of keys than captions of {schema.max_words} words; rebuild the data set"
+        )
+    frames = {f.name: as_sequences(columns[f.name], f.dim, FEATURE_DTYPE) for f in schema.features if f.name in columns}
+    vectors = frames.pop(CAPTION_VECTORS, None)
+    if vectors is not None and not np.array_equal(vectors.counts, tokens.counts):
+        raise DatasetError(
+            f"videos have another number of vectors of {CAPTION_VECTORS} than captions; rebuild the data set"
+        )
+    return StoredVideos(
+        frames=frames,
+        caption_vectors=vectors,
+        tokens=tokens,
+        first_caption=np.cumsum(tokens.counts) - tokens.counts,
+        caption_key=keys.flatten().to_numpy(),
+        video_key=columns["video_key"].to_numpy(),
+    )

@@ -1,0 +1,173 @@
+"""Collections in dual encoding's published format, a BigFile and captions: TGIF, and TRECVID's search."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import ClassVar, Literal
+from urllib.parse import urlsplit
+
+from vtr_core import storage
+from vtr_core.config.settings import SourceSettings
+from vtr_core.data.records.schema import FeatureSpec
+from vtr_core.data.sources.features.feature_folder import BigFileFrames
+from vtr_core.data.sources.files import read_lines
+from vtr_core.data.sources.reasons import Reason, UnusableError, check_id
+from vtr_core.data.sources.source import Drops, Video, VideoEntry
+from vtr_core.errors import InputError
+from vtr_core.storage import locate
+from vtr_core.storage.big_file import BigFile
+from vtr_core.text.tokens.vocabulary import tokenise
+
+
+class BigFileVideos(SourceSettings):
+    """Whole videos; VideoEntry.content is the tuple of a video's captions.
+
+    A video of the captions without a frame is dropped and counted. Without a file of captions every video of the
+    BigFile is a row without captions: a collection to be searched.
+    """
+
+    name: ClassVar[str] = "bigfile"
+
+    feature_folder: str
+    """Folder of feature.bin, shape.txt and id.txt, whose vectors are called <video>_<number>, frame by frame."""
+    captions_file: str | None = None
+    """File of lines "<video>#<anything> caption" (default: no captions)."""
+    single: bool = False
+    """Whether every vector is a video of one frame, whose id is the vector's name."""
+
+    def videos(self, drops: Drops) -> Sequence[VideoEntry]:
+        """The videos that have captions, in the order of the captions; without captions all of the BigFile."""
+        found = []
+        for video_id, captions in self._captions(drops).items():
+            try:
+                check_id(video_id)
+                if video_id not in self._frames.names:
+                    raise UnusableError(Reason.MISSING_FILE, f"{self.feature_folder} has no frame of {video_id}")
+            except UnusableError as fault:
+                drops.drop(fault.reason, str(fault))
+                continue
+            found.append(VideoEntry(video_id, captions, self._split(video_id)))
+        return found
+
+    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
+        """The captions of `videos`."""
+        for video in videos:
+            yield from video.content
+
+    def features(self) -> tuple[FeatureSpec, ...]:
+        """`video`, with the values of a frame."""
+        return (FeatureSpec("video", self._frames.dim),)
+
+    def video(self, video: VideoEntry, drops: Drops) -> Video | None:
+        """The row of a video."""
+        try:
+            return Video(video.video_id, video.content, {"video": self._frames.read(video.video_id)})
+        except UnusableError as fault:
+            drops.drop(fault.reason, str(fault))
+            return None
+
+    def _split(self, video_id: str) -> str | None:  # noqa: ARG002  a collection is one data set
+        return None
+
+    def _captions(self, drops: Drops) -> Mapping[str, tuple[str, ...]]:
+        """The captions of every video."""
+        if self.captions_file is None:
+            return dict.fromkeys(self._frames.ids(), ())
+        found: dict[str, list[str]] = {}
+        for number, line in enumerate(caption_lines(self.captions_file), start=1):
+            video_id, caption = _cut(line)
+            where = f"{self.captions_file}, line {number}"
+            if video_id is None:
+                drops.drop(Reason.BAD_LINE, f"{where}: {line[:40]!r} is not <video>#<number> and a caption")
+            elif not tokenise(caption):
+                drops.drop(Reason.EMPTY_CAPTION, f"{where}: the caption {caption[:40]!r} holds no word")
+            else:
+                found.setdefault(video_id, []).append(caption)
+        return {video_id: tuple(captions) for video_id, captions in found.items()}
+
+    @cached_property
+    def _frames(self) -> BigFileFrames:
+        return BigFileFrames(BigFile(locate(self.feature_folder)), self.single)
+
+
+def caption_lines(uri: str) -> list[str]:
+    """The non-empty lines of a text file; InputError where it cannot be read."""
+    return [line for line in read_lines(locate(uri)) if line.strip()]
+
+
+def _cut(line: str) -> tuple[str | None, str]:
+    """Video and caption of a line; None for a line without a video."""
+    key, _, caption = line.strip().partition(" ")
+    video_id, mark, _ = key.partition("#")
+    return (video_id if mark and video_id else None), caption.strip()
+
+
+SPLITS = {"train": "train", "val": "val", "test": "test"}
+
+
+class Tgif(BigFileVideos):
+    """A GIF's id is the name of its file in the URL, without the ending; features are a BigFile of those ids."""
+
+    name: ClassVar[str] = "tgif"
+
+    captions_file: str | None = None
+    """The release's tgif-v1.0.tsv: lines of a URL, a tab and a sentence."""
+    splits_folder: str | None = None
+    """Folder of train.txt, val.txt and test.txt, URLs line by line (default: all GIFs are one data set)."""
+
+    def _split(self, video_id: str) -> str | None:
+        return self._split_of.get(video_id) if self.splits_folder else None
+
+    def _captions(self, drops: Drops) -> Mapping[str, tuple[str, ...]]:
+        if self.captions_file is None:
+            raise InputError("vtr ingest tgif needs --captions-file, the release's tgif-v1.0.tsv")
+        found: dict[str, list[str]] = {}
+        for number, line in enumerate(caption_lines(self.captions_file), start=1):
+            url, tab, caption = line.partition("\t")
+            where, video_id = f"{self.captions_file}, line {number}", gif_id(url)
+            if not tab or not video_id:
+                drops.drop(Reason.BAD_LINE, f"{where}: {line[:40]!r} is not a URL, a tab and a sentence")
+            elif not tokenise(caption):
+                drops.drop(Reason.EMPTY_CAPTION, f"{where}: the caption {caption[:40]!r} holds no word")
+            elif self.splits_folder and video_id not in self._split_of:
+                drops.drop(Reason.UNKNOWN_VIDEO, f"{where}: {video_id} is in no list of {self.splits_folder}")
+            else:
+                found.setdefault(video_id, []).append(caption.strip())
+        return {video_id: tuple(captions) for video_id, captions in found.items()}
+
+    @cached_property
+    def _split_of(self) -> dict[str, str]:
+        assert self.splits_folder is not None
+        folder, found = locate(self.splits_folder), dict[str, str]()
+        for split in SPLITS:
+            if storage.exists(folder / f"{split}.txt"):
+                found.update({gif_id(line): split for line in caption_lines((folder / f"{split}.txt").uri)})
+        if not found:
+            raise InputError(f"{folder} holds no {', '.join(f'{split}.txt' for split in SPLITS)}; give TGIF's lists")
+        return found
+
+
+def gif_id(url: str) -> str:
+    """The name of a URL's file without its ending."""
+    return PurePosixPath(urlsplit(url.strip()).path).stem
+
+
+class Trecvid(BigFileVideos):
+    """Shots by their ids (shot35345_1), as topics' judgements call them; TV2016TRAIN has two captions a video.
+
+    vtr index and vtr search --topics … --judgements … give the infAP of a collection.
+    """
+
+    name: ClassVar[str] = "trecvid"
+
+    collection: Literal["iacc.3", "v3c1", "tv2016train"] = "iacc.3"
+    """iacc.3, v3c1: shots without captions. tv2016train: videos with captions, to choose checkpoints by."""
+
+    def _captions(self, drops: Drops) -> Mapping[str, tuple[str, ...]]:
+        if (self.collection == "tv2016train") != (self.captions_file is not None):
+            has = "has" if self.captions_file is None else "has no"
+            raise InputError(
+                f"vtr ingest trecvid: {self.collection} {has} captions; "
+                f"{'give' if self.captions_file is None else 'leave out'} --captions-file"
+            )
+        return super()._captions(drops)

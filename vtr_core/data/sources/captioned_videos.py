@@ -1,0 +1,257 @@
+"""Video files with captions: of a table, of subtitles, or of a published data set's annotations."""
+
+import html
+import json
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, assert_never, get_args
+
+import webvtt
+from webvtt.errors import MalformedCaptionError, MalformedFileError
+
+from vtr_core import storage
+from vtr_core.data.sources.annotated.activitynet import read_activitynet
+from vtr_core.data.sources.annotated.didemo import read_didemo
+from vtr_core.data.sources.annotated.lsmdc import read_lsmdc
+from vtr_core.data.sources.annotated.msrvtt import read_annotations
+from vtr_core.data.sources.annotated.msvd import read_msvd
+from vtr_core.data.sources.files import BadLine, Row, Subtitle, parse_srt, read_table, read_text
+from vtr_core.data.sources.instructional.narration import Narration, Rows, merge, read_all, read_narrations, usable
+from vtr_core.data.sources.pairs import PairRow, PairRows
+from vtr_core.data.sources.reasons import Reason, UnusableError, check_id, is_elsewhere
+from vtr_core.data.sources.source import TEST, AnnotatedVideo, Drops, VideoEntry, worded_captions
+from vtr_core.data.sources.video_files import Inventory, VideoFile, without_suffix
+from vtr_core.storage import Location, locate
+
+AnnotatedDataSet = Literal["msrvtt", "msrvtt-1k-a", "msvd", "didemo", "activitynet", "lsmdc"]
+
+
+def read_annotated(name: AnnotatedDataSet, annotations: str, drops: Drops) -> Iterable[AnnotatedVideo]:
+    """The videos of the annotation files of `name` in the folder `annotations`; faults as the data set's reader."""
+    match name:
+        case "msrvtt":
+            return read_annotations(annotations, "official", drops)
+        case "msrvtt-1k-a":
+            return read_annotations(annotations, "1k-a", drops)
+        case "msvd":
+            return read_msvd(annotations, drops)
+        case "didemo":
+            return read_didemo(annotations, drops)
+        case "activitynet":
+            return read_activitynet(annotations, drops)
+        case "lsmdc":
+            return read_lsmdc(annotations, drops)
+        case _:
+            assert_never(name)
+
+
+SUFFIXES = (".srt", ".vtt")
+_TAG = re.compile(r"<[^>]*>")
+
+
+def subtitle_rows(inventory: Inventory, drops: Drops) -> Iterator[tuple[str, Row]]:
+    """(where, row) of every cue of every video, as a caption table has them; ids are <video>/<number of the cue>.
+
+    A video without subtitles, and lines that are none, are dropped and counted.
+    """
+    for video in inventory.files:
+        try:
+            place = _beside(video)
+            cues = list(_cues(place))
+        except UnusableError as fault:
+            drops.drop(fault.reason, str(fault))
+            continue
+        for number, cue in enumerate(cues, start=1):
+            if isinstance(cue, BadLine):
+                drops.drop(Reason.BAD_LINE, f"{place}, line {cue.line}: {cue.what}")
+            else:
+                yield f"{place}, line {cue.line}", _row(video, number, cue)
+
+
+def _row(video: VideoFile, number: int, cue: Subtitle) -> Row:
+    caption = " ".join(html.unescape(_TAG.sub("", cue.text)).split())
+    return {
+        "id": f"{video.video_id}/{number:05d}",
+        "caption": caption,
+        "video": video.name,
+        "start": cue.start,
+        "end": cue.end,
+    }
+
+
+def _beside(video: VideoFile) -> Location:
+    file = locate(video.uri)
+    for suffix in SUFFIXES:
+        place = file.parent / f"{without_suffix(file.name)}{suffix}"
+        if storage.exists(place):
+            return place
+    raise UnusableError(Reason.MISSING_FILE, f"there is no {' or '.join(SUFFIXES)} file beside {video.uri}")
+
+
+def _cues(place: Location) -> Iterator[Subtitle | BadLine]:
+    content = read_text(place)
+    if place.name.endswith(".srt"):
+        yield from parse_srt(content)
+        return
+    try:
+        captions = webvtt.from_string(content).captions
+    except (MalformedFileError, MalformedCaptionError) as error:
+        raise UnusableError(Reason.UNREADABLE_FILE, f"{place} is no WebVTT file ({error})") from error
+    for number, cue in enumerate(captions, start=1):
+        times = (cue.start_time.in_milliseconds() / 1000, cue.end_time.in_milliseconds() / 1000)
+        yield Subtitle(number, *times, " ".join(cue.text.split()))
+
+
+SUBTITLES: Literal["subtitles"] = "subtitles"
+"""Instead of a table: the .srt and .vtt files beside the videos."""
+
+
+@dataclass(frozen=True)
+class CaptionedVideo:
+    """The `VideoEntry.content` of video files: the video's URI, and its clips with their captions.
+
+    The rows are kept as compressed JSON, a tenth of their size, since those of all videos are in memory at once.
+    """
+
+    uri: str
+    num_rows: int
+    packed: bytes
+    keep: bool = False
+    """Whether the rows are kept where the video is unusable, as in test sets."""
+
+    @classmethod
+    def of(cls, uri: str, rows: Iterable[PairRow], keep: bool = False) -> "CaptionedVideo":
+        """A video with its rows."""
+        values = [vars(row) for row in rows]
+        return cls(uri, len(values), zlib.compress(json.dumps(values).encode(), level=1), keep)
+
+    @property
+    def rows(self) -> tuple[PairRow, ...]:
+        """The clips with their captions; unpacked at each call."""
+        return tuple(map(_captioned_row, json.loads(zlib.decompress(self.packed))))
+
+
+def _captioned_row(value: dict[str, Any]) -> PairRow:
+    metadata = tuple((name, text) for name, text in value["metadata"])
+    return PairRow(**{**value, "files": tuple(value["files"]), "metadata": metadata})
+
+
+def captioned_videos(
+    inventory: Inventory, captions: str, drops: Drops, keep: Sequence[str] = ()
+) -> Sequence[VideoEntry]:
+    """The videos of `inventory` that have captions, in the order of the table, or by name with subtitles.
+
+    captions: a table with id, caption and video, and optionally start, end, split and video_id (default: the video's
+    name without suffix), or "subtitles". keep: columns of the table to keep as text. Rows at fault are dropped and
+    counted.
+    """
+    rows = PairRows(("video",), keep, anywhere=inventory.anywhere)
+    videos: dict[str, tuple[VideoFile, list[PairRow]]] = {}
+    raw = subtitle_rows(inventory, drops) if captions == SUBTITLES else _table_rows(captions, keep)
+    for where, row in raw:
+        try:
+            file, pair = _pair(inventory, rows, row)
+            if videos.setdefault(pair.video_id, (file, []))[0] != file:
+                raise UnusableError(Reason.DUPLICATE_ID, f"{pair.video_id} is the id of another video file already")
+        except UnusableError as fault:
+            drops.drop(fault.reason, f"{where}: {fault}")
+        else:
+            videos[pair.video_id][1].append(pair)
+    return [
+        VideoEntry(video, CaptionedVideo.of(file.uri, pairs), pairs[0].split) for video, (file, pairs) in videos.items()
+    ]
+
+
+def _table_rows(table: str, keep: Sequence[str]) -> Sequence[tuple[str, Row]]:
+    rows = read_table(locate(table), ("id", "caption", "video", *keep))
+    return [(f"{table}, row {number}", row) for number, row in enumerate(rows, start=1)]
+
+
+def _pair(inventory: Inventory, rows: PairRows, row: Row) -> tuple[VideoFile, PairRow]:
+    name = str(row.get("video") or "").strip()
+    if not name:
+        raise UnusableError(Reason.NO_FEATURES, f"{row.get('id')} names no video")
+    file = inventory.find(name)
+    video_id = row.get("video_id") or (name if is_elsewhere(name) else file.video_id)
+    return file, rows.read({**row, "video": name, "video_id": video_id})
+
+
+Narrated = Literal["youcook2", "howto100m"]
+DATA_SETS: tuple[AnnotatedDataSet | Narrated, ...] = (*get_args(AnnotatedDataSet), *get_args(Narrated))
+MIN_TIME_S = 8.0
+"""Minimum duration of a clip of HowTo100M in seconds."""
+
+
+def annotated_videos(
+    inventory: Inventory, name: AnnotatedDataSet | Narrated, annotations: str, drops: Drops
+) -> Sequence[VideoEntry]:
+    """The annotated videos of a data set; videos are found by their ids, `VideoEntry.content` is a CaptionedVideo.
+
+    Of test sets (the split test, YouCook2's clips) rows stay though their video cannot be used, so that the number of
+    queries is fixed; where no video of such a set is there, it is left out. Rows at fault are dropped.
+    """
+    entries = list(_usable_ids(_entries(inventory, name, annotations, drops), drops))
+    has_tests = any(entry.content.keep and entry.content.uri in inventory.uris for entry in entries)
+    return [entry for entry in entries if has_tests or not entry.content.keep]
+
+
+def _entries(
+    inventory: Inventory, name: AnnotatedDataSet | Narrated, annotations: str, drops: Drops
+) -> Iterator[VideoEntry]:
+    match name:
+        case "youcook2" | "howto100m":
+            yield from _narrated(inventory, name, annotations, drops)
+        case _:
+            for video in read_annotated(name, annotations, drops):
+                rows = _captions(video, f"{annotations}, {video.video_id}", drops)
+                uri = inventory.by_id(video.name_among(inventory) or video.video_id)
+                yield VideoEntry(video.video_id, CaptionedVideo.of(uri, rows, video.split == TEST), video.split)
+
+
+def _usable_ids(entries: Iterator[VideoEntry], drops: Drops) -> Iterator[VideoEntry]:
+    for entry in entries:
+        try:
+            check_id(entry.video_id)
+        except UnusableError as fault:
+            drops.drop(fault.reason, str(fault), max(1, entry.content.num_rows))
+        else:
+            if entry.content.num_rows:
+                yield entry
+
+
+def _captions(video: AnnotatedVideo, where: str, drops: Drops) -> Iterator[PairRow]:
+    for _, caption in worded_captions(video.captions, where, drops):
+        yield PairRow(video.video_id, video.video_id, video.split, None, video.end, caption, (video.video_id,))
+
+
+def _narrated(inventory: Inventory, name: Narrated, annotations: str, drops: Drops) -> Iterator[VideoEntry]:
+    """The narrated videos; of HowTo100M those that are there, whose narrations alone are read, together."""
+    is_test = name == "youcook2"
+    listed = [one for one in read_narrations(annotations) if is_test or _is_there(inventory, one[0], drops)]
+    read = read_all(narration for _, narration in listed)
+    for (video_id, narration), captions in zip(listed, read, strict=True):
+        rows = _clips(video_id, narration, captions, 0.0 if is_test else MIN_TIME_S, drops)
+        content = CaptionedVideo.of(inventory.by_id(video_id), rows, is_test)
+        yield VideoEntry(video_id, content, TEST if is_test else None)
+
+
+def _is_there(inventory: Inventory, video_id: str, drops: Drops) -> bool:
+    """Whether a video is listed; others are counted."""
+    if video_id in inventory:
+        return True
+    drops.drop(Reason.MISSING_FILE, f"there is no video {video_id[:80]!r} in {inventory.place}")
+    return False
+
+
+def _clips(video_id: str, narration: Narration, captions: Rows, min_time: float, drops: Drops) -> Iterator[PairRow]:
+    where = f"{narration.where}, {video_id}"
+    if not narration.timed:
+        for _, text in worded_captions((text for _, _, text in captions), where, drops):
+            yield PairRow(video_id, video_id, None, None, None, text, (video_id,))
+        return
+    segments = usable(captions, where, drops)
+    for segment in merge(segments, min_time) if min_time else segments:
+        clip_id = f"{video_id}:{segment.start}-{segment.end}"
+        yield PairRow(clip_id, video_id, None, segment.start, segment.end, segment.text.strip(), (video_id,))

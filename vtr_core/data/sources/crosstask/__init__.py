@@ -1,4 +1,0 @@
-"""CrossTask.
-
-Imported by pipelines alone.
-"""

@@ -1,0 +1,164 @@
+"""Features from untrusted `.npy` and `.npz` files, cut to a span of time, pooled and normalised."""
+
+import io
+import math
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Collection
+from typing import Literal, assert_never
+
+import numpy as np
+from jaxtyping import Float, Float16, Num
+
+from vtr_core.data.records.arrays import MAX_CELL_BYTES
+from vtr_core.data.sources.files import read_file
+from vtr_core.data.sources.reasons import Reason, UnusableError
+from vtr_core.storage import Location
+
+_LARGEST = float(np.finfo(np.float32).max)
+_WIDEST_ITEM = 8
+"""Maximum bytes per value; wider floats depend on the machine."""
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+_HEADER_FAULTS = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, KeyError, tokenize.TokenError)
+
+FeatureArray = Num[np.ndarray, "..."]
+"""(time, dim) frame features, or (dim,) for one vector without time."""
+
+
+def read_feature(location: Location, flatten: bool = False) -> FeatureArray:
+    """The numbers of a `.npy` file, finite and within float32: 2-D (time, dim), or 1-D (dim,), one vector without time.
+
+    With `flatten`, an array of more axes is read as (time, product of the others); without, it has the wrong rank.
+    Raises UnusableError with the reason. Other faults of the storage (a network that is down) are a StorageError, since
+    they are no fault of the file.
+    """
+    array = parse_npy(read_file(location), str(location))
+    if flatten and array.ndim > 2:
+        array = array.reshape(len(array), math.prod(array.shape[1:]))
+    if array.ndim not in (1, 2):
+        raise UnusableError(Reason.WRONG_RANK, f"{location} has shape {array.shape}, not (time, dim) or (dim,)")
+    check_values(array, str(location))
+    return array
+
+
+def check_values(array: Num[np.ndarray, "..."], where: str) -> None:
+    """UnusableError, naming `where` the array is from, unless it holds values, all finite and within float32."""
+    if array.size == 0:
+        raise UnusableError(Reason.WRONG_DIMENSION, f"{where} has shape {array.shape}, which holds nothing")
+    if not (float(array.min()) >= -_LARGEST and float(array.max()) <= _LARGEST):
+        what = "holds NaN or infinite values, or some beyond float32; only finite ones are allowed"
+        raise UnusableError(Reason.NOT_FINITE, f"{where} {what}")
+
+
+def parse_npy(content: bytes, where: str) -> Num[np.ndarray, "..."]:
+    """The array of a `.npy` file's `content`, never a pickle; UnusableError, naming `where` it is from.
+
+    Its header is checked against the length of the content and against dtypes that need pickle.
+    """
+    stream = io.BytesIO(content)
+    try:
+        shape, fortran, dtype = _HEADERS[np.lib.format.read_magic(stream)](stream)
+    except _HEADER_FAULTS as error:
+        raise UnusableError(Reason.UNREADABLE_FILE, f"{where} is not a .npy file ({len(content)} bytes)") from error
+    if dtype.kind not in "fiu" or dtype.itemsize > _WIDEST_ITEM:
+        raise UnusableError(Reason.NOT_NUMERIC, f"{where} holds {dtype}; allowed are floats and integers")
+    if any(type(length) is not int or length < 0 for length in shape):
+        raise UnusableError(Reason.UNREADABLE_FILE, f"{where} is damaged: its header gives the shape {shape}")
+    expected, found = math.prod(shape) * dtype.itemsize, len(content) - stream.tell()
+    if found < expected:
+        what = f"{where} is truncated: {found} bytes of values where shape {shape} {dtype} needs {expected}"
+        raise UnusableError(Reason.UNREADABLE_FILE, what)
+    values = np.frombuffer(content, dtype, math.prod(shape), stream.tell())
+    return values.reshape(shape, order="F" if fortran else "C")
+
+
+_NPZ_LARGEST = 2 * MAX_CELL_BYTES
+"""Maximum bytes of an array, a row's largest cell in float32; compressed data can expand to any size."""
+_FAULTS = (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError, KeyError)
+
+
+def read_npz(content: bytes, names: Collection[str], where: str) -> dict[str, Num[np.ndarray, "..."]]:
+    """The arrays in `names` that the file holds; other members are not read, and nothing is unpickled.
+
+    Raises UnusableError, naming `where` the content is from, for what is no such file, or too large.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as packed:
+            members = {info.filename.removesuffix(".npy"): info for info in packed.infolist()}
+            found = {name: _read(packed, members[name], where) for name in names if name in members}
+    except _FAULTS as error:
+        raise UnusableError(Reason.UNREADABLE_FILE, f"{where} is not a .npz file, or damaged ({error})") from error
+    if not found:
+        held = ", ".join(sorted(members)) or "nothing"
+        what = f"{where} holds {held[:200]}; arrays called {', '.join(names)} are read"
+        raise UnusableError(Reason.NO_FEATURES, what)
+    return {name: parse_npy(array, f"{where}, {name}") for name, array in found.items()}
+
+
+def _read(packed: zipfile.ZipFile, info: zipfile.ZipInfo, where: str) -> bytes:
+    with packed.open(info) as stream:
+        content = stream.read(_NPZ_LARGEST + 1)
+    if len(content) > _NPZ_LARGEST:
+        what = f"{where}, {info.filename} has more than {_NPZ_LARGEST >> 20} MiB; a row does not hold so much"
+        raise UnusableError(Reason.WRONG_DIMENSION, what)
+    return content
+
+
+Pool = Literal["max", "mean", "mean_std"]
+
+
+def window(
+    rows: Num[np.ndarray, "time dim"], start: float, end: float, fps: float, where: str = "the features"
+) -> Num[np.ndarray, "part dim"]:
+    """The rows [int(start·fps) : int(end·fps) + 1], as far as there are any; times in seconds, `fps` rows a second.
+
+    Raises UnusableError (outside_features), naming `where` they are from, where none is left.
+    """
+    first = int(min(start * fps, len(rows)))
+    part = rows[first : int(min(end, len(rows) / fps) * fps) + 1]
+    if len(part) == 0:
+        what = f"{where}: the span {start:g} to {end:g} s begins after the last of {len(rows)} rows at {fps:g} a second"
+        raise UnusableError(Reason.OUTSIDE_FEATURES, what)
+    return part
+
+
+def pool(array: FeatureArray, how: Pool) -> Float[np.ndarray, " pooled"]:
+    """(time, dim) pooled over time in float64: its maximum, mean, or mean ⊕ standard deviation (of the population).
+
+    A 1-D array stands for the whole video already and is returned as it is, whatever `how`.
+    """
+    values = array.astype(np.float64)
+    if values.ndim == 1:
+        return values
+    match how:
+        case "max":
+            return values.max(axis=0)
+        case "mean":
+            return values.mean(axis=0)
+        case "mean_std":
+            return np.concatenate([values.mean(axis=0), values.std(axis=0)])
+        case _:
+            assert_never(how)
+
+
+def pooled_dim(array: FeatureArray, how: Pool) -> int:
+    """The length of `pool(array, how)`."""
+    doubled = array.ndim > 1 and how == "mean_std"
+    return array.shape[-1] * (2 if doubled else 1)
+
+
+def l2(vector: Float[np.ndarray, " dim"]) -> Float[np.ndarray, " dim"]:
+    """`vector` normalised to length 1; the zero vector stays zero."""
+    norm = np.linalg.norm(vector)
+    return vector / norm if norm > 0 else vector
+
+
+def to_float16(values: Num[np.ndarray, "*shape"], what: str) -> Float16[np.ndarray, "*shape"]:
+    """`values` in float16, the storage format; UnusableError (not_finite), naming `what`, for values out of range."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        stored = values.astype(np.float16)
+    if not np.isfinite(stored).all():
+        limit = f"{np.finfo(np.float16).max:.0f}"
+        raise UnusableError(Reason.NOT_FINITE, f"{what}: values exceed the range of float16 (at most {limit})")
+    return stored

@@ -1,0 +1,197 @@
+"""Features of a data set's videos: folders with a file per video, and BigFiles of frames."""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import TypeVar
+
+import numpy as np
+from jaxtyping import Float, Float16
+
+from vtr_core import storage
+from vtr_core.data.records.arrays import MAX_CELL_BYTES
+from vtr_core.data.records.schema import FEATURE_DTYPE
+from vtr_core.data.sources.features.feature_arrays import (
+    FeatureArray,
+    Pool,
+    check_values,
+    l2,
+    pool,
+    pooled_dim,
+    read_feature,
+    to_float16,
+    window,
+)
+from vtr_core.data.sources.reasons import Reason, UnusableError, check_id, check_path, is_elsewhere
+from vtr_core.errors import InputError
+from vtr_core.storage import Location, StorageError, locate
+from vtr_core.storage.big_file import BigFile
+
+T = TypeVar("T", bound=Hashable)
+
+PROBES = 5
+"""Number of readable files whose most frequent dimension is the folder's, so that a single odd file is ignored."""
+FAULTS, MOST_FAULTS = 100, 100_000
+"""Numbers of names without a readable file, before the first one, after which it is asked whether the folder is there,
+and after which none is expected; a request each on object stores. A list of a million videos may have few files."""
+
+
+@dataclass(frozen=True)
+class FeatureFolder:
+    """The files `<folder>/<video id>.npy`, or with `by_path`, files by their paths below the folder.
+
+    Rows come `fps` a second, are pooled as `how` says, and brought to length 1 where `normalise` is set. By path,
+    arrays of more than two axes are allowed and read as (time, product of the others).
+    """
+
+    location: Location
+    how: Pool
+    fps: float = 1.0
+    normalise: bool = True
+    by_path: bool = False
+    anywhere: bool = False
+    """Whether absolute paths and URIs are allowed (with `by_path`)."""
+
+    def file(self, name: str) -> Location:
+        """The file of a video id (or path), there or not; UnusableError where the name leads out of the folder."""
+        if self.anywhere and is_elsewhere(name):
+            return locate(name)
+        if self.by_path:
+            check_path(name)
+            return self.location / name
+        check_id(name)
+        return self.location / f"{name}.npy"
+
+    def read(self, name: str, dim: int | None = None) -> FeatureArray:
+        """The array of a video id (or path); UnusableError where it cannot be read or would not give `dim` values."""
+        file = self.file(name)
+        array = read_feature(file, flatten=self.by_path)
+        found = pooled_dim(array, self.how)
+        if dim is not None and found != dim:
+            what = f"{file} has shape {array.shape}, which gives {found} values ({self.how} pooling)"
+            raise UnusableError(Reason.WRONG_DIMENSION, f"{what}; this data set has {dim}")
+        return array
+
+    def clip(self, name: str, array: FeatureArray, start: float, end: float | None) -> Float[np.ndarray, " dim"]:
+        """The vector of the span from `start` to `end` in seconds of the `array` that `read(name)` gave.
+
+        All rows where `end` is None. Raises UnusableError, naming the file, where the span lies after the last row.
+        """
+        rows = array if end is None or array.ndim == 1 else window(array, start, end, self.fps, str(self.file(name)))
+        vector = pool(rows, self.how)
+        return l2(vector) if self.normalise else vector
+
+    def duration(self, array: FeatureArray) -> float:
+        """Seconds covered by the rows; 0 for a single vector, whose duration is unknown."""
+        return len(array) / self.fps if array.ndim > 1 else 0.0
+
+    def dim(self, names: Iterable[str]) -> int:
+        """The commonest length of a pooled vector among the first readable files of `names`, as `commonest`."""
+        return commonest(self.location, names, lambda name: pooled_dim(self.read(name), self.how))
+
+
+def commonest(folder: Location, names: Iterable[str], probe: Callable[[str], T]) -> T:
+    """The commonest `probe(name)` among the first PROBES files of `names` in `folder` that can be read.
+
+    Raises InputError, with the first fault, where none can, or none of the first MOST_FAULTS.
+    """
+    faults: list[str] = []
+    found = Counter(islice(_readable(folder, names, probe, faults), PROBES))
+    if not found:
+        reason = faults[0] if faults else "none is named"
+        raise InputError(f"no feature file in {folder} can be used ({reason}); give the folder of the files")
+    return found.most_common(1)[0][0]
+
+
+def _readable(folder: Location, names: Iterable[str], probe: Callable[[str], T], faults: list[str]) -> Iterator[T]:
+    has_any = False
+    for name in names:
+        try:
+            yield probe(name)
+            has_any = True
+        except UnusableError as fault:
+            faults.append(str(fault))
+            if not has_any and (len(faults) >= MOST_FAULTS or (len(faults) == FAULTS and not storage.exists(folder))):
+                return
+
+
+@dataclass(frozen=True)
+class FrameFolder:
+    """The files `<folder>/<video id>.npy`: (frames, …), the axes after the first flattened, or (dim,) for one frame.
+
+    Frames are stored as they are, in float16 and *not* normalised: a model that wants unit length brings them there.
+    """
+
+    location: Location
+
+    def read(self, video_id: str, dim: int | None = None) -> Float16[np.ndarray, "frames dim"]:
+        """The frames of a video; UnusableError where the file cannot be read, or holds frames of other than `dim`."""
+        check_id(video_id)
+        file = self.location / f"{video_id}.npy"
+        array = np.atleast_2d(read_feature(file, flatten=True))
+        if dim is not None and array.shape[1] != dim:
+            what = f"{file} has {array.shape[1]} values a frame; this data set has {dim}"
+            raise UnusableError(Reason.WRONG_DIMENSION, what)
+        if array.size * FEATURE_DTYPE.itemsize > MAX_CELL_BYTES:
+            what = f"{file} has {len(array)} frames of {array.shape[1]} values; a row holds {MAX_CELL_BYTES >> 20} MiB"
+            raise UnusableError(Reason.WRONG_DIMENSION, what)
+        return to_float16(array, str(file))
+
+    def dim(self, video_ids: Iterable[str]) -> int:
+        """The commonest number of values of a frame among the first readable files, as `commonest`."""
+        return commonest(self.location, video_ids, lambda video_id: self.read(video_id).shape[1])
+
+
+@dataclass(frozen=True)
+class BigFileFrames:
+    """The frames of videos in a BigFile: vectors called `<video>_<number>`, in the order of their numbers.
+
+    single: every vector is a video of one frame, whose id is the vector's name.
+    """
+
+    file: BigFile
+    single: bool = False
+
+    @cached_property
+    def names(self) -> dict[str, list[str]]:
+        """The vectors of every video; InputError for a name without a number."""
+        if self.single:
+            return {name: [name] for name in self.file.row}
+        found: dict[str, list[tuple[int, str]]] = {}
+        for name in self.file.row:
+            video, _, number = name.rpartition("_")
+            if not video or not number.isdigit():
+                raise InputError(
+                    f"{self.file.location / 'id.txt'}: {name[:80]!r} is not <video>_<number>; with --single every "
+                    "vector is a video"
+                )
+            found.setdefault(video, []).append((int(number), name))
+        return {video: [name for _, name in sorted(frames)] for video, frames in found.items()}
+
+    @property
+    def dim(self) -> int:
+        """Values of a frame."""
+        return self.file.shape[1]
+
+    def ids(self) -> Iterable[str]:
+        """The videos, in the order of their first vectors."""
+        return self.names
+
+    def read(self, video_id: str) -> Float16[np.ndarray, "frames dim"]:
+        """The frames of a video; UnusableError where it has none, or values that float16 cannot hold.
+
+        StorageError where the file cannot be read, which is no fault of the video.
+        """
+        if video_id not in self.names:
+            raise UnusableError(Reason.MISSING_FILE, f"{self.file.location / 'id.txt'} has no frame of {video_id}")
+        where = f"{self.file.location / 'feature.bin'}, {video_id}"
+        try:
+            frames = self.file.read(self.names[video_id])
+        except OSError as error:
+            raise StorageError(f"{where} cannot be read ({error}); run the same command again to resume") from error
+        check_values(frames, where)
+        found = to_float16(frames, where)
+        assert found.dtype == FEATURE_DTYPE
+        return found

@@ -1,0 +1,196 @@
+"""Files of a source, as text, table or subtitles; their faults are told apart from the storage's."""
+
+import csv
+import errno
+import io
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+
+from vtr_core import storage
+from vtr_core.data.sources.reasons import Reason, UnusableError
+from vtr_core.errors import InputError
+from vtr_core.json_text import parse_json
+from vtr_core.storage import Location, StorageError
+
+_NO_FILE = (errno.ELOOP, errno.ENAMETOOLONG)
+
+
+def read_file(location: Location) -> bytes:
+    """The whole file; UnusableError, with the reason, where it does not exist, may not be read, or is a folder.
+
+    Other faults of the storage (a network that is down) are a StorageError, since they are no fault of the file.
+    """
+    try:
+        return storage.read_bytes(location)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UnusableError(Reason.MISSING_FILE, f"there is no file {location}") from error
+    except OSError as error:
+        if isinstance(error, PermissionError) or error.errno in _NO_FILE or _is_folder(location):
+            raise UnusableError(Reason.UNREADABLE_FILE, f"{location} cannot be read ({error})") from error
+        raise StorageError(f"{location} cannot be read ({error}); run the same command again to resume") from error
+
+
+def _is_folder(location: Location) -> bool:
+    return bool(location.filesystem.get_file_info(location.path).type == pafs.FileType.Directory)
+
+
+def read_text(location: Location) -> str:
+    """The content of a UTF-8 file, with or without a byte-order mark, its line ends as they are.
+
+    Raises UnusableError where it is missing, cannot be read, or is in another encoding.
+    """
+    try:
+        return read_file(location).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnusableError(Reason.UNREADABLE_FILE, f"{location} is not text in UTF-8 ({error})") from error
+
+
+def read_lines(location: Location) -> list[str]:
+    """The lines of a file that is needed, without their ends; InputError where `read_text` cannot read it."""
+    try:
+        return [line.removesuffix("\r") for line in read_text(location).split("\n")]
+    except UnusableError as fault:
+        raise InputError(f"{fault}; give a text file in UTF-8") from fault
+
+
+Row = dict[str, Any]
+FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
+_MAX_CELL = 1 << 24
+
+
+def read_table(location: Location, *required: Collection[str]) -> Iterator[Row]:
+    """The rows of a table as {column: value}; text from CSV, the file's own types from JSON lines and Parquet.
+
+    `required` are alternatives: the table must have all columns of one of them. For JSON lines each row is checked.
+    In CSV and TSV a cell that begins with a quote must be quoted as a whole: a quote without its pair would take the
+    rows after it into its cell.
+    Raises InputError for a missing or damaged file, another format, or missing columns.
+    """
+    suffix = "." + location.name.rsplit(".", 1)[-1].lower()
+    try:
+        if suffix in (".csv", ".tsv"):
+            yield from _csv_rows(location, required, "," if suffix == ".csv" else "\t")
+        elif suffix == ".jsonl":
+            yield from _json_rows(location, required)
+        elif suffix == ".parquet":
+            yield from _parquet_rows(location, required)
+        else:
+            raise InputError(f"{location} is not a table that can be read; formats: {', '.join(FORMATS)}")
+    except FileNotFoundError as error:
+        raise InputError(f"there is no table {location}; give one that exists ({', '.join(FORMATS)})") from error
+    except OSError as error:
+        raise InputError(f"{location} cannot be read ({error})") from error
+    except csv.Error as error:
+        raise InputError(
+            f"{location} is no {suffix[1:]} whose quotes come in pairs ({error}); quote each cell that begins with a "
+            'quote, and double the quotes in it (\'"""No"", she said"\'), or give .jsonl'
+        ) from error
+    except (ValueError, pa.ArrowException) as error:
+        raise InputError(f"{location} is damaged or not {suffix[1:]} in UTF-8 ({error})") from error
+
+
+def columns_of(location: Location, columns: Collection[str], required: Collection[Collection[str]]) -> Collection[str]:
+    """The first of the `required` alternatives whose columns all exist; InputError where no alternative fits."""
+    for alternative in required:
+        if set(alternative) <= set(columns):
+            return alternative
+    wanted = ", or ".join(", ".join(alternative) for alternative in required)
+    raise InputError(f"{location} has the columns {', '.join(columns) or '(none)'}; it needs {wanted}")
+
+
+def _csv_rows(location: Location, required: Collection[Collection[str]], delimiter: str) -> Iterator[Row]:
+    csv.field_size_limit(_MAX_CELL)
+    with location.filesystem.open_input_stream(location.path) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        reader = csv.DictReader(text, delimiter=delimiter, restval="", strict=True)
+        columns_of(location, reader.fieldnames or (), required)
+        for row in reader:
+            row.pop(None, None)  # cells beyond the header's
+            yield row
+
+
+def _json_rows(location: Location, required: Collection[Collection[str]]) -> Iterator[Row]:
+    with location.filesystem.open_input_stream(location.path) as stream:
+        for number, line in enumerate(io.TextIOWrapper(stream, encoding="utf-8-sig"), start=1):
+            if not line.strip():
+                continue
+            try:
+                row = parse_json(line)
+            except ValueError as error:
+                raise InputError(f"{location}, line {number}: {line.strip()[:40]!r} is no JSON ({error})") from error
+            if not isinstance(row, dict):
+                raise InputError(f"{location}, line {number}: a JSON object is needed, not {line.strip()[:40]!r}")
+            columns_of(location, row, required)
+            yield row
+
+
+def _parquet_rows(location: Location, required: Collection[Collection[str]]) -> Iterator[Row]:
+    with location.filesystem.open_input_file(location.path) as source:
+        table = pq.ParquetFile(source)
+        columns_of(location, table.schema_arrow.names, required)
+        for batch in table.iter_batches():
+            yield from batch.to_pylist()
+
+
+_BETWEEN = re.compile(r"\s*-->\s*")
+_TIME = re.compile(r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?")
+
+
+@dataclass(frozen=True)
+class Subtitle:
+    """A text from `start` to `end`, in seconds as written; `line` of the file is its time line, counted from 1."""
+
+    line: int
+    start: float
+    end: float
+    text: str
+
+
+@dataclass(frozen=True)
+class BadLine:
+    """A malformed line, with the reason."""
+
+    line: int
+    what: str
+
+
+def parse_srt(content: str) -> Iterator[Subtitle | BadLine]:
+    """The blocks of a file in order. Blank lines part them; the number before a time line may be missing.
+
+    A block without a time line, or without a text, is a BadLine. A text of several lines is joined by spaces.
+    """
+    block: list[tuple[int, str]] = []
+    for number, line in enumerate([*content.splitlines(), ""], start=1):
+        if line.strip():
+            block.append((number, line.strip()))
+        elif block:
+            yield _parse_block(block)
+            block = []
+
+
+def _parse_block(block: list[tuple[int, str]]) -> Subtitle | BadLine:
+    rest = block[1:] if block[0][1].isdigit() else block
+    if not rest:
+        return BadLine(block[0][0], f"the block {block[0][1]!r} is empty")
+    number, times = rest[0]
+    span = [_seconds(part) for part in _BETWEEN.split(times)]
+    if len(span) != 2 or span[0] is None or span[1] is None:
+        return BadLine(number, f"{times[:80]!r} is not a time line, as in 00:00:01,500 --> 00:00:04,000")
+    text = " ".join(line for _, line in rest[1:])
+    if not text:
+        return BadLine(number, f"there is no text after {times!r}")
+    return Subtitle(number, span[0], span[1], text)
+
+
+def _seconds(text: str) -> float | None:
+    match = _TIME.fullmatch(text)
+    if match is None:
+        return None
+    hours, minutes, seconds, fraction = match.groups()
+    return 3600 * int(hours or 0) + 60 * int(minutes) + int(seconds) + float(f"0.{fraction or 0}")

@@ -1,4 +1,0 @@
-"""Files that annotations come in: text, tables, subtitles.
-
-Imports storage; adapters read through it.
-"""

@@ -1,4 +1,0 @@
-"""HowTo100M, and the narration and segments that YouCook2 has in the same form.
-
-Imported by pipelines and youcook2.
-"""

@@ -1,0 +1,190 @@
+"""Narrated videos with features in one file per video and stream: HowTo100M, and folders like it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import tyro
+from jaxtyping import Float16
+from pydantic import NonNegativeFloat, PositiveFloat
+
+from vtr_core.config.settings import SourceSettings
+from vtr_core.data.records.schema import FeatureSpec
+from vtr_core.data.sources.features.feature_arrays import FeatureArray, Pool, to_float16
+from vtr_core.data.sources.features.feature_folder import FeatureFolder
+from vtr_core.data.sources.instructional.narration import (
+    Narration,
+    Rows,
+    Segment,
+    merge,
+    overlapping,
+    read_all,
+    read_narrations,
+    usable,
+    video_ids,
+)
+from vtr_core.data.sources.reasons import Reason, UnusableError, check_id
+from vtr_core.data.sources.source import Clip, Drops, VideoEntry, worded_captions
+from vtr_core.storage import locate
+
+Span = tuple[str, float, float | None, str]
+"""Id, start, end (None for the whole video) and caption of a clip."""
+
+
+class HowTo100M(SourceSettings):
+    """Clips from narration; video = L2(pooled 2D) ⊕ L2(pooled 3D) (the 2D stream alone where there is no 3D).
+
+    A video whose file of a visual stream is missing or damaged is dropped. Audio may be missing: then its clips, or
+    those after its end, are without. A damaged audio file drops the video like any other. A file of one vector serves
+    all clips of its video. Captions without times make one clip per video; its end is 0 where no file tells the
+    duration.
+    """
+
+    name: ClassVar[str] = "howto100m"
+
+    features_2d: str
+    """Folder of the 2D stream, <video id>.npy each: (time, dim), or (dim,) for the whole video."""
+    annotations: str
+    """Captions: CSV with video_id, start, end, text (or video_id, caption), HowTo100M's JSON, or a folder of CSVs."""
+    features_3d: str | None = None
+    """Folder of the 3D stream."""
+    audio: str | None = None
+    """Folder of audio features, pooled by their mean and not normalised."""
+    fps_2d: PositiveFloat = 1.0
+    """Rows of the 2D stream a second."""
+    fps_3d: PositiveFloat = 1.5
+    """Rows of the 3D stream a second."""
+    fps_audio: PositiveFloat = 1.0
+    """Rows of the audio stream a second."""
+    min_time: NonNegativeFloat = 5.0
+    """Minimum duration of a clip in seconds; 0 makes every caption a clip."""
+    clips_from: Annotated[Literal["disjoint", "published"], tyro.conf.arg(name="clips")] = "disjoint"
+    """disjoint: captions in order, joined until they last `min_time`, each in one clip. published: a clip for every
+    caption, extended to its nearer neighbours until it lasts `min_time`, as HowTo100M's own loader makes them; clips
+    overlap, and there are as many as captions."""
+    pool: Pool = "max"
+    """How the rows of a clip become one vector, in both visual streams."""
+
+    def settings(self) -> dict[str, Any]:
+        """All settings as JSON, without `clips_from` for disjoint clips, as in older data sets."""
+        found = super().settings()
+        if self.clips_from == "disjoint":
+            del found["clips_from"]
+        return found
+
+    def features(self) -> tuple[FeatureSpec, ...]:
+        """`video` and, where there is a folder of it, `audio`; dimensions from the first readable files."""
+        visual = FeatureSpec("video", sum(self._visual_dims))
+        return (visual,) if self._audio is None else (visual, FeatureSpec("audio", self._audio_dim))
+
+    def videos(self, drops: Drops) -> Sequence[VideoEntry]:
+        """The annotated videos in the order of the annotations; `VideoEntry.content` is a Narration."""
+        entries = []
+        for video_id, narration in read_narrations(self.annotations):
+            try:
+                check_id(video_id)
+            except UnusableError as fault:
+                drops.drop(fault.reason, f"{narration.where}: {fault}", max(1, len(narration.read())))
+            else:
+                entries.append(VideoEntry(video_id, narration))
+        return entries
+
+    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
+        """The captions that the clips of `videos` are made of, each once."""
+        for video, rows in zip(videos, read_all(video.content for video in videos), strict=True):
+            if video.content.timed:
+                yield from (segment.text.strip() for segment in _segments(video, rows, Drops()))
+            else:
+                yield from _untimed(video, rows, Drops())
+
+    def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
+        """The clips of a video in order of time."""
+        spans = self._spans(video, drops)
+        if not spans:
+            return
+        try:
+            visual = [
+                folder.read(video.video_id, dim) for folder, dim in zip(self._visual, self._visual_dims, strict=True)
+            ]
+            audio = self._read_audio(video.video_id)
+        except UnusableError as fault:
+            drops.drop(fault.reason, str(fault), len(spans))
+            return
+        for span in spans:
+            try:
+                yield self._clip(video.video_id, span, visual, audio)
+            except UnusableError as fault:
+                drops.drop(fault.reason, f"{span[0]}: {fault}")
+
+    @cached_property
+    def _visual(self) -> list[FeatureFolder]:
+        given = [(self.features_2d, self.fps_2d), (self.features_3d, self.fps_3d)]
+        return [FeatureFolder(locate(uri), self.pool, fps) for uri, fps in given if uri is not None]
+
+    @cached_property
+    def _audio(self) -> FeatureFolder | None:
+        return (
+            None if self.audio is None else FeatureFolder(locate(self.audio), "mean", self.fps_audio, normalise=False)
+        )
+
+    @cached_property
+    def _visual_dims(self) -> list[int]:
+        return [folder.dim(video_ids(self.annotations)) for folder in self._visual]
+
+    @cached_property
+    def _audio_dim(self) -> int:
+        assert self._audio is not None
+        return self._audio.dim(video_ids(self.annotations))
+
+    def _spans(self, video: VideoEntry, drops: Drops) -> list[Span]:
+        """The clips that the video's usable captions make; several captions of one span share its clip id."""
+        narration: Narration = video.content
+        if not narration.timed:
+            return [(video.video_id, 0.0, None, caption) for caption in _untimed(video, narration.read(), drops)]
+        cut = overlapping if self.clips_from == "published" else merge
+        made = cut(_segments(video, narration.read(), drops), self.min_time)
+        return [(f"{video.video_id}:{s.start}-{s.end}", s.start, s.end, s.text) for s in made]
+
+    def _read_audio(self, video_id: str) -> FeatureArray | None:
+        """The audio rows, or None where there is no such folder or file."""
+        if self._audio is None:
+            return None
+        try:
+            return self._audio.read(video_id, self._audio_dim)
+        except UnusableError as fault:
+            if fault.reason is Reason.MISSING_FILE:
+                return None
+            raise
+
+    def _clip(self, video_id: str, span: Span, visual: Sequence[FeatureArray], audio: FeatureArray | None) -> Clip:
+        clip_id, start, end, caption = span
+        parts = [folder.clip(video_id, array, start, end) for folder, array in zip(self._visual, visual, strict=True)]
+        features = {"video": to_float16(np.concatenate(parts), clip_id)}
+        heard = self._heard(video_id, audio, start, end)
+        if heard is not None:
+            features["audio"] = heard
+        lengths = [folder.duration(array) for folder, array in zip(self._visual, visual, strict=True)]
+        return Clip(clip_id, start, max(lengths) if end is None else end, caption, features)
+
+    def _heard(
+        self, video_id: str, audio: FeatureArray | None, start: float, end: float | None
+    ) -> Float16[np.ndarray, " dim"] | None:
+        """The mean over the audio rows of the span; None where the audio ends before."""
+        if self._audio is None or audio is None:
+            return None
+        try:
+            return to_float16(self._audio.clip(video_id, audio, start, end), str(self._audio.file(video_id)))
+        except UnusableError as fault:
+            if fault.reason is Reason.OUTSIDE_FEATURES:
+                return None
+            raise
+
+
+def _segments(video: VideoEntry, rows: Rows, drops: Drops) -> list[Segment]:
+    return usable(rows, f"{video.content.where}, {video.video_id}", drops)
+
+
+def _untimed(video: VideoEntry, rows: Rows, drops: Drops) -> list[str]:
+    captions = (caption for _, _, caption in rows)
+    return [caption for _, caption in worded_captions(captions, f"{video.content.where}, {video.video_id}", drops)]

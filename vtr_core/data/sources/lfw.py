@@ -1,0 +1,240 @@
+"""Labeled Faces in the Wild: a folder for each person, and the files of pairs of its protocols."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from vtr_core import storage
+from vtr_core.config.settings import PositiveInt
+from vtr_core.data.records.annotations import FacePair, PairList
+from vtr_core.data.sources.faces import FaceSettings, fetched, read_image
+from vtr_core.data.sources.files import read_file
+from vtr_core.data.sources.reasons import UnusableError, check_id
+from vtr_core.data.sources.source import Drops, FaceImage, VideoEntry
+from vtr_core.errors import ConfigError, InputError
+from vtr_core.storage import Location, locate
+
+
+@dataclass(frozen=True)
+class NamedPair:
+    """A pair as the file names it: person and number of each photograph."""
+
+    first_person: str
+    first_number: int
+    second_person: str
+    second_number: int
+    fold: int
+
+    def as_ids(self) -> FacePair:
+        """The pair by the ids of its images."""
+        first = photo(self.first_person, self.first_number).removesuffix(".jpg")
+        second = photo(self.second_person, self.second_number).removesuffix(".jpg")
+        return FacePair(first, second, self.first_person != self.second_person, self.fold)
+
+
+def photo(person: str, number: int) -> str:
+    """`Abel_Pacheco_0001.jpg`."""
+    return f"{person}_{number:04d}.jpg"
+
+
+def parse_pairs(text: str, where: str) -> tuple[NamedPair, ...]:
+    """The pairs of a file: a line `folds n` or `n`; of each fold n lines `person i j` and n of `person i person j`.
+
+    Raises InputError, with the line's number, for anything else, and where lines are missing or too many.
+    """
+    lines = [line.split() for line in text.splitlines()]
+    lines = lines[: len(lines) - next((i for i, line in enumerate(reversed(lines)) if line), len(lines))]
+    folds, count = _header(lines[0] if lines else [], where)
+    expected = 1 + 2 * folds * count
+    if len(lines) != expected:
+        raise InputError(
+            f"{where} has {len(lines)} lines; {folds} folds of {count} matching and {count} different pairs are "
+            f"{expected}: restore the file"
+        )
+    return tuple(
+        _pair(words, number, (number - 2) // (2 * count), ((number - 2) // count) % 2 == 1, where)
+        for number, words in enumerate(lines[1:], start=2)
+    )
+
+
+def _header(words: list[str], where: str) -> tuple[int, int]:
+    if len(words) in (1, 2) and all(word.isdecimal() and int(word) > 0 for word in words):
+        return (int(words[0]) if len(words) == 2 else 1), int(words[-1])
+    raise InputError(f"{where}, line 1: {' '.join(words)!r} is neither 'folds pairs' nor 'pairs'; give LFW's file")
+
+
+def _pair(words: list[str], number: int, fold: int, different: bool, where: str) -> NamedPair:
+    wanted = "person i person j" if different else "person i j"
+    numbers = words[1::2] if different else words[1:]
+    if len(words) != (4 if different else 3) or not all(n.isdecimal() for n in numbers):
+        raise InputError(f"{where}, line {number}: {' '.join(words)!r} is not '{wanted}'; restore the file")
+    first, second = words[0], words[2] if different else words[0]
+    for person in (first, second):
+        try:
+            check_id(person)
+        except UnusableError as error:
+            raise InputError(f"{where}, line {number}: {error}") from error
+    if different and first == second:
+        raise InputError(f"{where}, line {number}: a different pair names {first} twice; restore the file")
+    return NamedPair(first, int(numbers[0]), second, int(numbers[1]), fold)
+
+
+PAIRS = "pairs.txt"
+PEOPLE = ("lfw", "lfw_funneled", "lfw-deepfunneled")
+"""Folders that the published archives unpack to."""
+
+
+@dataclass(frozen=True)
+class LfwFolder:
+    """The people's folder, the file of pairs, and how many folds and pairs it has."""
+
+    people: str
+    pairs: str
+    folds: int
+    num_pairs: int
+
+
+def lfw_folder(root: str) -> LfwFolder:
+    """Finds both in `root`; InputError, which says what it must hold, for any other folder.
+
+    People lie in `root` itself or in the folder of an archive below it.
+    """
+    place = locate(root)
+    storage.check_readable(place)
+    if not storage.exists(place / PAIRS):
+        raise _not_lfw(root, PAIRS)
+    pairs = parse_pairs(read_file(place / PAIRS).decode(errors="replace"), str(place / PAIRS))
+    first = pairs[0].first_person
+    found = [people for people in _places(place) if any(storage.children(people / first))]
+    if not found:
+        raise _not_lfw(root, f"photographs of {first}, whom {PAIRS} names first")
+    return LfwFolder(found[0].uri, (place / PAIRS).uri, 1 + max(pair.fold for pair in pairs), len(pairs))
+
+
+def _places(place: Location) -> list[Location]:
+    return [place, *(place / name for name in PEOPLE)]
+
+
+def _not_lfw(root: str, lacking: str) -> InputError:
+    return InputError(
+        f"{root} has no {lacking}; a copy of LFW holds pairs.txt (View 2), and in the same folder or in one of "
+        f"{', '.join(PEOPLE)} below it a folder for each person with photographs, such as "
+        "Abel_Pacheco/Abel_Pacheco_0001.jpg"
+    )
+
+
+class Lfw(FaceSettings):
+    """The people of one file of pairs, with all their photographs, and those pairs as the data set's.
+
+    pairs.txt is View 2, ten folds of 600 pairs; pairsDevTrain.txt and pairsDevTest.txt are View 1, to train and to
+    validate with. People of View 2 are in View 1, too: only within a view are subjects unseen.
+    """
+
+    name: ClassVar[str] = "lfw"
+
+    pairs_file: str
+    """pairs.txt, pairsDevTrain.txt or pairsDevTest.txt: a file, or with scikit-learn's copy its name alone."""
+    root: str | None = None
+    """Folder lfw of the people's folders (default: downloaded through scikit-learn)."""
+    cache: str | None = None
+    """scikit-learn's data folder, where the download is kept (default: its own)."""
+    size: PositiveInt | None = 100
+    """Resize every image to this width and height."""
+    grey: bool = True
+    """Convert images to greyscale; --no-grey: keep their colours."""
+    validation_folds: tuple[int, ...] = ()
+    """Folds of pairs, from 0, whose people are the split `val`."""
+    test_folds: tuple[int, ...] = ()
+    """Folds of pairs whose people are the split `test`; those of all other folds are `train`."""
+
+    def videos(self, drops: Drops) -> Sequence[VideoEntry]:  # noqa: ARG002
+        """The people that the pairs name; `VideoEntry.content` are the names of all their photographs."""
+        folds = self._folds
+        return [VideoEntry(person, tuple(self._photos(person)), self._split(folds[person])) for person in sorted(folds)]
+
+    def shape(self) -> tuple[int, int, int]:
+        """The shape of the first photograph."""
+        pair = self._pairs[0]
+        first = self._root / pair.first_person / photo(pair.first_person, pair.first_number)
+        height, width, channels = read_image(first, self.size, self.grey).shape
+        return height, width, channels
+
+    def images(self, subject: VideoEntry) -> Iterator[FaceImage]:
+        """The person's photographs; InputError for one of another size or depth."""
+        shape = self.shape()
+        for name in subject.content:
+            place = self._root / subject.video_id / name
+            pixels = read_image(place, self.size, self.grey)
+            if pixels.shape != shape:
+                raise InputError(f"{place} is {pixels.shape}, the first photograph {shape}; all must have one size")
+            yield FaceImage(name.rpartition(".")[0], pixels)
+
+    def pairs(self, subjects: Sequence[VideoEntry]) -> PairList:
+        """The pairs of these people's folds, in the file's order; InputError for a photograph that is not there."""
+        known = {name.rpartition(".")[0] for subject in subjects for name in subject.content}
+        splits = {self._split(self._folds[subject.video_id]) for subject in subjects}
+        found = tuple(pair.as_ids() for pair in self._pairs if self._split(pair.fold) in splits)
+        for pair in found:
+            for image in (pair.first, pair.second):
+                if image not in known:
+                    raise InputError(f"{self.pairs_file} names {image}, which {self._root} does not have; restore it")
+        return PairList(found, self.pairs_file.rpartition("/")[2])
+
+    def _split(self, fold: int) -> str | None:
+        if not self.validation_folds and not self.test_folds:
+            return None
+        return "test" if fold in self.test_folds else "val" if fold in self.validation_folds else "train"
+
+    @cached_property
+    def _folds(self) -> dict[str, int]:
+        """The fold of every person; ConfigError for unknown folds, InputError for a person of two splits."""
+        count = 1 + max(pair.fold for pair in self._pairs)
+        wrong = [fold for fold in (*self.validation_folds, *self.test_folds) if not 0 <= fold < count]
+        if wrong:
+            raise ConfigError(f"there is no fold {wrong[0]} in {self.pairs_file}; its folds are 0 to {count - 1}")
+        found: dict[str, int] = {}
+        for pair in self._pairs:
+            for person in (pair.first_person, pair.second_person):
+                other = found.setdefault(person, pair.fold)
+                if self._split(other) != self._split(pair.fold):
+                    raise InputError(
+                        f"{self.pairs_file}: {person} is in the folds {other} and {pair.fold}, which belong to two "
+                        "splits; people of different folds must differ: restore the file"
+                    )
+        return found
+
+    def _photos(self, person: str) -> list[str]:
+        names = sorted(file.name for file in storage.children(self._root / person) if file.name.endswith(".jpg"))
+        if not names:
+            raise InputError(f"{self._root} has no photograph of {person}, whom {self.pairs_file} names; restore it")
+        return names
+
+    @cached_property
+    def _pairs(self) -> tuple[NamedPair, ...]:
+        place = locate(self.pairs_file) if "/" in self.pairs_file or self.root else self._home / self.pairs_file
+        try:
+            text = read_file(place).decode()
+        except (UnusableError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"{place} is no file of pairs ({error}); give LFW's pairs.txt or pairsDevTrain.txt"
+            ) from error
+        return parse_pairs(text, str(place))
+
+    @cached_property
+    def _root(self) -> Location:
+        place = self._home / "lfw" if self.root is None else locate(self.root)
+        storage.check_readable(place)
+        return place
+
+    @cached_property
+    def _home(self) -> Location:
+        """scikit-learn's folder of LFW, downloaded if necessary; the high minimum of photographs avoids loading
+        images."""
+
+        def fetch(datasets: Any) -> str:
+            datasets.fetch_lfw_people(data_home=self.cache, funneled=False, min_faces_per_person=200)
+            return str(Path(datasets.get_data_home(self.cache)) / "lfw_home")
+
+        return locate(fetched(fetch, "Labeled Faces in the Wild"))

@@ -1,4 +1,0 @@
-"""Mining YouTube.
-
-Imported by pipelines alone.
-"""

@@ -1,4 +1,0 @@
-"""MSVD: short videos with many sentences each.
-
-Imported by the list of all sources and by annotated.
-"""

@@ -1,0 +1,332 @@
+"""Own data as a table: clips with captions and feature files, or captions alone."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Float16
+from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_validator
+
+from vtr_core.config.settings import SourceSettings
+from vtr_core.data.records.required_kind import check_feature_names
+from vtr_core.data.records.schema import FeatureSpec
+from vtr_core.data.sources.features.feature_arrays import FeatureArray, Pool, to_float16
+from vtr_core.data.sources.features.feature_folder import FeatureFolder
+from vtr_core.data.sources.files import Row, read_table
+from vtr_core.data.sources.reasons import Reason, UnusableError, check_id, check_label, check_path
+from vtr_core.data.sources.source import Clip, Drops, Video, VideoEntry
+from vtr_core.errors import ConfigError
+from vtr_core.storage import Location, locate
+from vtr_core.text.tokens.vocabulary import tokenise
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """A clip with one caption. `files[f]` is the path of feature f, None where the clip lacks it; times in seconds."""
+
+    clip_id: str
+    video_id: str
+    split: str | None
+    start: float | None
+    end: float | None
+    caption: str
+    files: tuple[str | None, ...]
+    metadata: tuple[tuple[str, str], ...] = ()
+    """Name and text of every kept column."""
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """The values that all rows of a clip must share."""
+        return self.video_id, self.start, self.end, self.files
+
+
+@dataclass
+class PairRows:
+    """Reads rows and detects contradictions between them."""
+
+    columns: Sequence[str]
+    keep: Sequence[str] = ()
+    """Columns to keep as text."""
+    anywhere: bool = False
+    """Whether files may be named by absolute paths and URIs."""
+    clips: dict[str, tuple[object, ...]] = field(default_factory=dict)
+    captions: set[tuple[str, str]] = field(default_factory=set)
+    splits: dict[str, str | None] = field(default_factory=dict)
+
+    def read(self, row: Row) -> PairRow:
+        """The row as a PairRow; UnusableError where it is invalid or contradicts an earlier one."""
+        files = tuple(_text(row.get(column)) for column in self.columns)
+        clip_id = _text(row["id"])
+        if clip_id is None:
+            raise UnusableError(Reason.UNSAFE_ID, "the id is empty; every clip needs one")
+        start, end = _times(row, clip_id)
+        video_id = _text(row.get("video_id")) or clip_id
+        split, caption = _text(row.get("split")), _text(row["caption"]) or ""
+        metadata = tuple((name, _text(row.get(name)) or "") for name in self.keep)
+        pair = PairRow(clip_id, video_id, split, start, end, caption, files, metadata)
+        _check(pair, self.anywhere)
+        self._check_against_others(pair)
+        return pair
+
+    def _check_against_others(self, pair: PairRow) -> None:
+        if self.clips.setdefault(pair.clip_id, pair.content) != pair.content:
+            what = f"{pair.clip_id} was given before with another video, time or file; an id is for one clip"
+            raise UnusableError(Reason.DUPLICATE_ID, what)
+        if (pair.clip_id, pair.caption) in self.captions:
+            raise UnusableError(Reason.DUPLICATE_ID, f"{pair.clip_id}: the same row again")
+        if self.splits.setdefault(pair.video_id, pair.split) != pair.split:
+            what = f"{pair.clip_id}: its video {pair.video_id} is in the split {self.splits[pair.video_id]} already"
+            raise UnusableError(Reason.SPLIT_CONFLICT, f"{what}, and cannot be in {pair.split}")
+        self.captions.add((pair.clip_id, pair.caption))
+
+
+def table_rows(uri: str, columns: Sequence[str]) -> Iterator[Row]:
+    """The raw rows of the table at `uri`, which needs id, caption and the feature `columns`, else InputError."""
+    yield from read_table(locate(uri), ("id", "caption", *columns))
+
+
+def kept_columns(names: Sequence[str]) -> tuple[str, ...]:
+    """`names`, under which columns of a table can be kept; ConfigError for others."""
+    for name in names:
+        if not name.isidentifier() or names.count(name) > 1:
+            raise ConfigError(f"the column {name!r} cannot be kept; name each once, of letters, digits and _ alone")
+    return tuple(names)
+
+
+def _check(pair: PairRow, anywhere: bool) -> None:
+    check_label(pair.clip_id)
+    check_label(pair.video_id)
+    if pair.split is not None:
+        check_id(pair.split)  # it becomes a folder
+    if not tokenise(pair.caption):
+        raise UnusableError(Reason.EMPTY_CAPTION, f"{pair.clip_id}: the caption {pair.caption!r} holds no word")
+    if not any(pair.files):
+        raise UnusableError(Reason.NO_FEATURES, f"{pair.clip_id} names no feature file")
+    for path in pair.files:
+        if path is not None:
+            check_label(path) if anywhere else check_path(path)
+
+
+def _times(row: Row, clip_id: str) -> tuple[float | None, float | None]:
+    """Start and end, both or neither."""
+    given = [_text(row.get(name)) for name in ("start", "end")]
+    if given == [None, None]:
+        return None, None
+    try:
+        start, end = (float(value or "nan") for value in given)
+    except ValueError:
+        start = end = math.nan
+    if not (0 <= start < math.inf and 0 <= end < math.inf):
+        what = (
+            f"{clip_id}, from {row.get('start')} to {row.get('end')} s: times must be seconds from 0 on, or both empty"
+        )
+        raise UnusableError(Reason.BAD_TIME, what)
+    if end <= start:
+        raise UnusableError(
+            Reason.END_BEFORE_START, f"{clip_id}, from {start:g} to {end:g} s: the end must come after the start"
+        )
+    return start, end
+
+
+def _text(value: object) -> str | None:
+    """A cell as text; None where it is empty."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    return str(value).strip() or None
+
+
+_OTHERS = {"id", "split"}
+"""Columns of the table that hold no feature, beside those that data sets have."""
+
+
+class Pairs(SourceSettings):
+    """The table has id, caption, the feature columns, and optionally video_id (default: the id), start, end, split.
+
+    Rows with the same id are captions of one clip. An empty cell is a feature that the clip does not have. Files are
+    .npy: (time, …) or (dim,), the axes after the first flattened.
+    """
+
+    name: ClassVar[str] = "pairs"
+    left_out_unset: ClassVar[frozenset[str]] = frozenset({"anywhere", "keep_columns"})
+
+    table: str
+    """CSV, TSV, JSON lines (.jsonl) or Parquet."""
+    feature_columns: tuple[str, ...] = Field(default=("video",), min_length=1)
+    """Columns with paths of feature files, for instance: video audio; they name the features too."""
+    anywhere: bool = False
+    """Allow absolute paths and URIs in the table."""
+    root: str | None = None
+    """The folder that the paths are relative to (default: the table's)."""
+    fps: tuple[PositiveFloat, ...] = ()
+    """Rows a second of each feature column's files: cut to start and end. Without it, a file holds just its clip."""
+    pool: Pool = "mean_std"
+    """How the rows of a clip become one vector."""
+    normalise: bool = True
+    """Scale the vector to unit length; --no-normalise: do not scale it."""
+
+    keep_columns: tuple[str, ...] = ()
+    """Columns of the table to keep as text: vtr index lists them with every item. Of a clip with several rows those of
+    the first are listed."""
+
+    @field_validator("keep_columns")
+    @classmethod
+    def _check_kept(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return kept_columns(names)
+
+    @field_validator("feature_columns")
+    @classmethod
+    def _check_columns(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        check_feature_names(names)
+        for name in names:
+            if name in _OTHERS or names.count(name) > 1:
+                raise ValueError(f"{name!r} cannot name a feature; give distinct columns such as video and audio")
+        return names
+
+    @model_validator(mode="after")
+    def _check_fps(self) -> "Pairs":
+        if len(self.fps) not in (0, len(self.feature_columns)):
+            raise ValueError(f"fps needs a value for each of {', '.join(self.feature_columns)}, or none")
+        return self
+
+    def features(self) -> tuple[FeatureSpec, ...]:
+        """The feature columns, with the dimensions of their first readable files."""
+        return tuple(FeatureSpec(name, dim) for name, dim in self._dims.items())
+
+    def videos(self, drops: Drops) -> Sequence[VideoEntry]:
+        """The videos in the order of the table; `VideoEntry.content` is a tuple of PairRow."""
+        rows = PairRows(self.feature_columns, self.keep_columns, self.anywhere)
+        videos: dict[str, list[PairRow]] = {}
+        for number, row in enumerate(table_rows(self.table, (*self.feature_columns, *self.keep_columns)), start=1):
+            try:
+                pair = rows.read(row)
+            except UnusableError as fault:
+                drops.drop(fault.reason, f"{self.table}, row {number}: {fault}")
+            else:
+                videos.setdefault(pair.video_id, []).append(pair)
+        return [VideoEntry(video, tuple(pairs), pairs[0].split) for video, pairs in videos.items()]
+
+    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
+        """The captions of `videos`."""
+        for video in videos:
+            yield from (pair.caption for pair in video.content)
+
+    def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
+        """One row per row of the table; a named file that is missing or damaged drops it."""
+        reader = _ClipReader(self._folders, self._dims, timed=bool(self.fps))
+        for pair in video.content:
+            try:
+                yield reader.clip(pair)
+            except UnusableError as fault:
+                drops.drop(fault.reason, f"{pair.clip_id}: {fault}")
+
+    @cached_property
+    def _folders(self) -> dict[str, FeatureFolder]:
+        root = _parent(locate(self.table)) if self.root is None else locate(self.root)
+        rates = zip(self.feature_columns, self.fps or (1.0,) * len(self.feature_columns), strict=True)
+        return {name: FeatureFolder(root, self.pool, fps, self.normalise, True, self.anywhere) for name, fps in rates}
+
+    @cached_property
+    def _dims(self) -> dict[str, int]:
+        return {name: folder.dim(self._paths(name)) for name, folder in self._folders.items()}
+
+    def _paths(self, column: str) -> Iterator[str]:
+        for row in table_rows(self.table, self.feature_columns):
+            if row.get(column):
+                yield str(row[column]).strip()
+
+
+def _parent(file: Location) -> Location:
+    return Location(file.uri.rpartition("/")[0], file.filesystem, file.path.rpartition("/")[0])
+
+
+class _ClipReader:
+    """Reads the clips of one video, each file once."""
+
+    def __init__(self, folders: Mapping[str, FeatureFolder], dims: Mapping[str, int], timed: bool) -> None:
+        self._folders, self._dims, self._timed = folders, dims, timed
+        self._arrays: dict[tuple[str, str], FeatureArray] = {}
+
+    def clip(self, pair: PairRow) -> Clip:
+        """The row's clip; without times it is as long as its longest file, or 0 where `fps` is not known."""
+        named = {name: path for name, path in zip(self._folders, pair.files, strict=True) if path is not None}
+        features = {name: self._vector(pair, name, path) for name, path in named.items()}
+        start, end = pair.start or 0.0, pair.end
+        if end is None:
+            lengths = [self._folders[name].duration(self._array(name, path)) for name, path in named.items()]
+            end = max(lengths) if self._timed else 0.0
+        return Clip(pair.clip_id, start, end, pair.caption, features, dict(pair.metadata))
+
+    def _vector(self, pair: PairRow, name: str, path: str) -> Float16[np.ndarray, " dim"]:
+        end = pair.end if self._timed else None
+        vector = self._folders[name].clip(path, self._array(name, path), pair.start or 0.0, end)
+        return to_float16(vector, str(self._folders[name].file(path)))
+
+    def _array(self, name: str, path: str) -> FeatureArray:
+        if (name, path) not in self._arrays:
+            self._arrays[name, path] = self._folders[name].read(path, self._dims[name])
+        return self._arrays[name, path]
+
+
+class Captions(SourceSettings):
+    """The table has caption, and optionally id and split; rows with the same id are captions of the same thing.
+
+    A data set of whole videos whose feature no video has: an epoch reads one caption of each id. Without an id each row
+    is a thing of its own.
+    """
+
+    name: ClassVar[str] = "captions"
+
+    table: str
+    """CSV, TSV, JSON lines (.jsonl) or Parquet."""
+    feature: str = "video"
+    """The name of the feature that models of the data set read where there are videos."""
+    dim: PositiveInt = 1
+    """Its dimension."""
+
+    def features(self) -> tuple[FeatureSpec, ...]:
+        """The feature that every row lacks."""
+        return (FeatureSpec(self.feature, self.dim),)
+
+    def videos(self, drops: Drops) -> Sequence[VideoEntry]:
+        """The ids in the order of the table; `VideoEntry.content` is the tuple of captions."""
+        texts: dict[str, list[str]] = {}
+        splits: dict[str, str | None] = {}
+        for number, row in enumerate(read_table(locate(self.table), ("caption",)), start=1):
+            name, split = _captions_text(row.get("id")) or f"row{number}", _captions_text(row.get("split")) or None
+            caption = _captions_text(row["caption"])
+            try:
+                _captions_check(name, split, caption, splits)
+            except UnusableError as fault:
+                drops.drop(fault.reason, f"{self.table}, row {number}: {fault}")
+            else:
+                splits[name] = split
+                texts.setdefault(name, []).append(caption)
+        return [VideoEntry(name, tuple(given), splits[name]) for name, given in texts.items()]
+
+    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
+        """The captions of `videos`."""
+        for video in videos:
+            yield from video.content
+
+    def video(self, video: VideoEntry, drops: Drops) -> Video | None:  # noqa: ARG002  all sources' are called alike
+        """The captions of an id, without any feature."""
+        return Video(video.video_id, video.content, {})
+
+
+def _captions_check(name: str, split: str | None, caption: str, splits: dict[str, str | None]) -> None:
+    check_label(name)
+    if split is not None:
+        check_id(split)  # it becomes a folder
+    if not tokenise(caption):
+        raise UnusableError(Reason.EMPTY_CAPTION, f"{name}: the caption {caption!r} holds no word")
+    if splits.get(name, split) != split:
+        what = f"{name} is in the split {splits[name]} already, and cannot be in {split}"
+        raise UnusableError(Reason.SPLIT_CONFLICT, what)
+
+
+def _captions_text(value: object) -> str:
+    """A cell as text; "" where it is empty."""
+    return "" if value is None or value != value else str(value).strip()  # NaN in Parquet

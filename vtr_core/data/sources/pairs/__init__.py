@@ -1,4 +1,0 @@
-"""Pairs of clips and captions in user tables.
-
-Imported by pipelines alone.
-"""

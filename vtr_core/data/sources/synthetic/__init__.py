@@ -1,4 +1,0 @@
-"""Synthetic data as sources.
-
-Imported by pipelines, tables and tests.
-"""

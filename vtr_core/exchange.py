@@ -1,0 +1,299 @@
+"""Trained models given to others: a folder in the hub's layout, with a model card, figures and ONNX towers."""
+
+import hashlib
+import html
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors.torch
+import torch
+from torch import Tensor, nn
+
+from vtr_core import storage
+from vtr_core.backbones.recipes import RECIPES
+from vtr_core.data.plan import row_groups
+from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.fingerprint import short
+from vtr_core.metrics.ranking import RetrievalMetrics
+from vtr_core.retrieval.evaluate.retrieval import Direction, evaluate_retrieval
+from vtr_core.retrieval.spaces import DualSpaces, JointSpace, spaces_of
+from vtr_core.run.inputs import usable_data
+from vtr_core.run.models import system_of
+from vtr_core.storage import Location
+from vtr_core.train.checkpoint.checkpoint_files import CONCEPTS, MARKER, VERSION, CheckpointReader
+from vtr_core.train.checkpoint.trained_model import LoadedModel
+
+
+@dataclass(frozen=True)
+class CardFigures:
+    """The metrics of every direction on one data set, as `vtr evaluate` gives them."""
+
+    data: str
+    """The name of the data set's folder."""
+    fingerprint: str
+    videos: int
+    directions: Sequence[Direction]
+
+
+def card_figures(loaded: LoadedModel, uri: str) -> CardFigures:
+    """Evaluate the model on a data set; ConfigError for a model without retrieval, DatasetError for other data."""
+    space = spaces_of(loaded, "figures of retrieval (--data)")
+    manifest = usable_data(loaded.config.model, uri)
+    space.check(loaded.config, manifest)
+    match space:
+        case DualSpaces():
+            directions = space.figures(loaded, manifest, loaded.config.evaluation, None, None, None)[0].directions
+        case JointSpace():
+            rows = space.rows(loaded.model, loaded.config, manifest, loaded.vocabulary, row_groups(manifest))
+            directions = evaluate_retrieval(rows, loaded.config.evaluation.similarity)
+    name = "/".join(manifest.uri.rstrip("/").split("/")[-2:])
+    return CardFigures(name, manifest.fingerprint, manifest.videos, directions)
+
+
+_HEADS = ("", "queries", "items", "R@1", "R@5", "R@10", "MedR", "mAP")
+
+
+@dataclass(frozen=True)
+class CardText:
+    """What only people know of a model."""
+
+    name: str
+    licence: str | None = None
+    """Of the weights, as the hub names licences, such as apache-2.0."""
+    data_licence: str | None = None
+    """Of the training data, in words."""
+    trained_on: str | None = None
+    """The training data, in words."""
+
+
+def model_card(loaded: LoadedModel, text: CardText, figures: Sequence[CardFigures]) -> str:
+    """The card in Markdown."""
+    parts = [
+        _fields(loaded, text, figures),
+        f"# {_safe(text.name)}",
+        _about(loaded),
+        "## Data",
+        _data(loaded, text),
+        "## Figures",
+        "\n\n".join(map(_table, figures)) or _validated(loaded),
+        "## Use",
+        _use(loaded),
+        "## Licences",
+        _licences(loaded, text),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _fields(loaded: LoadedModel, text: CardText, figures: Sequence[CardFigures]) -> str:
+    fields: dict[str, Any] = {
+        "license": text.licence or "unknown",
+        "library_name": "vtr-ray",
+        "tags": ["video-retrieval", "video-text-retrieval", loaded.config.model.kind],
+    }
+    if figures:
+        fields["model-index"] = [{"name": text.name, "results": [_result(one) for one in figures]}]
+    lines = [f"{name}: {json.dumps(value)}" for name, value in fields.items()]
+    return "\n".join(["---", *lines, "---"])
+
+
+def _result(figures: CardFigures) -> dict[str, Any]:
+    metrics = [
+        {"type": f"{direction.name}/r{k}", "name": f"{direction.title} R@{k}", "value": round(100 * recall, 2)}
+        for direction in figures.directions
+        for k, recall in direction.metrics.recall.items()
+    ]
+    dataset = {"name": figures.data, "type": figures.data}
+    return {"task": {"type": "video-text-retrieval"}, "dataset": dataset, "metrics": metrics}
+
+
+def _about(loaded: LoadedModel) -> str:
+    config, records = loaded.config, system_of(loaded.config.model).records(loaded.config.model)
+    count = sum(parameter.numel() for parameter in loaded.model.parameters())
+    features = ", ".join(f"`{name}` ({dim} values)" for name, dim in config.model.inputs.features.items())
+    said = [
+        f"A `{config.model.kind}` of the preset `{config.preset}`, after {loaded.progress.step:,} steps.",
+        f"It has {count:,} parameters and reads {records}{f' with the features {features}' if features else ''}.",
+    ]
+    if len(loaded.vocabulary):
+        concepts = f" and {len(loaded.concepts):,} concepts" if loaded.concepts else ""
+        said.append(f"It knows {len(loaded.vocabulary):,} words{concepts}.")
+    return " ".join(said)
+
+
+def _data(loaded: LoadedModel, text: CardText) -> str:
+    lines = [_safe(text.trained_on or "The training data are not described; ask who published this.")]
+    print_of = loaded.provenance.get("data.fingerprint")
+    if isinstance(print_of, str):
+        lines.append(f"Their fingerprint is `{short(print_of)}`.")
+    for recipe in _recipes(loaded):
+        lines.append(f"Features: recipe `{_safe(recipe)}` of `vtr extract`.")
+    return "\n".join(lines)
+
+
+def _table(figures: CardFigures) -> str:
+    rows = []
+    for one in figures.directions:
+        rows.append((one.title, str(one.metrics.num_queries), str(one.metrics.num_items), *_cells(one.metrics)))
+        rows.append(("chance", "", "", *_cells(one.chance)))
+    table = ["| " + " | ".join(row) + " |" for row in (_HEADS, ("---",) * len(_HEADS), *rows)]
+    told = f"On `{_safe(figures.data)}` ({figures.videos} videos, fingerprint `{short(figures.fingerprint)}`):"
+    return "\n".join([told, "", *table])
+
+
+def _cells(metrics: RetrievalMetrics) -> list[str]:
+    recalls = [f"{100 * metrics.recall[k]:.1f}" for k in (1, 5, 10)]
+    return [*recalls, f"{metrics.median_rank:.1f}", f"{metrics.mean_average_precision:.3f}"]
+
+
+def _validated(loaded: LoadedModel) -> str:
+    value, metric = loaded.progress.value, loaded.config.training.metric
+    if value is None:
+        return "None were measured when this was exported."
+    return f"`{metric}` was {value:.4g} on the validation data of its training; no test data were measured."
+
+
+def _use(loaded: LoadedModel) -> str:
+    model = loaded.config.model
+    feature, reads = next(iter(model.inputs.features), "video"), system_of(model).records(model)
+    shape = "(frames, values)" if reads == "videos" else "(values,)"
+    return "\n".join(
+        [
+            "```python",
+            "import vtr_core",
+            "",
+            'model = vtr_core.load("FOLDER")  # this folder',
+            'texts = model.encode_text(["a dog runs"])',
+            f'videos = model.encode_video({{"{feature}": [...]}})  # an array {shape} for each',
+            "model.similarity(texts, videos)",
+            "```",
+            "",
+            "Every command of `vtr` that takes a checkpoint takes this folder, such as",
+            "`vtr index FOLDER --data URI --out URI`.",
+        ]
+    )
+
+
+def _licences(loaded: LoadedModel, text: CardText) -> str:
+    lines = [
+        f"- weights: {_safe(text.licence or 'not stated; ask before you use them')}",
+        f"- training data: {_safe(text.data_licence or 'not stated')}",
+    ]
+    known = {recipe.name: recipe.weights for recipe in RECIPES}
+    for name in _recipes(loaded):
+        weights = known.get(name)
+        if weights is not None:
+            lines.append(f"- weights of the features' network, `{name}`: {weights.licence}")
+    return "\n".join(lines)
+
+
+def _recipes(loaded: LoadedModel) -> list[str]:
+    made = loaded.provenance.get("extraction")
+    recipes = made.get("recipes", []) if isinstance(made, Mapping) else []
+    return [str(recipe["name"]) for recipe in recipes if isinstance(recipe, Mapping) and "name" in recipe]
+
+
+def _safe(text: str) -> str:
+    """Text of a card's author as text: neither HTML nor Markdown's links and emphasis."""
+    return "".join(f"\\{one}" if one in "\\`*_[]|<>" else one for one in html.escape(text, quote=False))
+
+
+CARD = "README.md"
+_PUBLIC = ("version.", "git.commit", "data.fingerprint", "extraction")
+"""Beginnings of the names in a checkpoint's provenance that say nothing of the machine, its paths or its services."""
+
+
+def public_provenance(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a checkpoint's provenance may be published."""
+    return {name: value for name, value in found.items() if name.startswith(_PUBLIC)}
+
+
+def export_model(checkpoint: Location, folder: Location, card: str) -> None:
+    """Write the model of `checkpoint` and its `card` to the new `folder`, the list of files last.
+
+    Raises ConfigError where the folder holds anything, CheckpointError where the checkpoint is damaged.
+    """
+    if storage.exists(folder) and next(storage.children(folder), None) is not None:
+        raise ConfigError(f"{folder} is not empty; export to a new folder")
+    reader = CheckpointReader(checkpoint)
+    kept = ["config.json", "vocabulary.json", "progress.json"]
+    files = {name: reader.read(name) for name in (kept if reader.concepts() is None else [*kept, CONCEPTS])}
+    files["model.safetensors"] = safetensors.torch.save(reader.weights(), metadata={"format": "pt"})
+    files["provenance.json"] = _json(public_provenance(reader.provenance()))
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    marker = _json({"version": VERSION, "files": hashes})
+    for name, content in {**files, CARD: card.encode(), MARKER: marker}.items():
+        storage.write_bytes(folder / name, content)
+
+
+def _json(value: Any) -> bytes:
+    return (json.dumps(value, indent=1) + "\n").encode()
+
+
+TOLERANCE = 1e-4
+"""Largest difference of a value from torch's, relative to the largest value."""
+
+
+def check_onnx(loaded: LoadedModel) -> None:
+    """ConfigError for a model without towers that ONNX can hold, or where the exporter is not installed."""
+    space = system_of(loaded.config.model).implementation().retrieval
+    if not isinstance(space, JointSpace) or space.towers is None:
+        raise ConfigError(
+            f"--onnx: a {loaded.config.model.kind!r} model has no towers that ONNX can hold (models of clips have); "
+            "leave it out"
+        )
+    _runtime()
+
+
+def export_onnx(loaded: LoadedModel, folder: Path) -> dict[str, float]:
+    """Write `<modality>.onnx` for each tower to `folder`; the largest difference from torch of each, by modality.
+
+    Inputs are tokens int64 (rows, max_words) or a feature float32 (rows, dim), of any number of rows. CheckpointError
+    where a tower cannot be exported, or computes something else than torch.
+    """
+    check_onnx(loaded)
+    space = system_of(loaded.config.model).implementation().retrieval
+    assert isinstance(space, JointSpace)
+    assert space.towers is not None, "checked above"
+    return {name: _export(folder / f"{name}.onnx", name, *tower) for name, tower in space.towers(loaded).items()}
+
+
+def _export(file: Path, name: str, tower: nn.Module, example: Tensor) -> float:
+    shapes = ({0: torch.export.Dim.DYNAMIC},)
+    try:
+        with torch.no_grad():
+            program = torch.onnx.export(
+                tower, (example,), dynamo=True, input_names=[name], output_names=["vectors"], dynamic_shapes=shapes,
+                verbose=False,
+            )  # fmt: skip
+        assert program is not None
+        content: Any = io.BytesIO()  # which it takes as well as the path that its types name
+        program.save(content)
+    except Exception as error:  # whatever the exporter meets in a network
+        raise CheckpointError(f"{name} cannot be exported as ONNX: {' '.join(str(error).split())[:300]}") from error
+    file.write_bytes(content.getvalue())
+    session = _runtime().InferenceSession(content.getvalue())
+    difference = max(_difference(session, name, tower, example.repeat(3, 1)[:rows]) for rows in (1, 3, 9))
+    if not difference <= TOLERANCE:
+        raise CheckpointError(f"{file}: ONNX differs from torch by {difference:g} of the largest value; do not use it")
+    return difference
+
+
+def _difference(session: Any, name: str, tower: nn.Module, values: Tensor) -> float:
+    with torch.no_grad():
+        expected = tower(values).numpy()
+    (found,) = session.run(None, {name: values.numpy()})
+    return float(np.abs(found - expected).max() / max(1e-12, np.abs(expected).max()))
+
+
+def _runtime() -> Any:
+    try:
+        import onnxruntime
+        import onnxscript  # noqa: F401  torch's exporter needs it
+    except ImportError as error:
+        raise ConfigError("--onnx needs the extra onnx: pip install 'vtr-ray[onnx]'") from error
+    return onnxruntime

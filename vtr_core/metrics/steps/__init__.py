@@ -1,4 +1,0 @@
-"""Metrics of step localisation: recall, overlap, accuracy by frame.
-
-Imports relevance alone.
-"""

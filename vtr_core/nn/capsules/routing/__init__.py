@@ -1,4 +1,0 @@
-"""Routing of primary to secondary capsules, one file per algorithm.
-
-Imports config.
-"""

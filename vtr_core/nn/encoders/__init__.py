@@ -1,4 +1,0 @@
-"""Encoders of frames, words and sentences.
-
-Imports config.
-"""

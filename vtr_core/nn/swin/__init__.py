@@ -1,1 +1,0 @@
-"""Video Swin Transformer: the network, its windows, and the clips that it sees."""

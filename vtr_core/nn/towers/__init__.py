@@ -1,4 +1,0 @@
-"""Siamese towers: the networks that encode both images of a pair with the same weights.
-
-Imports config.
-"""

@@ -1,0 +1,233 @@
+"""What a model makes of a data set, as it is stored: Parquet shards of vectors or tables, and their record."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from vtr_core import storage
+from vtr_core.config.settings import record
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.records.arrays import as_rows, fixed_size_binary
+from vtr_core.errors import DatasetError
+from vtr_core.fingerprint import fingerprint, short
+from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
+from vtr_core.storage import Location, is_file_name, locate
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class StoredShard:
+    """A Parquet file of rows."""
+
+    file: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredSet:
+    """The content of the record: rows of a data set, in file order, as one model makes them."""
+
+    checkpoint: str
+    model_fingerprint: str
+    data: str
+    data_fingerprint: str
+    shards: tuple[StoredShard, ...]
+    version: int = VERSION
+
+    @property
+    def rows(self) -> int:
+        """The number of rows in all shards."""
+        return sum(shard.rows for shard in self.shards)
+
+    def to_json(self) -> dict[str, Any]:
+        """The set with its fingerprint."""
+        value = {**asdict(self), "shards": [asdict(shard) for shard in self.shards]}
+        return {**value, "fingerprint": fingerprint(value)}
+
+
+S = TypeVar("S", bound=StoredSet)
+
+
+def load_set(kind: type[S], place: Location) -> S:
+    """The set that the file `place` records; DatasetError where it is damaged or of another version."""
+    value = storage.read_json(place)
+    try:
+        if value["version"] != VERSION:
+            raise ValueError(f"it is of version {value['version']}, this code reads {VERSION}")
+        shards = tuple(record(StoredShard, shard) for shard in value["shards"])
+        found = record(kind, {**value, "shards": shards})
+        if value.get("fingerprint") != found.to_json()["fingerprint"]:
+            raise ValueError("it does not match its fingerprint")
+        if not all(is_file_name(shard.file) for shard in shards) or not shards:
+            raise ValueError("its files are not those of a data set")
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise damaged(place, error) from error
+    return found
+
+
+def write_shard(table: pa.Table, location: Location, **settings: Any) -> StoredShard:
+    """Write a shard, atomically; settings: of `pyarrow.parquet.write_table`."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, **settings)
+    content = bytes(sink.getvalue())
+    storage.write_bytes(location, content)
+    return StoredShard(location.name, table.num_rows, len(content), hashlib.sha256(content).hexdigest())
+
+
+def read_shard(folder: Location, shard: StoredShard, listed_in: str) -> bytes:
+    """The bytes of a shard's file, which the record `listed_in` names; DatasetError where it is missing or damaged."""
+    location = folder / shard.file
+    if not storage.exists(location):
+        raise DatasetError(f"{location} is missing though {listed_in} lists it; run vtr embed again")
+    content = storage.read_bytes(location)
+    if hashlib.sha256(content).hexdigest() != shard.sha256:
+        raise damaged(location, "its sha256 differs")
+    return content
+
+
+def damaged(location: Location, fault: object) -> DatasetError:
+    """The error for a file that is not as it was written."""
+    return DatasetError(f"{location} is damaged ({fault}); run vtr embed again")
+
+
+TABLE = "table.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSet(StoredSet):
+    """The content of `table.json`: rows of a data set's clips or videos."""
+
+    output: str
+    """What the rows are: captions, concepts, activations."""
+    settings: dict[str, int | float]
+    """Those that were given."""
+
+
+def write_table(table: pa.Table, location: Location) -> StoredShard:
+    """Write a shard, atomically."""
+    return write_shard(table, location, compression="zstd")
+
+
+def load_table_set(uri: str) -> TableSet:
+    """The record of the tables at `uri`; DatasetError where it is missing or damaged."""
+    location = locate(uri)
+    storage.check_readable(location)
+    if not storage.exists(location / TABLE):
+        raise DatasetError(
+            f"{uri} has no {TABLE}; make it with vtr embed <checkpoint> --data <URI> --out {uri} --write …"
+        )
+    return load_set(TableSet, location / TABLE)
+
+
+def read_tables(uri: str) -> Iterator[pa.Table]:
+    """The shards' tables, in the data set's order; DatasetError for a shard that is missing or damaged."""
+    for shard in load_table_set(uri).shards:
+        yield pq.read_table(pa.BufferReader(read_shard(locate(uri), shard, TABLE)))
+
+
+FILE = "embeddings.json"
+_KEYS = ("clip_key", "video_key")
+_VECTOR = np.dtype(np.float32)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbeddingSet(StoredSet):
+    """The content of `embeddings.json`: the rows of a data set as vectors."""
+
+    similarity: str
+    """Of the vectors; of a dual encoder's concept scores, while its latent vectors are compared by cosine."""
+    dims: dict[str, int]
+    """Dimensions by modality, or by space of a dual encoder."""
+
+    def check(self, found: str, manifest: Manifest, uri: str) -> None:
+        """DatasetError unless the set, at `uri`, is of `manifest` by the model with the fingerprint `found`."""
+        if manifest.fingerprint != self.data_fingerprint:
+            raise DatasetError(
+                f"{uri} holds embeddings of {self.data} as it was ({short(self.data_fingerprint)}), {manifest.uri} is "
+                f"{short(manifest.fingerprint)}; run vtr embed again"
+            )
+        if found != self.model_fingerprint:
+            raise DatasetError(
+                f"{uri} holds embeddings by the model {short(self.model_fingerprint)}, the checkpoint is "
+                f"{short(found)}; give its --checkpoint {self.checkpoint}, or run vtr embed again"
+            )
+
+
+def load_embeddings(uri: str) -> EmbeddingSet:
+    """The manifest of the embeddings at `uri`; DatasetError where it is missing or damaged."""
+    location = locate(uri)
+    storage.check_readable(location)
+    if not storage.exists(location / FILE):
+        if storage.exists(location / TABLE):
+            raise DatasetError(f"{uri} holds a table by vtr embed --write, no vectors; run vtr embed to another --out")
+        if storage.exists(location / "_embed"):
+            raise DatasetError(f"{uri} holds no embeddings yet: they are not complete; repeat the vtr embed command")
+        raise DatasetError(
+            f"{uri} holds no embeddings: it has no {FILE}; make them with vtr embed <checkpoint> --data <URI> "
+            f"--out {uri}"
+        )
+    found = load_set(EmbeddingSet, location / FILE)
+    if not found.dims:
+        raise damaged(location / FILE, "its files are not those of embeddings")
+    return found
+
+
+def write_rows(rows: EmbeddedRows, location: Location) -> StoredShard:
+    """Write a shard, atomically."""
+    columns = {"clip_key": rows.clip_key, "video_key": rows.video_key}
+    columns |= {name: fixed_size_binary(vectors.astype(_VECTOR)) for name, vectors in rows.vectors.items()}
+    columns |= {f"has_{name}": present for name, present in rows.present.items()}
+    return write_shard(pa.table(columns), location, compression="none", use_dictionary=False, write_statistics=False)
+
+
+def read_embeddings(found: EmbeddingSet, uri: str) -> EmbeddedRows:
+    """All rows, in the data set's order; one shard at a time is read into arrays that hold them all.
+
+    DatasetError for a shard that is missing or damaged.
+    """
+    whole = EmbeddedRows(
+        vectors={name: np.empty((found.rows, dim), _VECTOR) for name, dim in found.dims.items()},
+        present={name: np.empty(found.rows, np.bool_) for name in found.dims},
+        clip_key=np.empty(found.rows, np.int64),
+        video_key=np.empty(found.rows, np.int64),
+    )
+    first = 0
+    for shard in found.shards:
+        part = _read_rows(locate(uri), shard, found.dims)
+        place = slice(first, first + shard.rows)
+        for name in found.dims:
+            whole.vectors[name][place], whole.present[name][place] = part.vectors[name], part.present[name]
+        whole.clip_key[place], whole.video_key[place] = part.clip_key, part.video_key
+        first += shard.rows
+    return whole
+
+
+def _read_rows(folder: Location, shard: StoredShard, dims: dict[str, int]) -> EmbeddedRows:
+    content = read_shard(folder, shard, FILE)
+    try:
+        table = pq.read_table(pa.BufferReader(content))
+        column = {name: table.column(name).combine_chunks() for name in table.column_names}
+        rows = EmbeddedRows(
+            vectors={name: as_rows(_one(column[name]), _VECTOR) for name in dims},
+            present={name: column[f"has_{name}"].to_numpy(zero_copy_only=False) for name in dims},
+            **{name: column[name].to_numpy() for name in _KEYS},
+        )
+        if {name: vectors.shape for name, vectors in rows.vectors.items()} != {
+            n: (shard.rows, d) for n, d in dims.items()
+        }:
+            raise ValueError("its vectors have other shapes")
+    except Exception as error:  # whatever the parser meets in a file that someone else made
+        raise damaged(folder / shard.file, error) from error
+    return rows
+
+
+def _one(column: Any) -> Any:
+    return column.chunk(0) if isinstance(column, pa.ChunkedArray) else column

@@ -1,0 +1,204 @@
+"""The search app, the same for every engine behind it, and the app of interactive explanations."""
+
+import asyncio
+import math
+import secrets
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from vtr_core.errors import InputError, one_line
+from vtr_core.retrieval.explain.explained_queries import ExplainSession
+from vtr_core.retrieval.explain.key_frames import Picture
+from vtr_core.retrieval.index.items import Item
+from vtr_core.retrieval.search.searcher import Hit
+from vtr_core.serving.engine import Asked, Batcher, Catalogue, Engine, Hits
+from vtr_core.serving.json_interface import OPENAPI, Question, in_body, in_query
+from vtr_core.serving.middleware import FAULTS, Guard, Limits, Metrics, fault, policy
+from vtr_core.serving.server import Address
+from vtr_core.time_span import time_span
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """The content served by the app."""
+
+    session: ExplainSession
+    page: Callable[[str], str]
+    """Returns the page, with the given nonce on its style and script."""
+    picture: Callable[[str], Picture]
+    """Returns the key frame of a video of the session, with its time span."""
+
+
+def explorer_app(explorer: Explorer, address: Address) -> ASGIApp:
+    """The application of one explorer on `address`. Errors are JSON: {"error": message}."""
+    videos = frozenset(explorer.session.videos.video_id)
+
+    def page(_request: Request) -> Response:
+        nonce = secrets.token_urlsafe(16)
+        return HTMLResponse(explorer.page(nonce), headers={"Content-Security-Policy": policy(nonce)})
+
+    def search(request: Request) -> Response:
+        given = request.query_params
+        a, b, p = (_number(name, given.get(name, default)) for name, default in (("a", "1"), ("b", "0"), ("p", "1")))
+        found = explorer.session.search(given.get("q", ""), a, b, p)
+        return JSONResponse({**found, "hits": [_timed(hit, explorer) for hit in found["hits"]]})
+
+    def key_frame(request: Request) -> Response:
+        video = request.query_params.get("video", "")
+        if video not in videos:
+            return fault(HTTPStatus.NOT_FOUND, "there is no such video")
+        return picture_response(explorer.picture(video))
+
+    routes = [Route("/", page), Route("/search", search), Route("/keyframe", key_frame)]
+    return Guard(Starlette(routes=routes, exception_handlers={**FAULTS, HTTPStatus.NOT_FOUND: _nowhere}), address)
+
+
+def picture_response(picture: Picture) -> Response:
+    """The key frame, or its placeholder."""
+    if picture.content:
+        return Response(picture.content, media_type=picture.media_type)
+    return Response(picture.placeholder, media_type="image/svg+xml")
+
+
+def _timed(hit: dict[str, Any], explorer: Explorer) -> dict[str, Any]:
+    return {**hit, "when": explorer.picture(hit["video_id"]).when}
+
+
+def _nowhere(_request: Request, _error: Exception) -> Response:
+    return fault(HTTPStatus.NOT_FOUND, "there is /, /search?q=…&a=…&b=…&p=… and /keyframe?video=…")
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise InputError(f"{name} is {text!r}; it must be a number") from error
+    if not math.isfinite(value):
+        raise InputError(f"{name} is {text!r}; it must be finite")
+    return value
+
+
+RATED = ("/api/search", "/api/items/")
+"""Paths that cost a forward of the model."""
+OPEN = frozenset({"/api/health"})
+"""What a load balancer asks for without a token."""
+_KEPT_S = 3600
+_ICON = Picture(0, "icon")
+
+
+@dataclass(frozen=True)
+class SearchSite:
+    """The content of the app."""
+
+    engine: Engine
+    catalogue: Catalogue
+    page: Callable[[str], str]
+    """Returns the page of search, with the given nonce on its style and script."""
+    reference: Callable[[str], str]
+    """Returns the page that describes the interface."""
+    at_once: int = 1
+    """Batches of queries that the engine answers at the same time."""
+
+
+def search_app(site: SearchSite, address: Address, token: str | None, rate: float) -> ASGIApp:
+    """The application on `address`. Errors are JSON: {"error": message}."""
+    metrics = Metrics(len(site.catalogue.items))
+    answers = _Answers(site, metrics)
+    pages = {"/": site.page, "/api": site.reference}
+    routes = [
+        *(Route(path, partial(_page, page)) for path, page in pages.items()),
+        Route("/favicon.ico", lambda _request: picture_response(_ICON)),
+        Route("/thumbnail", answers.thumbnail),
+        Route("/api/search", answers.search),
+        Route("/api/search", answers.search_many, methods=["POST"]),
+        Route("/api/items/{item_id:path}", answers.item),
+        Route("/api/columns", answers.columns),
+        Route("/api/health", answers.health),
+        Route("/api/openapi.json", lambda _request: JSONResponse(OPENAPI)),
+        Route("/metrics", lambda _request: Response(metrics.text(), media_type=metrics.media_type)),
+    ]
+    app = Starlette(routes=routes, exception_handlers=FAULTS)
+    return metrics.counting(Guard(app, address, token, Limits(rate=rate, rated=RATED), OPEN), routes)
+
+
+def _page(page: Callable[[str], str], _request: Request) -> Response:
+    nonce = secrets.token_urlsafe(16)
+    return HTMLResponse(page(nonce), headers={"Content-Security-Policy": policy(nonce)})
+
+
+class _Answers:
+    """The handlers of the routes."""
+
+    def __init__(self, site: SearchSite, metrics: Metrics) -> None:
+        self._site = site
+        self._batcher: Batcher[Asked, Hits] = Batcher(metrics.batched(site.engine.search), at_once=site.at_once)
+
+    async def search(self, request: Request) -> Response:
+        """The answer to one query of the address."""
+        return JSONResponse(await self._answer(in_query(request.query_params)))
+
+    async def search_many(self, request: Request) -> Response:
+        """The answers to several queries of the body."""
+        questions = in_body(await request.body())
+        return JSONResponse({"answers": await asyncio.gather(*map(self._answer, questions))})
+
+    async def _answer(self, question: Question) -> dict[str, Any]:
+        chosen = self._site.catalogue.chosen(question.filters)
+        num_items = len(self._site.catalogue.items) if chosen is None else len(chosen)
+        end = question.offset + question.k
+        hits = await self._batcher.ask(Asked(question.text, min(end, num_items), question.filters)) if num_items else ()
+        if hits is None:
+            raise InputError(f"no word of the query {question.text!r} is known to the model")
+        return {
+            "query": question.text,
+            "not_known": self._site.engine.vocabulary.unknown_words(question.text),
+            "scoring": self._site.engine.scoring,
+            "offset": question.offset,
+            "num_items": num_items,
+            "next_offset": end if end < min(num_items, question.furthest) else None,
+            "hits": [{**hit.to_json(), **_when(hit)} for hit in hits[question.offset :]],
+        }
+
+    async def item(self, request: Request) -> Response:
+        """One item and, given a query, why it is found by it."""
+        item_id, text = request.path_params["item_id"], request.query_params.get("q", "")
+        position = self._site.catalogue.position(item_id)
+        if position is None:
+            return _no_item(item_id)
+        item = self._site.catalogue.items[position]
+        why = await self._site.engine.why(text, item_id) if text.strip() else None
+        return JSONResponse({**asdict(item), **_when(item), "why": why})
+
+    async def columns(self, _request: Request) -> Response:
+        """What can be filtered by."""
+        return JSONResponse({"columns": [asdict(column) for column in self._site.catalogue.columns]})
+
+    async def health(self, _request: Request) -> Response:
+        """That the app answers."""
+        return JSONResponse({"status": "ok", "num_items": len(self._site.catalogue.items)})
+
+    def thumbnail(self, request: Request) -> Response:
+        """The picture of an item. Pictures change with the index alone, so that a browser may keep them."""
+        item_id = request.query_params.get("id", "")
+        if self._site.catalogue.position(item_id) is None:
+            return _no_item(item_id)
+        answer = picture_response(self._site.catalogue.picture(item_id))
+        answer.headers["Cache-Control"] = f"private, max-age={_KEPT_S}"
+        return answer
+
+
+def _when(found: Hit | Item) -> dict[str, str]:
+    return {"when": time_span(found.start, found.end)}
+
+
+def _no_item(item_id: str) -> Response:
+    return fault(HTTPStatus.NOT_FOUND, one_line(f"there is no item {item_id!r}"))

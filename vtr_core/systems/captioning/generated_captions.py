@@ -1,0 +1,273 @@
+"""Captions generated for a data set's videos: metrics, a page, rows; and the nearest-caption baseline."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import jinja2
+import numpy as np
+import pyarrow as pa
+import torch
+from jaxtyping import Float32
+from torch import nn
+
+from vtr_core.config.override import override
+from vtr_core.data.captions import VideoCaptions, information_table, video_captions
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import RowGroup, row_groups
+from vtr_core.data.reading.evaluated_rows import video_rows
+from vtr_core.data.records.arrays import PaddedFrames
+from vtr_core.data.shards.shard_file import caption_key
+from vtr_core.errors import CheckpointError, DatasetError
+from vtr_core.metrics.captioning import CaptionMetrics, CaptionTokenizer, caption_metrics, cider
+from vtr_core.retrieval.embed.embedded_rows import evaluating
+from vtr_core.retrieval.embed.embedding_job import Output, OutputSettings
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.inputs import usable_data
+from vtr_core.systems.captioning.captioner_inputs import as_given, captioner_rows, check_data
+from vtr_core.systems.captioning.config import CaptionerConfig, DecodingConfig
+from vtr_core.systems.captioning.decoding import generate
+from vtr_core.systems.captioning.model import Captioner
+from vtr_core.systems.loaded_model import CaptionedVideos, Descriptions, TrainedModel
+from vtr_core.text.tokens.vocabulary import Vocabulary, words_of
+
+KNOWN_SHARE = 0.5
+"""Minimum share of the references' words that are in the captioner's vocabulary."""
+
+
+def require_captioner(model: nn.Module, where: str) -> Captioner:
+    """The model; CheckpointError if it is not a captioner."""
+    if not isinstance(model, Captioner):
+        raise CheckpointError(f"{where} is no captioner; this needs one, such as vtr train caption-msrvtt makes")
+    return model
+
+
+def caption_videos(
+    model: Captioner,
+    config: TrainConfig,
+    manifest: Manifest,
+    vocabulary: Vocabulary,
+    places: Sequence[RowGroup],
+    decoding: DecodingConfig | None = None,
+) -> CaptionedVideos:
+    """A caption for every video in `places`, also for videos without frames; for every clip of a data set of frames.
+
+    decoding: default: the model's settings. The model is left unchanged. Raises DatasetError for a data set without
+    what the model reads.
+    """
+    check_data(manifest, model.config)
+    found, device = CaptionedVideos(), model.bias.device
+    with evaluating(model):
+        for rows in captioner_rows(config, manifest, places):
+            frames, mask = rows.frames.to(device), rows.mask.to(device)
+            said = generate(model, frames, mask, decoding or model.config.decoding)
+            found.hypotheses.update(zip(rows.names, _sentences(said, vocabulary), strict=True))
+            found.seen.update(zip(rows.names, rows.mask.any(dim=1).tolist(), strict=True))
+            found.references.update(zip(rows.names, rows.references, strict=True))
+    return found
+
+
+def caption_frames(
+    model: Captioner, config: TrainConfig, vocabulary: Vocabulary, videos: PaddedFrames
+) -> list[str | None]:
+    """A caption for each video, None where it has no frames; the model is left unchanged."""
+    device, count, found = model.bias.device, config.evaluation.batch_rows, list[str | None]()
+    with evaluating(model):
+        for first in range(0, len(videos.kept), count):
+            rows = slice(first, first + count)
+            frames, mask = torch.from_numpy(videos.values[rows]), torch.from_numpy(videos.mask[rows])
+            said = generate(model, as_given(frames, model.config).to(device), mask.to(device), model.config.decoding)
+            texts = _sentences(said, vocabulary)
+            found += [text if kept else None for text, kept in zip(texts, videos.kept[rows], strict=True)]
+    return found
+
+
+def together(parts: Sequence[CaptionedVideos]) -> CaptionedVideos:
+    """The concatenation of all parts."""
+    whole = CaptionedVideos()
+    for part in parts:
+        whole.hypotheses.update(part.hypotheses)
+        whole.references.update(part.references)
+        whole.seen.update(part.seen)
+    return whole
+
+
+def caption_figures(videos: CaptionedVideos, tokenizer: CaptionTokenizer, with_meteor: bool = True) -> CaptionMetrics:
+    """The metrics over videos that have references; DatasetError where none has."""
+    captioned = {name: texts for name, texts in videos.references.items() if texts}
+    if not captioned:
+        raise DatasetError("no video has a reference caption, so nothing can be measured; vtr caption needs none")
+    hypotheses = {name: videos.hypotheses[name] for name in captioned}
+    return caption_metrics(hypotheses, captioned, tokenizer=tokenizer, with_meteor=with_meteor)
+
+
+def caption_values(figures: CaptionMetrics, prefix: str) -> dict[str, float]:
+    """The metrics by name, times 100 as they are published: `<prefix>/cider`, `<prefix>/bleu4`, …"""
+    values = {f"bleu{n}": value for n, value in figures.bleu.items()}
+    values |= {"rouge_l": figures.rouge_l, "cider": figures.cider}
+    if figures.meteor is not None:
+        values["meteor"] = figures.meteor
+    return {f"{prefix}/{name}": 100 * value for name, value in values.items()}
+
+
+def _sentences(said: Sequence[Sequence[int]], vocabulary: Vocabulary) -> list[str]:
+    return [" ".join(vocabulary.words[word - 1] for word in words) for words in said]
+
+
+def check_vocabulary(vocabulary: Vocabulary, references: Sequence[str], where: str) -> None:
+    """DatasetError where the vocabulary lacks half of the references' words: the captions are of another corpus."""
+    words = [word for text in references for word in words_of(text, vocabulary.tokenizer)]
+    known = sum(word in vocabulary.ids for word in words)
+    if known < KNOWN_SHARE * len(words):
+        raise DatasetError(
+            f"{where}: the model knows {known} of {len(words)} words of its captions, so its vocabulary is of another "
+            "corpus; evaluate it on captions of its own language and kind, or train on these"
+        )
+
+
+def nearest_captions(training: Manifest, manifest: Manifest, feature: str) -> CaptionedVideos:
+    """The most typical caption of the nearest training video, for every video of `manifest`.
+
+    Videos are compared by the cosine of their mean frames, each dimension standardised over the training videos; ties:
+    the first. A caption's typicality is its CIDEr against the video's other captions.
+    """
+    typical = typical_captions([video for video in video_captions(training) if video.captions])
+    known, known_ids, _ = _means(training, feature)
+    kept = [place for place, name in enumerate(known_ids) if name in typical]
+    if not kept:
+        raise DatasetError(f"{training.uri} has no video with captions, so the baseline has no caption to give")
+    known, known_ids = known[kept], [known_ids[place] for place in kept]
+    asked, ids, references = _means(manifest, feature)
+    mean, spread = known.mean(axis=0), known.std(axis=0) + 1e-6
+    nearest = (_unit((asked - mean) / spread) @ _unit((known - mean) / spread).T).argmax(axis=1)
+    hypotheses = {name: typical[known_ids[place]] for name, place in zip(ids, nearest.tolist(), strict=True)}
+    return CaptionedVideos(hypotheses, references, dict.fromkeys(ids, True))
+
+
+def typical_captions(videos: list[VideoCaptions]) -> Mapping[str, str]:
+    """By video id, the caption with the highest CIDEr against the video's other captions; ties: the first."""
+    table = information_table(videos, "leave_one_out")
+    found = {}
+    for video in videos:
+        keys = np.array([caption_key(caption) for caption in video.captions], np.int64)
+        values = table.of_captions(np.full(len(keys), video.video_key), keys)
+        found[video.video_id] = video.captions[int(values.argmax())]
+    return found
+
+
+def _means(
+    manifest: Manifest, feature: str
+) -> tuple[Float32[np.ndarray, "videos dim"], list[str], dict[str, tuple[str, ...]]]:
+    """The mean frame of every video, their ids, and their captions."""
+    means, ids, references = [], list[str](), dict[str, tuple[str, ...]]()
+    for videos in video_rows(manifest, row_groups(manifest), max_frames=1, features=[feature]):
+        means.append(videos.mean[feature].numpy())
+        ids.extend(videos.video_id)
+        for place, name in enumerate(videos.video_id):
+            own = (videos.caption_video == place).nonzero()[0].tolist()
+            references[name] = tuple(videos.captions[i] for i in own)
+    return np.concatenate(means), ids, references
+
+
+def _unit(rows: Float32[np.ndarray, "rows dim"]) -> Float32[np.ndarray, "rows dim"]:
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+
+
+TEMPLATE = "captions.html"
+_TOKENIZER: CaptionTokenizer = "words"
+
+
+@dataclass(frozen=True)
+class CaptionExample:
+    """A video's generated caption, its references, and the caption's CIDEr-D times 100 where there are references."""
+
+    video_id: str
+    caption: str
+    references: tuple[str, ...]
+    score: float | None
+    has_frames: bool
+
+
+def examples(videos: CaptionedVideos, count: int) -> list[CaptionExample]:
+    """At most `count` videos: evenly from the best to the worst by CIDEr-D, ties and all without references in file
+    order; those without references come last."""
+    captioned = {name: texts for name, texts in videos.references.items() if texts}
+    hypotheses = {name: videos.hypotheses[name] for name in captioned}
+    scores = cider(hypotheses, captioned, tokenizer=_TOKENIZER).by_id if captioned else {}
+    order = sorted(videos.hypotheses, key=lambda name: -scores.get(name, -1.0))
+    places = np.unique(np.linspace(0, len(order) - 1, min(count, len(order))).round().astype(int))
+    return [_example(videos, order[place], scores) for place in places.tolist()]
+
+
+def _example(videos: CaptionedVideos, name: str, scores: Mapping[str, float]) -> CaptionExample:
+    score = 100 * scores[name] if name in scores else None
+    return CaptionExample(name, videos.hypotheses[name], videos.references[name], score, videos.seen[name])
+
+
+def render_captions(shown: Sequence[CaptionExample], **details: object) -> str:
+    """The page as HTML. All text is escaped: ids and captions are arbitrary strings."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("vtr_core.systems.captioning", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(TEMPLATE).render(examples=shown, tokenizer=_TOKENIZER, **details)
+
+
+def describe_data(loaded: TrainedModel, uri: str, changes: Mapping[str, object], num_examples: int) -> Descriptions:
+    """Captions of all videos of a data set with changed decoding settings, and a page with `num_examples` of them."""
+    decoding = override(require_captioner(loaded.model, loaded.uri).config.decoding, changes)
+    manifest = describable(loaded, uri)
+    videos = describe(loaded, manifest, decoding, row_groups(manifest))
+    shown = examples(videos, num_examples)
+    page = render_captions(shown, checkpoint=loaded.uri, data=manifest.uri, decoding=decoding.model_dump())
+    return Descriptions(videos, page, len(shown))
+
+
+def describable(loaded: TrainedModel, uri: str) -> Manifest:
+    """The manifest of a data set of whole videos that has the captioner's feature."""
+    assert isinstance(loaded.config.model, CaptionerConfig)
+    manifest = usable_data(loaded.config.model, uri)
+    check_data(manifest, loaded.config.model)
+    return manifest
+
+
+def describe(
+    loaded: TrainedModel, manifest: Manifest, decoding: DecodingConfig, places: Sequence[RowGroup]
+) -> CaptionedVideos:
+    """A caption for every video in these row groups.
+
+    Raises DatasetError where the references are of another corpus than the training captions.
+    """
+    model = require_captioner(loaded.model, loaded.uri)
+    references = [text for video in video_captions(manifest) for text in video.captions]
+    check_vocabulary(loaded.vocabulary, references, manifest.uri)
+    return caption_videos(model, loaded.config, manifest, loaded.vocabulary, places, decoding)
+
+
+def _decoding(loaded: TrainedModel, settings: OutputSettings) -> DecodingConfig:
+    """That of training with the given settings; ConfigError for an invalid one."""
+    return override(require_captioner(loaded.model, loaded.uri).config.decoding, dict(settings))
+
+
+def _check(loaded: TrainedModel, manifest: Manifest, settings: OutputSettings) -> None:
+    assert isinstance(loaded.config.model, CaptionerConfig)
+    check_data(manifest, loaded.config.model)
+    _decoding(loaded, settings)
+
+
+def _table(loaded: TrainedModel, manifest: Manifest, places: Sequence[RowGroup], settings: OutputSettings) -> pa.Table:
+    """Columns video_id, has_frames, caption; those of `vtr caption`."""
+    model = require_captioner(loaded.model, loaded.uri)
+    found = caption_videos(model, loaded.config, manifest, loaded.vocabulary, places, _decoding(loaded, settings))
+    names = list(found.hypotheses)
+    columns = {
+        "video_id": pa.array(names, pa.string()),
+        "has_frames": pa.array([found.seen[name] for name in names], pa.bool_()),
+        "caption": pa.array(list(found.hypotheses.values()), pa.string()),
+    }
+    return pa.table(columns)
+
+
+CAPTIONS = Output(_check, _table, frozenset({"beams", "length_penalty", "block_ngrams", "consensus_samples"}))

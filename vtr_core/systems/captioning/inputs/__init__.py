@@ -1,1 +1,0 @@
-"""What a captioner reads of a data set, and of a table."""

@@ -1,0 +1,138 @@
+"""Models of clips in one joint space: how they are trained, embed, are served and exported by modality."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Bool, Float, Float32, Shaped
+from torch import Tensor, nn
+
+from vtr_core.data.batches import ClipBatch, clip_batch
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import RowGroup
+from vtr_core.data.stream.assemble import Columns
+from vtr_core.nn.embeddings import TEXT
+from vtr_core.retrieval.embed.data_frames import columns_of, embeddings_frame
+from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, check_features, embed, embed_captions, embed_columns
+from vtr_core.retrieval.spaces import Encoded, JointSpace
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.models import ModelConfig
+from vtr_core.systems.joint_space import RetrievalTask
+from vtr_core.systems.loaded_model import Column, Signature, TrainedModel
+from vtr_core.systems.task import LossTables
+from vtr_core.text.tokens.vocabulary import Vocabulary
+
+
+def signature(model: ModelConfig) -> Signature:
+    """The signature: a text and a vector per feature in, each of them optional; vectors in the joint space out."""
+    features = model.inputs.features
+    vectors = {name: [np.linspace(-1, 1, dim).round(3).tolist()] for name, dim in features.items()}
+    return Signature(
+        description="Embeds captions and clips in one space. Input: `caption`, a column of vectors for each of some "
+        "features, or both; output: a column of vectors for each.",
+        example_input='{"caption": ["a man cooks rice"]}',
+        example_output="text",
+        inputs=(
+            Column("caption", "text", required=False),
+            *(Column(name, "doubles", required=False) for name in features),
+        ),
+        outputs=tuple(Column(name, "floats", required=False) for name in ("text", *features)),
+        example_row={"caption": ["a person cooks rice"], **vectors},
+    )
+
+
+def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
+    """In: a column `caption`, columns of feature vectors, or both; out: `text` and the features.
+
+    An input None is a missing modality; an output is None for a missing modality or a caption without an in-vocabulary
+    word, else a float32 array (embedding_dim,). Raises InputError for other columns or values.
+    """
+    return embeddings_frame(embed_table(loaded, table), table)
+
+
+def embed_table(loaded: TrainedModel, table: pd.DataFrame) -> EmbeddedRows:
+    """The embeddings of a table's rows; see `predict`."""
+    features, max_words = loaded.config.model.inputs.features, loaded.config.model.inputs.max_words
+    columns = columns_of(table, features, loaded.vocabulary, max_words)
+    return embed_columns(loaded.model, features, _pieces(columns, loaded.config.evaluation.batch_rows))
+
+
+def encode_features(loaded: TrainedModel, clips: Mapping[str, Sequence[Any]]) -> Encoded:
+    """Clips given as feature vectors (dim,), or None, by feature; the vectors are those of evaluation."""
+    table = pd.DataFrame({name: pd.Series(list(values), dtype=object) for name, values in clips.items()})
+    rows = embed_table(loaded, table)
+    held = {name: np.where(rows.present[name][:, None], rows.vectors[name], 0) for name in clips}
+    return Encoded(held, {name: rows.present[name] for name in clips})
+
+
+def _pieces(columns: Columns, max_rows: int) -> list[Columns]:
+    """Pieces of at most `max_rows` rows; a single empty one if there are no rows."""
+    starts = range(0, max(1, len(columns["tokens"])), max_rows)
+    return [{name: array[first : first + max_rows] for name, array in columns.items()} for first in starts]
+
+
+class Tower(nn.Module):
+    """The vectors of one modality, which every row has; the others are absent."""
+
+    def __init__(self, model: nn.Module, name: str, features: Mapping[str, int], max_words: int) -> None:
+        super().__init__()
+        self.model, self.name = model, name
+        self._features, self._max_words = dict(features), max_words
+
+    def forward(self, values: Shaped[Tensor, "rows values"]) -> Float[Tensor, "rows dim"]:
+        """values: tokens int64 (rows, max_words), or a feature float32 (rows, dim)."""
+        rows, name = values.shape[0], self.name
+        keys = torch.zeros(rows, dtype=torch.int64)
+        tokens = values if name == TEXT else torch.zeros((rows, self._max_words), dtype=torch.int64)
+        held = {other: values if other == name else torch.zeros((rows, dim)) for other, dim in self._features.items()}
+        there = {
+            other: (torch.ones if other == name else torch.zeros)(rows, dtype=torch.bool) for other in self._features
+        }
+        batch = ClipBatch(features=held, present=there, tokens=tokens, clip_key=keys, video_key=keys, caption_key=keys)
+        vectors: Tensor = self.model(batch).vectors[name]
+        return vectors
+
+
+def clip_towers(loaded: TrainedModel) -> dict[str, tuple[nn.Module, Tensor]]:
+    """The network of each modality, with an input of four rows, drawn at random, on the CPU."""
+    inputs, generator = loaded.config.model.inputs, torch.Generator().manual_seed(0)
+    tokens = torch.randint(1, max(2, inputs.num_words + 1), (4, inputs.max_words), generator=generator)
+    given = {name: torch.randn(4, dim, generator=generator) for name, dim in inputs.features.items()}
+    model = loaded.model.cpu().eval()
+    return {
+        name: (Tower(model, name, inputs.features, inputs.max_words).eval(), values)
+        for name, values in {TEXT: tokens, **given}.items()
+    }
+
+
+def clip_task(
+    config: TrainConfig,
+    rank: int,
+    world: int,
+    tables: LossTables,
+) -> RetrievalTask:
+    """Contrastive training of the embeddings of clips."""
+    features = list(config.model.inputs.features)
+    return RetrievalTask(config, rank, world, lambda columns: clip_batch(columns, features), tables.information)
+
+
+def _check(config: TrainConfig, manifest: Manifest) -> None:
+    check_features(manifest, config.model.inputs.features)
+
+
+def _rows(
+    model: nn.Module, config: TrainConfig, manifest: Manifest, vocabulary: Vocabulary, places: Sequence[RowGroup]
+) -> EmbeddedRows:
+    return embed(model, config.model.inputs.features, manifest, vocabulary, places, config.evaluation.batch_rows)
+
+
+def _queries(
+    model: nn.Module, config: TrainConfig, vocabulary: Vocabulary, captions: Sequence[str]
+) -> tuple[Float32[np.ndarray, "captions dim"], Bool[np.ndarray, " captions"]]:
+    inputs, max_rows = config.model.inputs, config.evaluation.batch_rows
+    return embed_captions(model, inputs.features, vocabulary, captions, inputs.max_words, max_rows)
+
+
+CLIP_SPACE = JointSpace(check=_check, rows=_rows, queries=_queries, arrays=encode_features, towers=clip_towers)

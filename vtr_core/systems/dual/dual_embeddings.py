@@ -1,0 +1,350 @@
+"""Embeddings of a data set of whole videos in the spaces of a dual encoder, and its concepts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from jaxtyping import Bool, Float, Float32, Int64
+from torch import Tensor, nn
+
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import RowGroup, row_groups
+from vtr_core.data.reading.evaluated_rows import VideoRows, video_rows
+from vtr_core.data.reading.stored_rows import video_texts
+from vtr_core.errors import CheckpointError, ConfigError, DatasetError
+from vtr_core.retrieval.embed.data_frames import given_frames
+from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, check_frames, encode, evaluating
+from vtr_core.retrieval.embed.embedding_job import Output, OutputSettings
+from vtr_core.retrieval.spaces import Encoded
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.dual.model import HybridEncoder
+from vtr_core.systems.loaded_model import TrainedModel
+from vtr_core.text.tokens.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class DualRows:
+    """Captions and videos of a data set. Concept scores are h, before the sigmoid; a space the model lacks is None.
+
+    A row that is not present (a caption without a known word, a video without frames) is exactly 0 throughout.
+    """
+
+    latent_text: Float32[np.ndarray, "captions dim"] | None
+    latent_video: Float32[np.ndarray, "videos dim"] | None
+    concept_text: Float32[np.ndarray, "captions concepts"] | None
+    concept_video: Float32[np.ndarray, "videos concepts"] | None
+    caption_video: Int64[np.ndarray, " captions"]
+    """The index of each caption's video."""
+    captions: tuple[str, ...]
+    video_id: tuple[str, ...]
+    video_key: Int64[np.ndarray, " videos"]
+    caption_key: Int64[np.ndarray, " captions"]
+    text_present: Bool[np.ndarray, " captions"]
+    video_present: Bool[np.ndarray, " videos"]
+    ranges: Float32[np.ndarray, "2 2"]
+    """Lowest and highest similarity of the latent and the concept space in training batches, from the model."""
+    concepts: tuple[str, ...] = ()
+    """Names of the concepts."""
+
+
+@dataclass(frozen=True)
+class DualCaptions:
+    """Captions in the spaces of a dual encoder; rows without an in-vocabulary word are not `present` and are 0."""
+
+    latent: Float32[np.ndarray, "captions dim"] | None
+    concept: Float32[np.ndarray, "captions concepts"] | None
+    """Scores h, before the sigmoid."""
+    present: Bool[np.ndarray, " captions"]
+
+
+def embed_dual(loaded: TrainedModel, manifest: Manifest, stored: EmbeddedRows | None = None) -> DualRows:
+    """All captions and videos of a data set of whole videos, in file order, on the model's device.
+
+    stored: `table_rows` of all of them, where they are already computed. Raises CheckpointError for a model that is no
+    dual encoder, DatasetError where the data set lacks its feature.
+    """
+    model = dual_encoder(loaded)
+    if stored is not None:
+        return _from_table(stored, model, manifest, loaded.concepts)
+    places = row_groups(manifest)
+    return embed_dual_rows(model, loaded.config, manifest, loaded.vocabulary, places, loaded.concepts)
+
+
+def table_rows(
+    model: nn.Module, config: TrainConfig, manifest: Manifest, vocabulary: Vocabulary, places: Sequence[RowGroup]
+) -> EmbeddedRows:
+    """`embed_dual_rows` as one table of `latent` and `concept`, for storage: every video, then its captions.
+
+    `clip_key` is the key of the video or of the caption.
+    """
+    assert isinstance(model, HybridEncoder), "of this system"
+    rows = embed_dual_rows(model, config, manifest, vocabulary, places)
+    order = _table_order(len(rows.video_id), rows.caption_video)
+    spaces = {"latent": (rows.latent_video, rows.latent_text), "concept": (rows.concept_video, rows.concept_text)}
+    vectors = {name: whole[order] for name, sides in spaces.items() if (whole := _together(sides)) is not None}
+    return EmbeddedRows(
+        vectors=vectors,
+        present=dict.fromkeys(vectors, np.concatenate([rows.video_present, rows.text_present])[order]),
+        clip_key=np.concatenate([rows.video_key, rows.caption_key])[order],
+        video_key=np.concatenate([rows.video_key, rows.video_key[rows.caption_video]])[order],
+    )
+
+
+def _from_table(stored: EmbeddedRows, model: HybridEncoder, manifest: Manifest, concepts: tuple[str, ...]) -> DualRows:
+    """The inverse of `table_rows`, with the data set's texts; DatasetError where the keys are not those of its rows."""
+    texts = video_texts(manifest)
+    order = _table_order(len(texts.video_id), texts.caption_video)
+    if not np.array_equal(stored.clip_key, np.concatenate([texts.video_key, texts.caption_key])[order]):
+        raise DatasetError(f"the embeddings have other rows than {manifest.uri}; run vtr embed again")
+    place = np.argsort(order)
+    videos, captions = place[: len(texts.video_id)], place[len(texts.video_id) :]
+    latent, concept = stored.vectors.get("latent"), stored.vectors.get("concept")
+    present = next(iter(stored.present.values()))
+    return DualRows(
+        latent_text=None if latent is None else latent[captions],
+        latent_video=None if latent is None else latent[videos],
+        concept_text=None if concept is None else concept[captions],
+        concept_video=None if concept is None else concept[videos],
+        caption_video=texts.caption_video,
+        captions=texts.captions,
+        video_id=texts.video_id,
+        video_key=texts.video_key,
+        caption_key=texts.caption_key,
+        text_present=present[captions],
+        video_present=present[videos],
+        ranges=model.ranges.float().cpu().numpy(),
+        concepts=concepts,
+    )
+
+
+def _table_order(num_videos: int, caption_video: Int64[np.ndarray, " captions"]) -> Int64[np.ndarray, " rows"]:
+    """The order in which all videos followed by all captions become every video followed by its captions."""
+    return np.argsort(np.concatenate([np.arange(num_videos), caption_video]), kind="stable")
+
+
+def embed_dual_captions(loaded: TrainedModel, captions: Sequence[str]) -> DualCaptions:
+    """Embeds captions, at most `evaluation.batch_rows` at once, on the model's device; the model is left unchanged."""
+    model, rows = dual_encoder(loaded), loaded.config.evaluation.batch_rows
+    max_words = model.config.inputs.max_words
+    with evaluating(model):
+        return _text(model, encode(loaded.vocabulary, captions, max_words), rows)
+
+
+def encode_texts(loaded: TrainedModel, texts: Sequence[str]) -> Encoded:
+    """Texts in each space of the model."""
+    found = embed_dual_captions(loaded, texts)
+    return _encoded(found.latent, found.concept, found.present)
+
+
+def encode_frames(loaded: TrainedModel, videos: Mapping[str, Sequence[Any]]) -> Encoded:
+    """Videos, given as frames of the model's feature, in each space of the model; the vectors are those of evaluation.
+
+    Frames are cut to the first `batch.max_frames`, and become float16, as in data sets.
+    """
+    model, feature = dual_encoder(loaded), dual_encoder(loaded).config.feature
+    dim = model.config.inputs.features[feature]
+    latent, concept, present = [], [], []
+    with evaluating(model):
+        for given in given_frames(videos, feature, dim, loaded.config.batch.max_frames):
+            seen = model.video(*(part.to(_device(model)) for part in (given.frames, given.mask, given.mean)))
+            latent.append(_array(seen.latent))
+            concept.append(_array(seen.concept_scores))
+            present.append(given.mask.any(dim=1).numpy())
+    return _encoded(_together(latent), _together(concept), np.concatenate(present))
+
+
+def _encoded(latent: np.ndarray | None, concept: np.ndarray | None, present: Bool[np.ndarray, " rows"]) -> Encoded:
+    held = {name: values for name, values in (("latent", latent), ("concept", concept)) if values is not None}
+    return Encoded(held, dict.fromkeys(held, present))
+
+
+def dual_encoder(loaded: TrainedModel) -> HybridEncoder:
+    """The model of a checkpoint; CheckpointError if it is not a dual encoder."""
+    if not isinstance(loaded.model, HybridEncoder):
+        raise CheckpointError(
+            f"the checkpoint is of a {loaded.config.model.kind!r} model; this needs one of a 'hybrid_encoder', such as "
+            "vtr train hybrid-msrvtt makes"
+        )
+    return loaded.model
+
+
+def embed_dual_rows(
+    model: HybridEncoder,
+    config: TrainConfig,
+    manifest: Manifest,
+    vocabulary: Vocabulary,
+    places: Sequence[RowGroup],
+    concepts: tuple[str, ...] = (),
+) -> DualRows:
+    """The captions and videos in `places`, in file order, on the model's device; the model is left unchanged.
+
+    Captions of a data set ingested with another vocabulary are encoded anew with the model's.
+    """
+    check_frames(manifest, model.config)
+    known = manifest.vocabulary.fingerprint == vocabulary.fingerprint
+    found = [_no_rows(model, concepts)]
+    with evaluating(model):
+        for videos in video_rows(manifest, places, config.batch.max_frames, features=[model.config.feature]):
+            tokens = videos.tokens if known else encode(vocabulary, videos.captions, model.config.inputs.max_words)
+            found.append(_embedded(model, videos, tokens, concepts, config.evaluation.batch_rows))
+    return concatenate_dual(found)
+
+
+def concatenate_dual(parts: Sequence[DualRows]) -> DualRows:
+    """The rows of all parts, in order."""
+    before = np.cumsum([0, *(len(part.video_id) for part in parts)])
+    caption_video = [part.caption_video + first for part, first in zip(parts, before[:-1], strict=True)]
+    return DualRows(
+        latent_text=_together([part.latent_text for part in parts]),
+        latent_video=_together([part.latent_video for part in parts]),
+        concept_text=_together([part.concept_text for part in parts]),
+        concept_video=_together([part.concept_video for part in parts]),
+        caption_video=np.concatenate(caption_video).astype(np.int64),
+        captions=tuple(text for part in parts for text in part.captions),
+        video_id=tuple(name for part in parts for name in part.video_id),
+        video_key=np.concatenate([part.video_key for part in parts]),
+        caption_key=np.concatenate([part.caption_key for part in parts]),
+        text_present=np.concatenate([part.text_present for part in parts]),
+        video_present=np.concatenate([part.video_present for part in parts]),
+        ranges=parts[0].ranges,
+        concepts=parts[0].concepts,
+    )
+
+
+def only_captions(rows: DualRows, kept: Bool[np.ndarray, " captions"]) -> DualRows:
+    """The captions that are `kept`, and the videos of at least one of them, in order (thesis, section 3.3.2: C)."""
+    videos, caption_video = np.unique(rows.caption_video[kept], return_inverse=True)
+    return DualRows(
+        latent_text=None if rows.latent_text is None else rows.latent_text[kept],
+        latent_video=None if rows.latent_video is None else rows.latent_video[videos],
+        concept_text=None if rows.concept_text is None else rows.concept_text[kept],
+        concept_video=None if rows.concept_video is None else rows.concept_video[videos],
+        caption_video=caption_video.astype(np.int64),
+        captions=tuple(text for text, stays in zip(rows.captions, kept, strict=True) if stays),
+        video_id=tuple(rows.video_id[video] for video in videos),
+        video_key=rows.video_key[videos],
+        caption_key=rows.caption_key[kept],
+        text_present=rows.text_present[kept],
+        video_present=rows.video_present[videos],
+        ranges=rows.ranges,
+        concepts=rows.concepts,
+    )
+
+
+def _embedded(
+    model: HybridEncoder, videos: VideoRows, tokens: Tensor, concepts: tuple[str, ...], max_rows: int
+) -> DualRows:
+    device, name = _device(model), model.config.feature
+    seen = model.video(videos.frames[name].to(device), videos.mask[name].to(device), videos.mean[name].to(device))
+    text = _text(model, tokens, max_rows)
+    return DualRows(
+        latent_text=text.latent,
+        latent_video=_array(seen.latent),
+        concept_text=text.concept,
+        concept_video=_array(seen.concept_scores),
+        caption_video=videos.caption_video,
+        captions=videos.captions,
+        video_id=videos.video_id,
+        video_key=videos.video_key,
+        caption_key=videos.caption_key,
+        text_present=text.present,
+        video_present=videos.present[name].numpy(),
+        ranges=model.ranges.float().cpu().numpy(),
+        concepts=concepts,
+    )
+
+
+def _text(model: HybridEncoder, tokens: Int64[Tensor, "captions max_words"], max_rows: int) -> DualCaptions:
+    found = [model.text(part.to(_device(model))) for part in tokens.split(max_rows)]
+    return DualCaptions(
+        latent=_together([_array(part.latent) for part in found]),
+        concept=_together([_array(part.concept_scores) for part in found]),
+        present=model.known(tokens).numpy(),
+    )
+
+
+def _no_rows(model: HybridEncoder, concepts: tuple[str, ...]) -> DualRows:
+    """The empty result of a worker without a share of a small data set."""
+    config = model.config
+    latent = None if config.latent_dim is None else np.zeros((0, config.latent_dim), np.float32)
+    concept = None if config.num_concepts is None else np.zeros((0, config.num_concepts), np.float32)
+    keys, flags = np.zeros(0, np.int64), np.zeros(0, np.bool_)
+    ranges = model.ranges.float().cpu().numpy()
+    return DualRows(latent, latent, concept, concept, keys, (), (), keys, keys, flags, flags, ranges, concepts)
+
+
+def _together(parts: Sequence[Float32[np.ndarray, "_ dim"] | None]) -> Float32[np.ndarray, "rows dim"] | None:
+    held = [part for part in parts if part is not None]
+    return np.concatenate(held) if held else None
+
+
+def _array(values: Float[Tensor, "rows dim"] | None) -> Float32[np.ndarray, "rows dim"] | None:
+    return None if values is None else values.float().cpu().numpy()
+
+
+def _device(model: nn.Module) -> torch.device:
+    return next(model.parameters()).device
+
+
+TOP = 10
+"""Concepts of a video where no other number is asked for."""
+
+
+def _check(loaded: TrainedModel, manifest: Manifest, settings: OutputSettings) -> None:
+    model = dual_encoder(loaded)
+    check_frames(manifest, model.config)
+    if not loaded.concepts:
+        raise ConfigError(f"{loaded.uri} has no concept space; give a dual encoder that was trained with --concepts")
+    if not 1 <= settings.get("top", 1) <= len(loaded.concepts):
+        raise ConfigError(f"vtr embed: --top is {settings['top']}; the model has {len(loaded.concepts)} concepts")
+
+
+def _table(loaded: TrainedModel, manifest: Manifest, places: Sequence[RowGroup], settings: OutputSettings) -> pa.Table:
+    """Columns video_id, has_frames, concepts, probabilities: σ(h), descending; empty lists without frames."""
+    model = dual_encoder(loaded)
+    empty = _rows(loaded.concepts, (), np.zeros(0, np.bool_), np.zeros((0, len(loaded.concepts)), np.float32), 1)
+    with evaluating(model):
+        frames = loaded.config.batch.max_frames
+        found = video_rows(manifest, places, frames, features=[model.config.feature])
+        parts = [_rows(loaded.concepts, *part, _top(settings)) for part in _probabilities(model, found)]
+    return pa.concat_tables([empty, *parts])
+
+
+def _probabilities(
+    model: HybridEncoder, found: Iterator[VideoRows]
+) -> Iterator[tuple[Sequence[str], np.ndarray, Float32[np.ndarray, "videos concepts"]]]:
+    name, device = model.config.feature, next(model.parameters()).device
+    for videos in found:
+        seen = model.video(*(part[name].to(device) for part in (videos.frames, videos.mask, videos.mean)))
+        assert seen.concept_scores is not None, "checked"
+        probabilities = torch.sigmoid(seen.concept_scores.float()).cpu().numpy()
+        yield videos.video_id, videos.present[name].numpy(), probabilities
+
+
+def _rows(
+    concepts: Sequence[str], names: Sequence[str], present: np.ndarray, probabilities: np.ndarray, top: int
+) -> pa.Table:
+    """The strongest concepts of each video, ties in the order of the concepts."""
+    order = np.argsort(-probabilities, axis=1, kind="stable")[:, :top]
+    strongest = np.take_along_axis(probabilities, order, axis=1)
+    words = np.asarray(concepts, object)[order]
+    columns = {
+        "video_id": pa.array(list(names), pa.string()),
+        "has_frames": pa.array(present, pa.bool_()),
+        "concepts": pa.array([list(row) if has else [] for row, has in zip(words, present, strict=True)], _WORDS),
+        "probabilities": pa.array([row if has else [] for row, has in zip(strongest, present, strict=True)], _NUMBERS),
+    }
+    return pa.table(columns)
+
+
+_WORDS, _NUMBERS = pa.list_(pa.string()), pa.list_(pa.float32())
+
+
+def _top(settings: OutputSettings) -> int:
+    return int(settings.get("top", TOP))
+
+
+CONCEPTS = Output(_check, _table, frozenset({"top"}))

@@ -1,0 +1,251 @@
+"""Scores of captions and videos in each space and by the hybrid of both, tile by tile or whole."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Float32, Int64
+from torch import Tensor
+
+from vtr_core.config.caption_text import ConceptSimilarity
+from vtr_core.config.training import Normalisation
+from vtr_core.errors import ConfigError
+from vtr_core.metrics.ranks import slices
+from vtr_core.retrieval.spaces import Encoded
+from vtr_core.similarity import cosine, generalized_jaccard, rescale
+from vtr_core.systems.dual.dual_embeddings import DualRows, dual_encoder
+from vtr_core.systems.loaded_model import TrainedModel
+from vtr_core.train.distributed.collectives import widest
+from vtr_core.train.distributed.sharded_ranking import SharedVectors, gather_columns
+
+DualSpace = Literal["hybrid", "latent", "concept"]
+CAPTION_CHUNK, VIDEO_CHUNK = 1024, 4096
+HELD = 2**28
+"""Maximum number of scores of a space that all workers keep together (1 GiB); beyond, tiles are computed anew."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The scores of a range of captions and a range of videos in each space of the model."""
+
+    captions: slice
+    videos: slice
+    scores: dict[DualSpace, Float[Tensor, "captions videos"]]
+
+
+class SharedDual:
+    """Captions and videos of all workers, in order of rank, of which each has the vectors of its own."""
+
+    def __init__(self, own: DualRows, concept_similarity: ConceptSimilarity, rank: int, device: torch.device) -> None:
+        self.rank, self.device, self.jaccard = rank, device, concept_similarity == "jaccard"
+        (self.video_present,), starts = gather_columns([own.video_present], device)
+        video = own.caption_video + starts[rank]
+        (self.caption_video, self.text_present), captions = gather_columns([video, own.text_present], device)
+        sides = {"latent": (own.latent_text, own.latent_video), "concept": (own.concept_text, own.concept_video)}
+        self.spaces: dict[DualSpace, tuple[SharedVectors, SharedVectors]] = {}
+        for name in ("latent", "concept"):
+            text, seen = sides[name]
+            if text is not None and seen is not None:
+                of_captions = SharedVectors(text, captions, rank, device)
+                self.spaces[name] = of_captions, SharedVectors(seen, starts, rank, device)
+
+    @cached_property
+    def asking(self) -> Int64[np.ndarray, " videos"]:
+        """The videos with frames and a caption with a known word."""
+        told = np.zeros(len(self.video_present), bool)
+        told[self.caption_video[self.text_present]] = True
+        return np.flatnonzero(self.video_present & told)
+
+
+class Grid:
+    """Chosen captions against chosen videos, both ascending, in tiles: those of this worker's captions.
+
+    A range of captions belongs to the worker that has the first of them. Every worker asks for tiles equally often.
+    """
+
+    def __init__(
+        self, shared: SharedDual, captions: Int64[np.ndarray, " captions"], videos: Int64[np.ndarray, " videos"]
+    ) -> None:
+        self.shared, self.captions, self.videos = shared, captions, videos
+        self._fetched: dict[int, dict[DualSpace, Float32[Tensor, "captions dim"]]] = {}
+        self.own: list[slice] = []
+        some = next(iter(shared.spaces.values()))[0]
+        for part in slices(len(captions), CAPTION_CHUNK):
+            owners = some.owners(captions[part])
+            fetched = self._fetch(part) if len(owners) > 1 else None
+            if owners[0] == shared.rank:
+                self.own.append(part)
+                if fetched is not None:
+                    self._fetched[part.start] = fetched
+        self._held: list[Tile] | None = None
+
+    def tiles(self) -> Iterator[Tile]:
+        """Every tile of this worker, once."""
+        if len(self.captions) * len(self.videos) > HELD:
+            return self._computed()
+        if self._held is None:
+            self._held = list(self._computed())
+        return iter(self._held)
+
+    def text_present(self) -> Bool[np.ndarray, " captions"]:
+        """Which of the captions have a known word."""
+        return self.shared.text_present[self.captions]
+
+    def video_present(self) -> Bool[np.ndarray, " videos"]:
+        """Which of the videos have frames."""
+        return self.shared.video_present[self.videos]
+
+    def _computed(self) -> Iterator[Tile]:
+        for videos in slices(len(self.videos), VIDEO_CHUNK):
+            seen = {space: held[1].fetch(self.videos[videos]) for space, held in self.shared.spaces.items()}
+            for captions in self.own:
+                texts = self._fetched.get(captions.start) or self._texts(captions)
+                yield Tile(captions, videos, {space: self._score(space, texts[space], seen[space]) for space in seen})
+
+    def _texts(self, captions: slice) -> dict[DualSpace, Float32[Tensor, "captions dim"]]:
+        return {space: held[0].own(self.captions[captions]) for space, held in self.shared.spaces.items()}
+
+    def _fetch(self, captions: slice) -> dict[DualSpace, Float32[Tensor, "captions dim"]]:
+        return {space: held[0].fetch(self.captions[captions]) for space, held in self.shared.spaces.items()}
+
+    def _score(self, space: DualSpace, texts: Tensor, videos: Tensor) -> Float[Tensor, "captions videos"]:
+        if space == "concept" and self.shared.jaccard:
+            return generalized_jaccard(torch.sigmoid(texts), torch.sigmoid(videos))
+        return cosine(texts, videos)
+
+
+Asks = Literal["captions", "videos"]
+"""Which side of the scores are the queries."""
+BOTH: tuple[DualSpace, DualSpace] = ("latent", "concept")
+
+
+@dataclass(frozen=True)
+class Hybrid:
+    """The hybrid scores of a tile: `similarity.hybrid`, with bounds over present captions and videos.
+
+    bounds: of each space, lowest and highest score for each caption (or the same for all), and for each video.
+    """
+
+    weight: float
+    of_captions: dict[DualSpace, Float[Tensor, "captions 2"]]
+    of_videos: dict[DualSpace, Float[Tensor, "videos 2"]]
+
+    def scores(self, tile: Tile, asks: Asks) -> Float[Tensor, "captions videos"]:
+        """The scores where these are the queries."""
+        latent, concept = (self._rescaled(tile, space, asks) for space in BOTH)
+        return self.weight * latent + (1 - self.weight) * concept
+
+    def _rescaled(self, tile: Tile, space: DualSpace, asks: Asks) -> Float[Tensor, "captions videos"]:
+        if asks == "captions":
+            low, high = self.of_captions[space][tile.captions].unsqueeze(1).unbind(dim=2)
+        else:
+            low, high = self.of_videos[space][tile.videos].unsqueeze(0).unbind(dim=2)
+        return rescale(tile.scores[space], low, high)
+
+
+def hybrid_of(grid: Grid, weight: float, normalise: Normalisation, known: Float[np.ndarray, "2 2"]) -> Hybrid:
+    """The bounds of a grid, equal on every worker as far as its own captions and all videos go.
+
+    known: those of training batches, rows latent and concept; ConfigError where they are asked for and unknown.
+    """
+    if normalise == "train":
+        if not (known[:, 1] > known[:, 0]).all():
+            raise ConfigError(
+                "evaluation.normalise = 'train' needs the ranges of training batches, which this model has not seen; "
+                "use 'query' or 'matrix'"
+            )
+        return _everywhere(grid, weight, torch.from_numpy(known))
+    by_caption, by_video = _extremes(grid)
+    if normalise == "query":
+        return Hybrid(weight, *({s: _finite(of[s]) for s in BOTH} for of in (by_caption, by_video)))
+    text = torch.from_numpy(grid.text_present())
+    found = [widest(_extent(by_caption[space][text]).to(grid.shared.device)).cpu() for space in BOTH]
+    return _everywhere(grid, weight, _finite(torch.cat(found)))
+
+
+def _extremes(grid: Grid) -> tuple[dict[DualSpace, Tensor], dict[DualSpace, Tensor]]:
+    """Of each space: the lowest and highest score of each of this worker's captions over the present videos, and of
+    each video over all workers' present captions.
+    """
+    text, video = torch.from_numpy(grid.text_present()), torch.from_numpy(grid.video_present())
+    by_caption = {space: _nothing(len(grid.captions)) for space in BOTH}
+    by_video = {space: _nothing(len(grid.videos)) for space in BOTH}
+    for tile in grid.tiles():
+        kept_text, kept_video = text[tile.captions], video[tile.videos]
+        for space in BOTH:
+            scores = tile.scores[space]
+            if kept_video.any():
+                _widen(by_caption[space][tile.captions], scores[:, kept_video], dim=1)
+            if kept_text.any():
+                _widen(by_video[space][tile.videos], scores[kept_text], dim=0)
+    device = grid.shared.device
+    return by_caption, {space: widest(ranges.to(device)).cpu() for space, ranges in by_video.items()}
+
+
+def _nothing(rows: int) -> Float[Tensor, "rows 2"]:
+    return torch.tensor([torch.inf, -torch.inf]).repeat(rows, 1)
+
+
+def _widen(ranges: Float[Tensor, "rows 2"], scores: Tensor, dim: int) -> None:
+    torch.minimum(ranges[:, 0], scores.amin(dim), out=ranges[:, 0])
+    torch.maximum(ranges[:, 1], scores.amax(dim), out=ranges[:, 1])
+
+
+def _extent(ranges: Float[Tensor, "rows 2"]) -> Float[Tensor, "1 2"]:
+    whole = torch.cat([_nothing(1), ranges])
+    return torch.stack([whole[:, 0].amin(), whole[:, 1].amax()]).unsqueeze(0)
+
+
+def _finite(ranges: Float[Tensor, "rows 2"]) -> Float[Tensor, "rows 2"]:
+    """Zeros where there was no score."""
+    return torch.where((ranges[:, 1] < ranges[:, 0]).unsqueeze(1), 0, ranges)
+
+
+def _everywhere(grid: Grid, weight: float, ranges: Float[Tensor, "spaces 2"]) -> Hybrid:
+    held = zip(BOTH, ranges.float(), strict=True)
+    sides = [(one.expand(len(grid.captions), 2), one.expand(len(grid.videos), 2)) for _, one in held]
+    return Hybrid(weight, *(dict(zip(BOTH, side, strict=True)) for side in zip(*sides, strict=True)))
+
+
+def whole_scores(
+    rows: DualRows, concept_similarity: ConceptSimilarity, latent_weight: float, normalise: Normalisation
+) -> dict[DualSpace, Float32[np.ndarray, "captions videos"]]:
+    """The tiles of evaluation, put together: hybrid scores, where the rows have both spaces, then those of each space.
+
+    ConfigError for "train" where the ranges of training batches are unknown.
+    """
+    shared = SharedDual(rows, concept_similarity, 0, torch.device("cpu"))
+    captions, videos = len(rows.text_present), len(rows.video_present)
+    grid = Grid(shared, np.arange(captions), np.arange(videos))
+    hybrid = hybrid_of(grid, latent_weight, normalise, rows.ranges) if len(shared.spaces) == 2 else None
+    spaces: list[DualSpace] = list(shared.spaces) if hybrid is None else ["hybrid", *shared.spaces]
+    found: dict[DualSpace, np.ndarray] = {space: np.empty((captions, videos), np.float32) for space in spaces}
+    for tile in grid.tiles():
+        scores = tile.scores if hybrid is None else {**tile.scores, "hybrid": hybrid.scores(tile, "captions")}
+        for space, whole in found.items():
+            whole[tile.captions, tile.videos] = scores[space].numpy()
+    return found
+
+
+def compare(loaded: TrainedModel, texts: Encoded, videos: Encoded) -> Float32[np.ndarray, "texts videos"]:
+    """The scores by which evaluation ranks videos for texts: hybrid where the model has both spaces."""
+    model, evaluation = dual_encoder(loaded), loaded.config.evaluation
+    rows = DualRows(
+        latent_text=texts.vectors.get("latent"),
+        latent_video=videos.vectors.get("latent"),
+        concept_text=texts.vectors.get("concept"),
+        concept_video=videos.vectors.get("concept"),
+        caption_video=np.zeros(len(texts), np.int64),
+        captions=(),
+        video_id=(),
+        video_key=np.arange(len(videos)),
+        caption_key=np.arange(len(texts)),
+        text_present=texts.known,
+        video_present=videos.known,
+        ranges=model.ranges.float().cpu().numpy(),
+    )
+    found = whole_scores(rows, model.config.concept_similarity, evaluation.latent_weight, evaluation.normalise)
+    return next(iter(found.values()))

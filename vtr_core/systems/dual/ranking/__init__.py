@@ -1,1 +1,0 @@
-"""Ranking in the spaces of a dual encoder, in tiles of captions and videos, by one worker or several."""

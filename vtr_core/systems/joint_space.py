@@ -1,0 +1,94 @@
+"""Contrastive training of joint embeddings, with retrieval as validation."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+
+import torch
+from torch import nn
+
+from vtr_core.config.losses import ObjectiveConfig
+from vtr_core.data.batches import CaptionedBatch, RowKeys
+from vtr_core.data.captions import InformationTable
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import row_groups
+from vtr_core.data.reading.row_groups import Columns
+from vtr_core.losses.contrastive import build_objective
+from vtr_core.losses.granularity import embedding_margin, granularity_margin
+from vtr_core.losses.objective import Objective, Share, modality_pairs
+from vtr_core.nn.embeddings import Embeddings
+from vtr_core.nn.precision import at_least_float32
+from vtr_core.retrieval.embed.embedded_rows import embed_rows
+from vtr_core.retrieval.evaluate.retrieval import metric_values
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.task import MOST_ROWS, Compared, StepOutput
+from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.train.distributed.collectives import gather_embeddings, gather_keys, sum_shares
+from vtr_core.train.distributed.sharded_ranking import contiguous_share, evaluate_shares
+
+
+def compared_embeddings(objective: Objective, embeddings: Embeddings, keys: RowKeys, step: int) -> Compared:
+    """Each modality's vectors, and the similarities of each pair of modalities over the rows that have both."""
+    first = Embeddings(
+        {name: at_least_float32(vectors[:MOST_ROWS].detach()) for name, vectors in embeddings.vectors.items()},
+        {name: present[:MOST_ROWS] for name, present in embeddings.present.items()},
+    )
+    return Compared(
+        vectors={name: vectors[first.present[name]] for name, vectors in first.vectors.items()},
+        scores={
+            pair.name: partial(objective.scores, *(side[pair.rows] for side in pair.modalities))
+            for pair in modality_pairs(first)
+        },
+        is_bounded=objective.is_bounded,
+        chance=partial(objective.chance, embeddings, keys, step),
+    )
+
+
+class RetrievalTask:
+    """L = sum over pairs of modalities of a contrastive loss over the whole batch (Duarte et al., Eq. 4).
+
+    With `loss.granularity_margin` also L_b and L_mcl of captions and videos; information: of the training captions.
+    batch: builds the model's input from a batch's columns.
+    """
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        rank: int,
+        world: int,
+        batch: Callable[[Columns], CaptionedBatch],
+        information: InformationTable | None = None,
+    ) -> None:
+        assert isinstance(config.loss, ObjectiveConfig), "a joint space takes losses of one"
+        self._config = config
+        self._rank = rank
+        self._world = world
+        self._batch = batch
+        self._losses = build_objective(config.loss)
+        self._margin = granularity_margin(config.loss.granularity_margin, information)
+        self.objective = self._losses if self._margin is None else nn.ModuleList([self._losses, self._margin])
+
+    def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
+        """Embeds this worker's part, gathers the batch, and sums all workers' shares of the loss."""
+        batch = self._batch(columns).to(device)
+        embeddings, keys = gather_embeddings(model(batch), self._config.scaling.wire), gather_keys(batch.keys)
+        share = Share(self._rank, self._world)
+        losses = self._losses(embeddings, keys, step, share)
+        margin = embedding_margin(self._margin, embeddings, keys, step, share)
+        terms = {**losses.by_pair, **margin.by_term}
+        whole = sum(margin.by_term.values(), losses.total)
+        total, *by_term = sum_shares(torch.stack([whole, *terms.values()])).unbind()
+        metrics = {f"train/loss_{term}": value.detach() for term, value in zip(terms, by_term, strict=True)}
+        logged = {**losses.metrics, **margin.metrics}
+        compared = compared_embeddings(self._losses, embeddings, keys, step)
+        if self._margin is not None:  # the chance level is that of the contrastive terms alone
+            compared = replace(compared, chance=lambda: None)
+        return StepOutput(total, metrics | {f"train/{name}": value for name, value in logged.items()}, compared)
+
+    def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
+        """Retrieval on the validation set: every worker embeds a share of it, and ranks a share of the queries."""
+        places = contiguous_share(row_groups(manifest), self._rank, self._world)
+        rows = embed_rows(model, self._config, manifest, vocabulary, places)
+        device = next(chain(model.parameters(), self.objective.parameters())).device  # a mean has none of its own
+        return metric_values(evaluate_shares(rows, self._config.evaluation.similarity, self._rank, device), "val")

@@ -1,4 +1,0 @@
-"""Concepts named in captions: their extraction, frequencies and ambiguity.
-
-Imports tagging.
-"""

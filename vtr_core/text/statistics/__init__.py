@@ -1,4 +1,0 @@
-"""Statistics of captions: consensus, information content, overlap between videos.
-
-Imports tokens.
-"""

@@ -1,4 +1,0 @@
-"""Word vectors from the files in which they are published.
-
-Imports storage.
-"""
