@@ -1,25 +1,51 @@
-"""A stranger finds things: small folders, each of which says what lives there."""
+"""A stranger finds things: a file is a concept, a folder says what lives there, and names can be searched for."""
 
+from collections import Counter
 from pathlib import Path
+from statistics import median
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+PRODUCT = ("vtr_core", "pipelines", "cluster", "tune_spaces")
 FOLDERS = [
     folder.relative_to(ROOT)
-    for root in ("vtr_core", "pipelines", "cluster", "tune_spaces", "benchmarks")
+    for root in (*PRODUCT, "benchmarks")
     for folder in [ROOT / root, *(ROOT / root).rglob("*")]
     if folder.is_dir() and list(folder.glob("*.py"))
 ]
-LARGEST = 16
+MODULES = [
+    file for root in PRODUCT for file in (ROOT / root).rglob("*.py") if file.name not in ("__init__.py", "__main__.py")
+]
+LENGTHS = {file: file.read_text().count("\n") for file in MODULES}
+PARTS_OF_A_SYSTEM = {"config.py", "model.py", "task.py", "presets.py"}
+"""Each system has these, and each command its `command.py`."""
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=str)
-def test_a_folder_is_small(folder: Path) -> None:
-    modules = [file.name for file in (ROOT / folder).glob("*.py") if not file.name.startswith("__")]
-    assert len(modules) <= LARGEST, f"{folder} has {len(modules)} modules; cut it by idea"
+def test_a_module_is_a_concept_and_not_a_function() -> None:
+    short = [file for file, lines in LENGTHS.items() if lines < 50]
+    assert median(LENGTHS.values()) >= 110
+    assert len(short) < 0.08 * len(MODULES), sorted(str(file.relative_to(ROOT)) for file in short)
+    assert len(MODULES) <= 480
+
+
+def test_no_module_is_a_heap() -> None:
+    assert [str(file.relative_to(ROOT)) for file, lines in LENGTHS.items() if lines > 500] == []
+
+
+def test_few_lines_are_imports() -> None:
+    lines = [line for file in MODULES for line in file.read_text().splitlines()]
+    assert sum(line.startswith(("import ", "from ")) for line in lines) < 0.07 * len(lines)
+
+
+def test_a_files_name_can_be_searched_for() -> None:
+    names = Counter(file.name for file in MODULES)
+    shared = {name: count for name, count in names.items() if count > 4}
+    assert shared.keys() <= PARTS_OF_A_SYSTEM | {"command.py"}, shared
 
 
 @pytest.mark.parametrize("folder", [folder for folder in FOLDERS if folder.parts[0] != "benchmarks"], ids=str)
 def test_a_package_says_what_lives_there(folder: Path) -> None:
-    assert (ROOT / folder / "__init__.py").read_text().startswith('"""')
+    first = (ROOT / folder / "__init__.py").read_text().splitlines()[0]
+    assert first.startswith('"""')
+    assert len(first.strip('". ')) > 5

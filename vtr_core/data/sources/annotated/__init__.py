@@ -1,4 +1,4 @@
 """Published data sets of annotated videos: their lists of videos, and the rows of those with a feature file.
 
-Each data set's folder reads its annotation files; clip and videos read all of them by name.
+One module a data set reads its annotation files; `captioned_videos` reads all of them by name.
 """
