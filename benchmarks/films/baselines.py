@@ -1,7 +1,7 @@
 """What a trained model must beat: chance, the encoder as it is, kernel ridge regression, and the last two added.
 
 Ridge: f(x) = Σ_i a_i k(x̂, x̂_i) from standardised rows x̂ to the centred vectors of the training captions, with the
-kernel k(x, y) = exp(-|x - y|² / d) of d values; its fit is scikit-learn's. None of the product's models or losses is used.
+kernel k(x, y) = exp(-|x - y|² / d) of d values; its fit is scikit-learn's. No model or loss of the product is used.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,9 @@ from sklearn.kernel_ridge import KernelRidge
 
 from benchmarks.films.data import Captioned
 from vtr_core.encoders.encoder import Encoder
-from vtr_core.metrics.ranking import retrieval_metrics
+from vtr_core.metrics.chance import chance as by_chance
+from vtr_core.metrics.ranking import RetrievalMetrics, retrieval_metrics
+from vtr_core.metrics.relevance import from_matrix
 
 ALPHAS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Of which the best on the validation set is taken."""
@@ -22,8 +24,8 @@ ZERO_SHOT_WEIGHT = 0.5
 
 def chance(judged: Captioned) -> dict[str, float]:
     """The expected figures of a random order of the clips."""
-    scores = np.zeros((len(judged.captions), len(judged.rows)), np.float32)
-    return figures(scores, judged)  # ties of all items: every rank is as likely
+    own, same = (by_chance(from_matrix(right)) for right in _relevant(judged))
+    return _named(own, same)
 
 
 def zero_shot(encoder: Encoder, judged: Captioned) -> dict[str, float]:
@@ -54,12 +56,20 @@ def figures(scores: np.ndarray, judged: Captioned) -> dict[str, float]:
 
     Ties count as `vtr evaluate` has them, so that all rows of a table are of one protocol.
     """
+    own, same = (retrieval_metrics(scores, right) for right in _relevant(judged))
+    return _named(own, same)
+
+
+def _relevant(judged: Captioned) -> tuple[np.ndarray, np.ndarray]:
+    """(captions, clips): whether a clip is the caption's own, and whether it has the caption."""
     own = judged.clip[:, None] == np.arange(len(judged.rows))
     said = np.array(judged.captions)
-    same = np.stack([np.isin(np.arange(len(judged.rows)), judged.clip[said == caption]) for caption in said])
-    plain, shared = retrieval_metrics(scores, own), retrieval_metrics(scores, same)
-    recalls = {f"r{k}": 100 * plain.recall[k] for k in (1, 5, 10)}
-    return {**recalls, "medr": plain.median_rank, "same_r10": 100 * shared.recall[10]}
+    return own, np.stack([own[said == caption].any(axis=0) for caption in said])
+
+
+def _named(own: RetrievalMetrics, same: RetrievalMetrics) -> dict[str, float]:
+    recalls = {f"r{k}": 100 * own.recall[k] for k in (1, 5, 10)}
+    return {**recalls, "medr": own.median_rank, "same_r10": 100 * same.recall[10]}
 
 
 def _zero_shot_scores(encoder: Encoder, judged: Captioned) -> np.ndarray:

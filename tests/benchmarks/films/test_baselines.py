@@ -35,6 +35,8 @@ def test_chance_is_that_of_a_random_order() -> None:
     found = baselines.chance(_judged())
     assert [found[f"r{k}"] for k in (1, 5, 10)] == pytest.approx([100 / 12, 500 / 12, 1000 / 12])
     assert found["medr"] == 6.5
+    # Ten of twelve: both films of the caption are left out with the probability (2 · 1) / (12 · 11).
+    assert found["same_r10"] == pytest.approx(100 * (1 - 2 / 132))
 
 
 @dataclass
