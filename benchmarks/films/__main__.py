@@ -124,7 +124,7 @@ def _table(
     for row, of_sets in fixed.items():
         one = of_sets[name]
         cells = " | ".join(f"{one[metric]:.1f}" for metric in METRICS)
-        lines.append(f"| {row} | {cells} | | {one['r10'] / compared:.2f} |")
+        lines.append(f"| {row} | {cells} | {one['same_r10']:.1f} | {one['r10'] / compared:.2f} |")
     for row, found in searches.items():
         own = [found.figures[f"{name}/own/t2v/{metric}"] for metric in METRICS]
         same = found.figures.get(f"{name}/same-caption/t2v/r10")

@@ -1,7 +1,7 @@
 """What a trained model must beat: chance, the encoder as it is, kernel ridge regression, and the last two added.
 
 Ridge: f(x) = Σ_i a_i k(x̂, x̂_i) from standardised rows x̂ to the centred vectors of the training captions, with the
-kernel k(x, y) = exp(-|x - y|² / d) of d values; its fit is scikit-learn's. Uses none of the product's models or losses.
+kernel k(x, y) = exp(-|x - y|² / d) of d values; its fit is scikit-learn's. No model or loss of the product is used.
 """
 
 from collections.abc import Mapping
@@ -10,9 +10,11 @@ import numpy as np
 import torch
 from sklearn.kernel_ridge import KernelRidge
 
-from benchmarks.comparison.ridge import retrieval_figures
 from benchmarks.films.data import Captioned
 from vtr_core.encoders.encoder import Encoder
+from vtr_core.metrics.chance import chance as by_chance
+from vtr_core.metrics.ranking import RetrievalMetrics, retrieval_metrics
+from vtr_core.metrics.relevance import from_matrix
 
 ALPHAS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Of which the best on the validation set is taken."""
@@ -21,14 +23,14 @@ ZERO_SHOT_WEIGHT = 0.5
 
 
 def chance(judged: Captioned) -> dict[str, float]:
-    """A random order of the clips."""
-    count = len(judged.rows)
-    return {**{f"r{k}": 100.0 * min(k, count) / count for k in (1, 5, 10)}, "medr": (count + 1) / 2}
+    """The expected figures of a random order of the clips."""
+    own, same = (by_chance(from_matrix(right)) for right in _relevant(judged))
+    return _named(own, same)
 
 
 def zero_shot(encoder: Encoder, judged: Captioned) -> dict[str, float]:
     """The encoder's similarities, without training and without captions."""
-    return retrieval_figures(_zero_shot_scores(encoder, judged), judged.clip)
+    return figures(_zero_shot_scores(encoder, judged), judged)
 
 
 def ridge(
@@ -44,9 +46,30 @@ def ridge(
             {n: s / s.std() + ZERO_SHOT_WEIGHT * seen[n] / seen[n].std() for n, s in by_set.items()}
             for by_set in scores
         ]
-    figures = [{name: retrieval_figures(s, every[name].clip) for name, s in by_set.items()} for by_set in scores]
-    best = max(figures, key=lambda of: sum(of["val"][f"r{k}"] for k in (1, 5, 10)))
+    fits = [{name: figures(s, every[name]) for name, s in by_set.items()} for by_set in scores]
+    best = max(fits, key=lambda of: sum(of["val"][f"r{k}"] for k in (1, 5, 10)))
     return {name: best[name] for name in judged}
+
+
+def figures(scores: np.ndarray, judged: Captioned) -> dict[str, float]:
+    """Recalls in percent and the median rank of captions for their own clip; `same_r10` for any with the caption.
+
+    Ties count as `vtr evaluate` has them, so that all rows of a table are of one protocol.
+    """
+    own, same = (retrieval_metrics(scores, right) for right in _relevant(judged))
+    return _named(own, same)
+
+
+def _relevant(judged: Captioned) -> tuple[np.ndarray, np.ndarray]:
+    """(captions, clips): whether a clip is the caption's own, and whether it has the caption."""
+    own = judged.clip[:, None] == np.arange(len(judged.rows))
+    said = np.array(judged.captions)
+    return own, np.stack([own[said == caption].any(axis=0) for caption in said])
+
+
+def _named(own: RetrievalMetrics, same: RetrievalMetrics) -> dict[str, float]:
+    recalls = {f"r{k}": 100 * own.recall[k] for k in (1, 5, 10)}
+    return {**recalls, "medr": own.median_rank, "same_r10": 100 * same.recall[10]}
 
 
 def _zero_shot_scores(encoder: Encoder, judged: Captioned) -> np.ndarray:
