@@ -8,7 +8,6 @@ NOT_WALKED = {
     "submit": "a cluster; tests/integration/test_submit.py",
     "--help": "its output is tests/command_lines.txt",
     "extract": "tests/distribution/test_video_commands.py runs the section's commands",
-    "demo --videos": "tests/pipelines/demo; a quarter of an hour",
     "--serve": "serves until it is ended; tests/pipelines/explain/test_server.py",
     "serve --index": "the same; tests/serving and tests/browser",
     "muse-msrvtt --data": "the published size; muse-tokens-tiny is run",

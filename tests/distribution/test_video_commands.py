@@ -13,7 +13,7 @@ from tests.distribution.project import ROOT
 from vtr_core.data.manifest import Manifest, splits
 from vtr_core.data.records.schema import FrameSchema
 
-NUM_VIDEOS = 25
+NUM_VIDEOS = 90
 
 
 def commands() -> list[list[str]]:
@@ -39,9 +39,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_they_do_what_they_say(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = commands()
-    assert [words[0] for words in given] == ["demo", *["extract"] * 6]
-    for _, *words in given[1:-1]:
-        run("extract", [*words, "--workers", "0"])
+    names = ["index", "extract", "train", "evaluate", "evaluate", "index", *["extract"] * 6]
+    assert [words[0] for words in given] == names
+    for name, *words in given[:-1]:
+        run(name, [*words, "--workers", "0"] if name in ("index", "extract") else words)
     run("extract", given[-1][1:])
     assert set(splits("data/mine")) == {"train", "val", "test"}
     assert sum(Manifest.load(uri).rows for uri in splits("data/mine").values()) == NUM_VIDEOS
@@ -50,7 +51,3 @@ def test_they_do_what_they_say(folder: Path, capsys: pytest.CaptureFixture[str])
     assert Manifest.load("data/frames").schema == FrameSchema((), 20, 224, 224, "jpeg")
     assert len(list((folder / "features" / "imagenet-lite").iterdir())) == NUM_VIDEOS
     assert "imagenet-lite: video, 1280 values" in capsys.readouterr().out
-
-
-def test_the_demonstration_is_asked_for_as_it_is_tested() -> None:
-    assert commands()[0] == ["demo", "--videos"]

@@ -129,9 +129,9 @@ VARIANTS = [
 
 
 def test_every_system_is_looked_at() -> None:
-    """A capsule preset is looked at in `test_signal.py` with every routing, too."""
+    """A capsule preset is looked at in `test_signal.py` with every routing, too. The adapter begins at a signal."""
     small = {name.rsplit("-tiny", 1)[0].split("-")[0] for name in QUICK}
-    assert {name.split("-")[0] for name in PRESETS} == {*small, "capsule"}
+    assert {name.split("-")[0] for name in PRESETS} == {*small, "capsule", "adapter"}
     assert set(BASES) | set(VARIANTS) <= set(PRESETS)
 
 

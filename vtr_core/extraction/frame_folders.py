@@ -4,7 +4,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from jaxtyping import Float16, UInt8
@@ -17,8 +17,10 @@ from vtr_core.data.sources.features.feature_arrays import to_float16
 from vtr_core.data.sources.files import read_file
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Drops
-from vtr_core.encoders.encoder import TOKENS, Encoder, encoder, frames_recipe
 from vtr_core.storage import Location, locate
+
+if TYPE_CHECKING:
+    from vtr_core.encoders.encoder import Encoder
 
 _SUFFIXES = (".jpg", ".jpeg", ".png")
 _DIGITS = re.compile(r"(\d+)", re.ASCII)
@@ -80,10 +82,14 @@ class FrameFolders(CaptionListing):
     @cached_property
     def _sizes(self) -> tuple[int, int]:
         """Values of a frame's tokens, and of a caption's vector; the model is not kept, as tasks get a copy of this."""
+        from vtr_core.encoders.encoder import TOKENS, encoder, frames_recipe
+
         return frames_recipe(TOKENS + self.encoder).dim, encoder(self.encoder).dim
 
     @property
-    def _loaded(self) -> Encoder:
+    def _loaded(self) -> "Encoder":
+        from vtr_core.encoders.encoder import encoder
+
         return encoder(self.encoder, self.device)
 
 

@@ -139,14 +139,20 @@ def model_vocabulary(model: ModelConfig, data: Vocabulary) -> Vocabulary:
 
 
 def text_encoder_changes(model: ModelConfig) -> dict[str, Any]:
-    """The record of the model's text encoder, by the setting's dotted name; CheckpointError where it is another now."""
+    """The record of the model's text encoder, by the setting's dotted name.
+
+    ConfigError where there is no such encoder, CheckpointError where it is another than a run has recorded.
+    """
     setting = system_of(model).text_encoder(model)
     if setting is None:
         return {}
     record: Any = model
     for name in setting.split(".")[1:]:
         record = getattr(record, name)
-    return {setting: read_record(record).model_dump()}
+    try:
+        return {setting: read_record(record).model_dump()}
+    except ConfigError as error:
+        raise ConfigError(f"{setting}: {error}") from error
 
 
 def require_features(config: TrainConfig, manifest: Manifest) -> None:

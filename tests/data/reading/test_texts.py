@@ -54,8 +54,8 @@ def test_without_utf8_the_same_batches_hold_words(manifest: Manifest) -> None:
 
 
 def test_a_letter_that_is_cut_in_the_middle_is_left_out() -> None:
-    rows = Vocabulary.utf8().encode_all(["ab€", "€€"], 4)
-    assert texts_of(rows.astype(np.int64)) == ["ab", "€"]
+    rows = Vocabulary.utf8().encode_all(["b" * (TEXT_BYTES - 2) + "€", "€" * TEXT_BYTES], TEXT_BYTES)
+    assert texts_of(rows.astype(np.int64)) == ["b" * (TEXT_BYTES - 2), "€" * (TEXT_BYTES // 3)]
 
 
 def test_the_vocabulary_of_bytes_survives_its_file() -> None:

@@ -8,7 +8,6 @@ from vtr_core.config.pretrained import ClipConfig
 from vtr_core.config.sequence_models import Aggregation, LearnerConfig, MambaLearner, NormPlace
 from vtr_core.config.settings import ModelInputs, PositiveInt, Settings
 from vtr_core.systems.system import Presets, System, margin_setting, picture_inputs
-from vtr_core.text.tokens.vocabulary import TEXT_BYTES
 
 if TYPE_CHECKING:
     from vtr_core.systems.implementation import Implementation
@@ -97,6 +96,7 @@ def _of_source(model: Clip4ClipConfig) -> dict[str, Any]:
     if not model.backbone.reads_texts:
         return {}
     from vtr_core.encoders.trainable_source import recorded
+    from vtr_core.text.tokens.vocabulary import TEXT_BYTES
 
     inputs = ModelInputs(num_words=256, max_words=TEXT_BYTES)
     return {"model.backbone": recorded(model.backbone).model_dump(), "model.inputs": inputs.model_dump()}
