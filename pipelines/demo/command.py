@@ -57,7 +57,7 @@ def demo(flags: DemoFlags) -> None:
     render(Path(films), flags.films, flags.seed, test=_TEST, validation=_VALIDATION)
     print("\n2/5 an index of the films without captions or training, and a search\n", flush=True)
     index([films, "--out", below(out, "found"), "--workers", "0"])
-    search([QUERY, "--index", below(out, "found"), "-k", "3"])
+    search([QUERY, "--index", below(out, "found"), "--k", "3"])
     print("\n3/5 features of all films with their captions, and the adapter trained on them\n", flush=True)
     checkpoint = _trained(data, out, films, flags.seed)
     print("\n4/5 retrieval of films that training never saw: untrained, then trained\n", flush=True)
@@ -66,7 +66,7 @@ def demo(flags: DemoFlags) -> None:
     print("\n5/5 the same search with the trained adapter\n", flush=True)
     page = below(out, "hits.html")
     index([checkpoint, "--data", below(data, "test"), "--out", below(out, "index")])
-    search([QUERY, "--index", below(out, "index"), "-k", "3", "--page", page])
+    search([QUERY, "--index", below(out, "index"), "--k", "3", "--page", page])
     print(_next_steps(out, checkpoint, page))
 
 

@@ -26,6 +26,7 @@ INDEX = {
     "description": "(self) -> str",
     "search": "(self, query: str, k: int=10, filters: Sequence[str]=()) -> tuple[Hit, ...]",
     "explain": "(self, query: str, k: int=5, tags: int=10) -> tuple[HitExplanation, ...]",
+    "not_known": "(self, query: str) -> tuple[str, ...]",
     "search_all": "(self, queries: Sequence[str], k: int=10, filters: Sequence[str]=())"
     " -> list[tuple[Hit, ...] | None]",
 }
