@@ -9,12 +9,12 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 from sklearn.kernel_ridge import KernelRidge
-from vtr_core.metrics.chance import chance as by_chance
-from vtr_core.metrics.relevance import from_matrix
 
 from benchmarks.films.data import Captioned
 from vtr_core.encoders.encoder import Encoder
 from vtr_core.metrics.ranking import RetrievalMetrics, retrieval_metrics
+from vtr_core.metrics.ranking import chance as by_chance
+from vtr_core.metrics.ranks import from_matrix
 
 ALPHAS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Of which the best on the validation set is taken."""

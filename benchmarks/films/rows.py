@@ -63,7 +63,14 @@ MSRVTT_800 = (
     Row(
         "adapter",
         "adapter",
-        {"batch.clips_per_video": 4, "training.epochs": 60, "training.validate_every": 5, "model.hidden_dim": 1024},
+        {
+            "model.hidden_dim": 2048,
+            "loss.temperature": 0.1,
+            "batch.videos": 256,
+            "batch.clips_per_video": 2,
+            "training.epochs": 500,
+            "training.validate_every": 50,
+        },
     ),
     *_papers({}),
 )

@@ -100,7 +100,9 @@ class Adapter(nn.Module):
     def _project(
         self, mean: Float[Tensor, "clips feature"], rows: Float[Tensor, "clips values"]
     ) -> Float[Tensor, "clips dim"]:
-        added = self.video(normalize(self.standardization(rows), dim=-1))
+        scaled = normalize(self.standardization(rows), dim=-1)
+        # Values of a vector of length 1 are too small for a hidden layer's curvature: there they are of size 1.
+        added = self.video(scaled * rows.shape[-1] ** 0.5 if self.config.hidden_dim else scaled)
         return normalize(added if self.head is None else self.head(mean) + added, dim=-1)
 
 
