@@ -8,7 +8,7 @@ NOT_WALKED = {
     "submit": "a cluster; tests/integration/test_submit.py",
     "--help": "its output is tests/command_lines.txt",
     "extract": "tests/distribution/test_video_commands.py runs the section's commands",
-    "--serve": "serves until it is ended; tests/pipelines/explain/test_server.py",
+    "--serve": "serves until it is ended; tests/pipelines/explain/test_queries.py",
     "serve --index": "the same; tests/serving and tests/browser",
     "muse-msrvtt --data": "the published size; muse-tokens-tiny is run",
     "data/objects": "the same",
