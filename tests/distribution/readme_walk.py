@@ -4,6 +4,7 @@ from docs.make.navigation import documents
 from tests.cluster.quoted_commands import in_document
 
 NOT_WALKED = {
+    "hf:": "a model of the hub; tests/encoders, tests/pipelines/index",
     "s3://": "somebody's bucket; tests/s3 and tests/integration/test_tables.py have data of their own",
     "submit": "a cluster; tests/integration/test_submit.py",
     "--help": "its output is tests/command_lines.txt",

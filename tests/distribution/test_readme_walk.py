@@ -65,7 +65,7 @@ def write_inputs(root: Path) -> None:
 
 
 def extract_films() -> None:
-    """Rows of the places of frames, as the page of MUSE makes them."""
+    """A folder of videos; rows of the places of their frames, as the page of MUSE makes them, and of the bundled encoder."""
     folder = Path("films")
     folder.mkdir()
     for number in range(20):
@@ -75,6 +75,9 @@ def extract_films() -> None:
     given = ["--captions", "films/clips.csv", "--recipe", "imagenet-lite-tokens", "--records", "videos"]
     shares = ["--splits", "train", ".6", "val", ".2", "test", ".2"]
     run("extract", ["films", *given, "--out", "data/films", *shares, "--workers", "0"])
+    shutil.copytree(folder, "videos", ignore=shutil.ignore_patterns("*.csv"))
+    given = ["--captions", "films/clips.csv", "--recipe", "bundled"]
+    run("extract", ["films", *given, "--out", "data/own", *shares, "--workers", "0"])
 
 
 def ingest_test_sets(root: Path) -> None:

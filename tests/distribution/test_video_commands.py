@@ -44,8 +44,8 @@ def test_they_do_what_they_say(folder: Path, capsys: pytest.CaptureFixture[str])
     for name, *words in given[:-1]:
         run(name, [*words, "--workers", "0"] if name in ("index", "extract") else words)
     run("extract", given[-1][1:])
-    assert set(splits("data/mine")) == {"train", "val", "test"}
-    assert sum(Manifest.load(uri).rows for uri in splits("data/mine").values()) == NUM_VIDEOS
+    assert set(splits("data/own")) == {"train", "val", "test"}
+    assert sum(Manifest.load(uri).rows for uri in splits("data/own").values()) == NUM_VIDEOS
     assert Manifest.load("data/told").rows == 1
     assert all(shard.thumbnails for shard in Manifest.load("data/seen").shards)
     assert Manifest.load("data/frames").schema == FrameSchema((), 20, 224, 224, "jpeg")
