@@ -65,7 +65,7 @@ def write_inputs(root: Path) -> None:
 
 
 def extract_films() -> None:
-    """A folder of videos; rows of the places of their frames, as the page of MUSE makes them, and of the bundled encoder."""
+    """Videos; rows of the places of their frames, as the page of MUSE makes them, and of the bundled encoder."""
     folder = Path("films")
     folder.mkdir()
     for number in range(20):
