@@ -23,7 +23,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "vtr data check data/mine/train",
         "vtr data statistics data/mine/train --json",
     ),
-    "demo": ("vtr demo", "vtr demo --videos"),
+    "demo": ("vtr demo",),
     "doctor": ("vtr doctor", "vtr doctor --model capsule-howto --data data/mine"),
     "evaluate": (
         "vtr evaluate runs/first --data data/mine/val",

@@ -93,7 +93,7 @@ def _shows(expression: str, name: str) -> bool:
 
 def test_it_asks_for_what_runs_export(expressions: list[str]) -> None:
     """The names of `RunGauges` as Ray exports them: with a prefix, and counters with an ending."""
-    gauges = (ROOT / "vtr_core" / "train" / "gauges.py").read_text()
+    gauges = (ROOT / "vtr_core" / "train" / "trainer.py").read_text()
     made = re.findall(r'\b(Gauge|Counter)\("(\w+)"', gauges)
     exported = {f"ray_{name}{'_total' if kind == 'Counter' else ''}" for kind, name in made}
     asked = set(re.findall(r"\bray_vtr_\w+", " ".join(expressions)))

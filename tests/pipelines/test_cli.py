@@ -179,8 +179,8 @@ FAULTS = [
     (["extract", "none", "--out", "x", "--weights", "howto-2d", "f"], "--weights names howto-2d"),
     (["ingest", "synthetic", "--out", "x", "--min-count", "-3"], "--min-count is -3; it must be 1 or more"),
     (["ingest", "synthetic", "--out", "x", "--min-count", "0"], "--min-count is 0; it must be 1 or more"),
-    (["demo", "--clips", "0"], "--clips is 0; it must be 1 or more"),
-    (["demo", "--clisp", "3"], "did you mean --clips?"),
+    (["demo", "--films", "0"], "--films is 0; it must be 1 or more"),
+    (["demo", "--flims", "3"], "did you mean --films?"),
     (["submit", "train", "capsule-howto"], "put the job's command after --"),
     (["submit", "--", "trian"], "there is no command 'trian' after --"),
     (["submit", "--adress", "x", "--", "evaluate", "c"], "did you mean --address?"),
@@ -333,7 +333,7 @@ def test_help_names_what_each_variant_brings(capsys: pytest.CaptureFixture[str])
     said = " ".join(capsys.readouterr().out.split())
     assert "--loss.kind" in said
     assert "info_nce: InfoNCE on L2-normalised embeddings with a temperature. (" in said
-    assert "temperature, learnable-temperature, max-scale)" in said
+    assert "temperature, learnable-temperature, max-scale, positives)" in said
     assert "dual_triplet" not in said, "which this model cannot take"
     run("train", ["hybrid-msrvtt-tiny", "--help"])
     assert "mil_nce: " not in " ".join(capsys.readouterr().out.split()), "which this model cannot take"

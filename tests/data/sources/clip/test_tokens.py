@@ -215,7 +215,7 @@ def test_a_damaged_member_is_unreadable(world):
 def test_what_unfolds_to_more_than_a_row_holds_is_refused(world, monkeypatch):
     (world.tokens / "b.npy").unlink()
     np.savez_compressed(world.tokens / "b.npz", tokens=np.zeros((FRAMES, 5, DIM * 100), np.float32))
-    monkeypatch.setattr(npz, "_LARGEST", 1000)
+    monkeypatch.setattr(npz, "_NPZ_LARGEST", 1000)
     check_drop(world, "wrong_dimension", "has more than 0 MiB")
 
 
