@@ -1,4 +1,4 @@
-"""`vtr demo`: from video files to a search in them, without and with training, in two minutes on a laptop."""
+"""`vtr demo`: from video files to a search in them, without and with training, in minutes on a laptop."""
 
 import os
 import sys
