@@ -86,6 +86,7 @@ class LocalNode:
         """Start anew a node whose Ray has ended by itself: on a busy machine Ray gives up a start after 30 s."""
         if self._process is not None and self._process.poll() is not None:
             self.kill()
+            self._cluster.forget_head()  # a client that has spoken to the first head is refused by a second
             self.start()
 
     def cut_network(self) -> None:
@@ -162,6 +163,10 @@ class LocalCluster:
         os.environ.setdefault("RAY_AUTH_MODE", "disabled")
         return ray_state.head_state(self.address)
 
+    def forget_head(self) -> None:
+        """Ask the head with a new client from now on."""
+        self.__dict__.pop("gcs", None)
+
     def __enter__(self) -> "LocalCluster":
         try:
             self._start()
@@ -226,7 +231,7 @@ class LocalCluster:
 
     def close(self) -> None:
         """Kill all nodes and remove everything that the cluster made."""
-        self.__dict__.pop("gcs", None)
+        self.forget_head()
         for node in reversed(self.nodes):
             node.kill()
         remove(self.names)

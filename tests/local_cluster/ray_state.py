@@ -14,11 +14,11 @@ def head_state(address: str) -> Any:
 
 def living_nodes(head: Any) -> dict[str, str]:
     """{node id: name} of the nodes that a head counts among the living; ClusterError where it does not answer."""
-    from ray.exceptions import RpcError
+    from ray.exceptions import RayError
 
     try:
         found = head.get_all_node_info(timeout=5)
-    except RpcError as error:
+    except RayError as error:
         raise ClusterError(f"the head does not answer: {error}") from error
     return {node_id.hex(): info.node_name for node_id, info in found.items() if info.state == 0}
 
