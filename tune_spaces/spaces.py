@@ -1,7 +1,7 @@
 """Search spaces by name."""
 
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from vtr_core.config.domains import describe
 from vtr_core.errors import ConfigError, nearest
@@ -9,8 +9,8 @@ from vtr_core.run.space import Space
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.system import by_name
 
-SPACES: Mapping[str, Callable[[], Space]] = by_name(
-    (pair for system in SYSTEMS for pair in system.presets().spaces.items()), "a space"
+SPACES: Mapping[str, Space] = by_name(
+    ((space.name, space) for system in SYSTEMS for space in system.presets().spaces), "a space"
 )
 
 
@@ -19,19 +19,19 @@ def build_space(name: str) -> Space:
     if name not in SPACES:
         hint = nearest(name, SPACES, f"spaces: {', '.join(SPACES)}")
         raise ConfigError(f"there is no space {name!r}; {hint}")
-    return SPACES[name]()
+    return SPACES[name]
 
 
 def describe_spaces() -> str:
     """The spaces with their settings, as lines of text."""
     return "\n".join(
         textwrap.fill(
-            f"  {name:20}{', '.join(build_space(name).parameters)}",
+            f"  {name:20}{', '.join(space.parameters)}",
             width=110,
             subsequent_indent=" " * 22,
             break_on_hyphens=False,
         )
-        for name in SPACES
+        for name, space in SPACES.items()
     )
 
 

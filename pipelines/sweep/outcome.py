@@ -176,9 +176,7 @@ def _figures(space: Space, best: Sequence[TrialRow], weights: Mapping[int, int],
     found = importances(space, [row.point for row in best], [row.objective or 0.0 for row in best])
     if found:
         figures["figures/importance.svg"] = importance_bars(found, metric)
-    if space.cost is not None:
-        figures["figures/pareto.svg"] = pareto(scored, metric)
-    return figures
+    return {**figures, "figures/pareto.svg": pareto(scored, metric)}
 
 
 def _print(

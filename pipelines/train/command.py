@@ -6,8 +6,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from pipelines.arguments import json_alone, parse, parse_with_changes, print_help, wants_help, with_joined_data
+from pipelines.arguments import (
+    json_alone,
+    parse,
+    parse_with_changes,
+    print_help,
+    print_json,
+    wants_help,
+    with_joined_data,
+)
 from pipelines.train.events import Finished, check_name, counts_line, print_end, register_best
+from pipelines.train.preset_lists import as_json, listing, starters
 from pipelines.train.variants import variant_lines
 from vtr_core.config.data_sets import OnBadShard, weighted
 from vtr_core.config.override import override, validate
@@ -15,7 +24,7 @@ from vtr_core.config.training import TrackerKind
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import reads_images, system_of
-from vtr_core.run.presets import describe_presets, preset
+from vtr_core.run.presets import preset
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
@@ -24,12 +33,14 @@ if TYPE_CHECKING:
     from vtr_core.train.fleet.lease import Lease
 
 HELP = f"""\
-usage: vtr train <preset> --data URI [flags]     train a preset
-       vtr train --config FILE --data URI        train the configuration of an earlier run, its config.json
-       vtr train --resume RUN                    resume an interrupted run from its newest checkpoint
-       vtr train <preset> --help                 all settings of a preset
+usage: vtr train PRESET --data URI [flags]     train a preset
+       vtr train --config FILE --data URI      train the configuration of an earlier run, its config.json
+       vtr train --resume RUN                  resume an interrupted run from its newest checkpoint
+       vtr train PRESET --help                 the flags, and all settings of a preset
+       vtr train --list                        all presets by system, as JSON with --json
 
-{describe_presets()}
+presets to start with, by the records that they are trained on (vtr ingest --records):
+{starters()}
 """
 
 
@@ -65,6 +76,16 @@ class TrainFlags:
 
 
 @dataclass(frozen=True)
+class ListFlags:
+    """Flags of `vtr train --list`."""
+
+    list: bool = False
+    """Print all presets by system, and train nothing."""
+    json: bool = False
+    """Print them as JSON."""
+
+
+@dataclass(frozen=True)
 class ResumeFlags:
     """Flags of `vtr train --resume`."""
 
@@ -85,6 +106,8 @@ def main(argv: Sequence[str]) -> None:
     """Run the command."""
     if not argv or argv[0] in ("-h", "--help"):
         print(HELP, end="")
+    elif "--list" in argv:
+        print_json(as_json()) if parse(ListFlags, argv, "vtr train --list").json else print(listing())
     elif any(word.partition("=")[0] == "--resume" for word in argv):
         flags = parse(ResumeFlags, argv, "vtr train --resume RUN")
         with json_alone(flags.json):

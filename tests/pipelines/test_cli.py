@@ -120,7 +120,7 @@ FAULTS = [
     (["evaluate", "none", "--task", "verification", "--data", "d"], "Siamese networks read images/1"),
     (["verify", "none", "a.pgm", "b.pgm"], "is not a checkpoint"),
     (["tables", "siamese", "--faces", "none"], "none holds 0 subjects"),
-    (["train", "nothing", "--data", "x"], "no preset 'nothing'; presets: capsule-howto"),
+    (["train", "nothing", "--data", "x"], "no preset 'nothing'; vtr train --list shows all"),
     (["train", "capsule-hwoto", "--data", "x"], "no preset 'capsule-hwoto'; did you mean capsule-howto?"),
     (["train", "capsule-howto"], "--data"),
     (["train", "capsule-howto", "--data", "none"], "is not a data set: it has no manifest.json"),

@@ -53,8 +53,6 @@ class Space:
     name: str
     preset: str
     parameters: Mapping[str, Parameter]
-    cost: Literal["weights"] | None = None
-    """A second objective, the less the better: `weights` is the number of the model's weights."""
 
     def is_active(self, name: str, point: Point) -> bool:
         """Whether the setting is active at a point, which has values for all settings before it."""

@@ -20,9 +20,9 @@ def _implementation() -> "Implementation":
 
 
 def _presets() -> Presets:
-    from vtr_core.systems.adapter.presets import ADAPTER_BASES, ADAPTER_VARIANTS, SPACES, adapter_variant
+    from vtr_core.systems.adapter.presets import ADAPTER_PRESETS
 
-    return Presets(ADAPTER_BASES, tuple(ADAPTER_VARIANTS), adapter_variant, SPACES)
+    return ADAPTER_PRESETS
 
 
 def _zero_shot(encoder: "Encoder") -> "TrainConfig":

@@ -94,9 +94,9 @@ def _implementation() -> "Implementation":
 
 
 def _presets() -> Presets:
-    from vtr_core.systems.capsules.presets import BASES, SPACES, VARIANTS, variant
+    from vtr_core.systems.capsules.presets import CAPSULE_PRESETS
 
-    return Presets(BASES, tuple(VARIANTS), variant, SPACES)
+    return CAPSULE_PRESETS
 
 
 def _trained_vectors(model: JointSpaceSettings) -> str | None:

@@ -150,9 +150,9 @@ def _implementation() -> "Implementation":
 
 
 def _presets() -> Presets:
-    from vtr_core.systems.captioning.presets import CAPTION_BASES, CAPTION_VARIANTS, SPACES, caption_variant
+    from vtr_core.systems.captioning.presets import CAPTION_PRESETS
 
-    return Presets(CAPTION_BASES, tuple(CAPTION_VARIANTS), caption_variant, SPACES)
+    return CAPTION_PRESETS
 
 
 def _check(config: "TrainConfig") -> None:

@@ -86,9 +86,9 @@ def _implementation() -> "Implementation":
 
 
 def _presets() -> Presets:
-    from vtr_core.systems.clip4clip.presets import CLIP4CLIP_BASES, CLIP4CLIP_VARIANTS, clip4clip_variant
+    from vtr_core.systems.clip4clip.presets import CLIP4CLIP_PRESETS
 
-    return Presets(CLIP4CLIP_BASES, tuple(CLIP4CLIP_VARIANTS), clip4clip_variant, {})
+    return CLIP4CLIP_PRESETS
 
 
 def _of_source(model: Clip4ClipConfig) -> dict[str, Any]:

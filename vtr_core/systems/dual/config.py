@@ -106,9 +106,9 @@ def _implementation() -> "Implementation":
 
 
 def _presets() -> Presets:
-    from vtr_core.systems.dual.presets import DUAL_BASES, DUAL_VARIANTS, SPACES, dual_variant
+    from vtr_core.systems.dual.presets import DUAL_PRESETS
 
-    return Presets(DUAL_BASES, tuple(DUAL_VARIANTS), dual_variant, SPACES)
+    return DUAL_PRESETS
 
 
 def _check(config: "TrainConfig") -> None:

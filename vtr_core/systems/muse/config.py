@@ -134,9 +134,9 @@ def _implementation() -> "Implementation":
 
 
 def _presets() -> Presets:
-    from vtr_core.systems.muse.presets import MUSE_BASES, MUSE_VARIANTS, SPACES, muse_variant
+    from vtr_core.systems.muse.presets import MUSE_PRESETS
 
-    return Presets(MUSE_BASES, tuple(MUSE_VARIANTS), muse_variant, SPACES)
+    return MUSE_PRESETS
 
 
 def _check(config: "TrainConfig") -> None:

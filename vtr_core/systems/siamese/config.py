@@ -137,9 +137,9 @@ def _implementation() -> "Implementation":
 
 
 def _presets() -> Presets:
-    from vtr_core.systems.siamese.presets import SIAMESE_BASES, SIAMESE_VARIANTS, SPACES, siamese_variant
+    from vtr_core.systems.siamese.presets import SIAMESE_PRESETS
 
-    return Presets(SIAMESE_BASES, tuple(SIAMESE_VARIANTS), siamese_variant, SPACES)
+    return SIAMESE_PRESETS
 
 
 def _check(config: "TrainConfig") -> None:
