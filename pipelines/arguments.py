@@ -1,42 +1,23 @@
 """Command lines: flags by tyro, subcommands, `--a.b value` as changes to a configuration, results as JSON."""
 
 import contextlib
-import inspect
 import io
 import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import field, make_dataclass
-from functools import cache
+from dataclasses import field, make_dataclass, replace
 from typing import Annotated, Any, Protocol, TypeVar, get_type_hints
 
 import tyro
-from tyro import _docstrings
+from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
 
 from vtr_core.config.data_sets import JOINED
 from vtr_core.config.override import same_end, setting_names
 from vtr_core.errors import ConfigError, nearest
 from vtr_core.json_text import parse_json
 from vtr_core.systems.system import Subcommand
-
-
-@contextmanager
-def whole_paragraphs() -> Iterator[None]:
-    """Within it, tyro's parsers read docstrings without indentation."""
-    read = _docstrings.parse_docstring_from_object
-
-    @cache
-    def read_cleanly(documented: object) -> dict[str, str]:
-        return {name: inspect.cleandoc(text) for name, text in read(documented).items()}
-
-    _docstrings.parse_docstring_from_object = read_cleanly
-    try:
-        yield
-    finally:
-        _docstrings.parse_docstring_from_object = read
-
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -153,8 +134,34 @@ def print_help(prog: str, *parts: Any) -> None:
     """Print help on the flags of several classes, or instances with their values as defaults, as of one command."""
     fields = [_help_field(f"part{i}", part) for i, part in enumerate(parts)]
     combined = make_dataclass("Flags", fields, kw_only=True)
-    with contextlib.suppress(SystemExit), whole_paragraphs():
-        tyro.cli(combined, args=["--help"], prog=prog, description="", config=_MARKERS)
+    with contextlib.suppress(SystemExit):
+        tyro.cli(combined, args=["--help"], prog=prog, description="", config=_MARKERS, registry=_whole_paragraphs())
+
+
+def _whole_paragraphs() -> ConstructorRegistry:
+    """Reads the classes of flags as tyro does, but help texts without the indentation and line ends of their source."""
+    registry, read_by_tyro = ConstructorRegistry(), False
+
+    @registry.struct_rule
+    def whole(described: StructTypeInfo) -> StructConstructorSpec | None:
+        nonlocal read_by_tyro
+        if read_by_tyro:
+            return None
+        read_by_tyro = True
+        try:
+            read = ConstructorRegistry.get_struct_spec(described)
+        finally:
+            read_by_tyro = False
+        return (
+            replace(read, fields=tuple(map(_whole, read.fields))) if isinstance(read, StructConstructorSpec) else None
+        )
+
+    return registry
+
+
+def _whole(flag: StructFieldSpec) -> StructFieldSpec:
+    text = flag.helptext() if callable(flag.helptext) else flag.helptext
+    return replace(flag, helptext=None if text is None else " ".join(text.split()))
 
 
 def _help_field(name: str, part: Any) -> tuple[Any, ...]:
@@ -168,7 +175,7 @@ def _tyro(options: Any, argv: Sequence[str], prog: str) -> tuple[Any, list[str]]
     """The result of tyro's parser; its framed error message becomes a ConfigError of one line."""
     complaint = io.StringIO()
     try:
-        with contextlib.redirect_stderr(complaint), whole_paragraphs():
+        with contextlib.redirect_stderr(complaint):
             return tyro.cli(options, args=list(argv), prog=prog, return_unknown_args=True, config=_MARKERS)
     except SystemExit as stop:
         if not stop.code:

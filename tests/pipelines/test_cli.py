@@ -24,7 +24,7 @@ from vtr_core.run.presets import preset
 ROOT = Path(__file__).parents[2]
 COMMANDS = [
     *("ingest", "concepts", "tagger", "train", "sweep", "evaluate", "analyze", "explain", "index", "search"),
-    *("tables", "submit", "doctor", "demo", "extract", "encoders", "runs", "data", "completion"),
+    *("tables", "submit", "doctor", "demo", "extract", "encoders", "runs", "data"),
 ]
 SOURCES = [
     *(
@@ -95,7 +95,6 @@ FAULTS = [
     (["data", "sho", "d"], "did you mean show?"),
     (["data", "show", "none"], "is not a data set"),
     (["data", "show", "d", "--rows", "0"], "--rows is 0; it must be 1 or more"),
-    (["completion", "bsh"], "did you mean bash?"),
     (["ingest", "nothing", "--out", "x"], "there is no source 'nothing'; sources: "),
     (["ingest", "sythetic", "--out", "x"], "there is no source 'sythetic'; did you mean synthetic?"),
     (["ingest", "synthetic"], "--out"),
@@ -308,7 +307,7 @@ def test_a_reader_that_ends_ends_the_command() -> None:
 
 
 def test_a_quiet_command_prints_errors_alone(tmp_path: Path) -> None:
-    assert vtr("--quiet", "completion", "bash", cwd=ROOT).stdout == ""
+    assert vtr("--quiet", "encoders", cwd=ROOT).stdout == ""
     failed = vtr("--quiet", "runs", "show", "none", cwd=ROOT)
     assert (failed.returncode, failed.stdout, len(failed.stderr.splitlines())) == (2, "", 1)
 
