@@ -40,7 +40,11 @@ def made_pages() -> dict[str, str]:
 
 def presets_page() -> str:
     """Every preset of each system, and its variants."""
-    parts = ["# Presets", "", "`vtr train <preset> --help` shows a preset's settings. This page is made from the code."]
+    parts = [
+        "# Presets",
+        "",
+        "As `vtr train --list`; `vtr train <preset> --help` shows a preset's settings. Made from the code.",
+    ]
     for system in SYSTEMS:
         table = system.presets()
         parts += ["", f"## {system.name}", "", f"Trained on {system.reads}."]

@@ -10,14 +10,14 @@ from pipelines.arguments import (
     json_alone,
     parse,
     parse_with_changes,
-    print_help,
     print_json,
     wants_help,
     with_joined_data,
 )
+from pipelines.commands import HELP_WORDS
 from pipelines.train.events import Finished, check_name, counts_line, print_end, register_best
+from pipelines.train.preset_help import ALL, print_preset_help
 from pipelines.train.preset_lists import as_json, listing, starters
-from pipelines.train.variants import variant_lines
 from vtr_core.config.data_sets import OnBadShard, weighted
 from vtr_core.config.override import override, validate
 from vtr_core.config.training import TrackerKind
@@ -36,7 +36,7 @@ HELP = f"""\
 usage: vtr train PRESET --data URI [flags]     train a preset
        vtr train --config FILE --data URI      train the configuration of an earlier run, its config.json
        vtr train --resume RUN                  resume an interrupted run from its newest checkpoint
-       vtr train PRESET --help                 the flags, and all settings of a preset
+       vtr train PRESET --help                 the flags, and the preset's most used settings; --help-all: all
        vtr train --list                        all presets by system, as JSON with --json
 
 presets to start with, by the records that they are trained on (vtr ingest --records):
@@ -104,7 +104,7 @@ class ResumeFlags:
 
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
-    if not argv or argv[0] in ("-h", "--help"):
+    if not argv or argv[0] in HELP_WORDS:
         print(HELP, end="")
     elif "--list" in argv:
         print_json(as_json()) if parse(ListFlags, argv, "vtr train --list").json else print(listing())
@@ -120,8 +120,7 @@ def main(argv: Sequence[str]) -> None:
 def _new(argv: Sequence[str]) -> None:
     config, prog, rest = _starting_point(argv)
     if wants_help(rest):
-        print_help(prog, TrainFlags, config)
-        print("\n".join(variant_lines(config)))
+        print_preset_help(prog, TrainFlags, config, ALL in rest)
         return
     flags, changes = parse_with_changes(TrainFlags, with_joined_data(rest), prog, config.model_dump())
     with json_alone(flags.json):

@@ -1,4 +1,4 @@
-"""Rows of a table of presets: what they give counts, at any depth, and a wrong name or value fails where it is written."""
+"""Rows of a table of presets: what they give counts, at any depth; a wrong name or value fails where it is written."""
 
 from types import MappingProxyType
 
@@ -40,7 +40,9 @@ def test_another_class_replaces_the_whole_group() -> None:
 def test_rows_build_on_others_and_on_the_model() -> None:
     table = MappingProxyType(
         {
-            "wide": Row(about="twice", of_model=lambda m: Change(model=CapsuleNetConfig(primary_dim=2 * m.primary_dim))),
+            "wide": Row(
+                about="twice", of_model=lambda m: Change(model=CapsuleNetConfig(primary_dim=2 * m.primary_dim))
+            ),
             "slow": Row(about="slow", optimizer=OptimizerConfig(learning_rate=1e-5)),
             "both": Row(about="both, twice", like=("wide", "slow", "wide"), batch=BatchConfig(videos=2)),
         }

@@ -52,6 +52,13 @@ class Presets:
     """Ways to train a base and each of its variants: `<base>-<recipe>` and `<base>-<recipe>-<variant>`."""
     spaces: "tuple[Space, ...]" = ()
     """Search spaces, each with a name of its own."""
+    most_used: tuple[str, ...] = ()
+    """Settings that a preset's help shows beside those of every training, by dotted name; others of its models and
+    losses follow until there are twenty.
+    """
+    own_settings: tuple[str, ...] = ()
+    """Settings and groups that every configuration has and only its models read; help of other systems leaves them out.
+    """
 
 
 def _nothing(*_: Any) -> None:

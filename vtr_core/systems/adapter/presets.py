@@ -43,4 +43,15 @@ ADAPTER_PRESETS = Presets(
             },
         ),
     ),
+    most_used=(
+        "loss.temperature",
+        "loss.positives",
+        "model.dropout",
+        "model.hidden_dim",
+        "model.frames",
+        "model.feature",
+        "optimizer.weight_decay",
+        "batch.micro_rows",
+        "loss.kind",
+    ),
 )

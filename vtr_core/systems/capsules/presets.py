@@ -282,4 +282,16 @@ CAPSULE_PRESETS = Presets(
             },
         ),
     ),
+    most_used=(
+        "model.num_capsules",
+        "model.embedding_dim",
+        "model.words.hidden_dim",
+        "loss.kind",
+        "loss.temperature",
+        "loss.margin.value",
+        "batch.micro_rows",
+        "model.modalities",
+        "model.standardize",
+        "model.routing.kind",
+    ),
 )

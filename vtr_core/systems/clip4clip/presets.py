@@ -98,4 +98,15 @@ CLIP4CLIP_PRESETS = Presets(
         "seq-transf": Row(about="a transformer over the frames", model=Clip4ClipConfig(frames=SequenceTransformer())),
         "frozen": Row(about="a CLIP that is not trained", model=Clip4ClipConfig(backbone=ClipConfig(freeze="all"))),
     },
+    most_used=(
+        "model.backbone.source",
+        "model.backbone.weights",
+        "model.backbone.freeze",
+        "model.frames.kind",
+        "optimizer.backbone_factor",
+        "batch.max_frames",
+        "batch.micro_rows",
+        "loss.temperature",
+    ),
+    own_settings=("optimizer.backbone_factor", "optimizer.layer_decay", "optimizer.learner_factor"),
 )

@@ -187,4 +187,16 @@ MUSE_PRESETS = Presets(
             },
         ),
     ),
+    most_used=(
+        "model.scales",
+        "model.temporal_scales",
+        "model.learner.kind",
+        "model.learner.layers",
+        "model.text.kind",
+        "loss.temperature",
+        "optimizer.learner_factor",
+        "batch.max_frames",
+        "batch.micro_rows",
+    ),
+    own_settings=("optimizer.learner_factor",),
 )

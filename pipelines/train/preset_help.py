@@ -1,0 +1,143 @@
+"""Help of a preset: the flags of a command with its most used settings, or with all, and what each `.kind` means."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from textwrap import fill
+from typing import Annotated, Any, TypeAlias, get_args
+
+import tyro
+from tyro.constructors import StructFieldSpec
+
+from pipelines.arguments import print_help
+from pipelines.systems.registry import SYSTEMS
+from vtr_core.config.settings import Settings
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.models import system_of
+
+ALL = "--help-all"
+_WIDTH, _COUNT = 110, 20
+_OF_EVERY_TRAINING = (
+    "scaling.workers",
+    "scaling.device",
+    "batch.videos",
+    "batch.clips_per_video",
+    "training.epochs",
+    "training.max_steps",
+    "training.validate_every",
+    "training.precision",
+    "optimizer.learning_rate",
+    "optimizer.warmup_steps",
+    "seed",
+)
+_NO_CHOICE = ("preset", "model.inputs")
+"""The preset's name, and what a run takes from its data."""
+Kinds: TypeAlias = Mapping[str, Sequence[type[Settings]]]
+"""The classes that a group may be of, by its dotted name; those of several."""
+
+
+def print_preset_help(prog: str, flags: type, config: TrainConfig, everything: bool) -> None:
+    """Print the help of a command's flags and of a configuration's settings: the most used, or all of its system."""
+    hidden, kinds = _of_other_systems(config), dict(_kinds(config, config))
+    paths = {name: path for name, path in _paths(config) if not _below(name, (*_NO_CHOICE, *hidden))}
+    paths = {name: path for name, path in paths.items() if path[-1][1] != "kind" or name.rpartition(".")[0] in kinds}
+    chosen = list(paths) if everything else most_used(config, paths)
+    steps = {step for name in chosen for step in paths[name]}
+
+    def shown(owner: Any, flag: StructFieldSpec) -> StructFieldSpec | None:
+        if not (isinstance(owner, type) and issubclass(owner, Settings)):
+            return None if owner is flags and flag.name in hidden else flag
+        if (owner, flag.name) not in steps:
+            return None
+        if flag.name == "kind":
+            names = next(map(_kind, classes) for classes in kinds.values() if owner in classes)
+            return _with_values(flag, f"{{{','.join(names)}}}")
+        groups = _classes(flag.type) if flag.default is None else []
+        return (
+            _with_values(flag, "{None}|NAME" if "name" in groups[0].model_fields else "{None}|JSON") if groups else flag
+        )
+
+    print_help(prog, flags, config, shown=shown)
+    if everything:
+        print("\n".join(_explained(kinds)))
+    else:
+        print(
+            f"the {len(chosen)} most used of {len(paths)} settings; {prog} {ALL} shows all, and what each .kind means"
+        )
+
+
+def _with_values(flag: StructFieldSpec, values: str) -> StructFieldSpec:
+    """A flag that takes what `values` says: kinds, or a group that is not there as JSON or by its name."""
+    text: Any = Annotated[str | None, tyro.conf.arg(metavar=values)]
+    return replace(flag, type=text)
+
+
+def most_used(config: TrainConfig, names: Iterable[str]) -> list[str]:
+    """Those of `names` that help shows first: of every training, of the system, and others of its model and loss."""
+    of_system = system_of(config.model).presets().most_used
+    others = sorted((name for name in names if name.startswith(("model.", "loss."))), key=lambda name: name.count("."))
+    return [name for name in dict.fromkeys((*_OF_EVERY_TRAINING, *of_system, *others)) if name in set(names)][:_COUNT]
+
+
+def _of_other_systems(config: TrainConfig) -> set[str]:
+    """Settings and groups that every configuration has, and that only models of other systems read."""
+    own = system_of(config.model)
+    words = {"captions"} if own.reads == "images" else set()
+    return words | {name for system in SYSTEMS for name in system.presets().own_settings} - set(
+        own.presets().own_settings
+    )
+
+
+def _below(name: str, groups: Iterable[str]) -> bool:
+    return any(name == group or name.startswith(f"{group}.") for group in groups)
+
+
+def _paths(config: Settings, above: str = "") -> Iterator[tuple[str, list[tuple[type, str]]]]:
+    """Every setting by its dotted name, with the classes and fields that lead to it."""
+    for name, value in config:
+        step = (type(config), name)
+        if isinstance(value, Settings):
+            for inner, path in _paths(value, f"{above}{name}."):
+                yield inner, [step, *path]
+        else:
+            yield f"{above}{name}", [step]
+
+
+def _kinds(part: Settings, config: TrainConfig, above: str = "") -> Iterator[tuple[str, list[type[Settings]]]]:
+    """The groups of several kinds, each with the classes of those that can stand beside the configuration's model."""
+    for name, field in type(part).model_fields.items():
+        value, dotted = getattr(part, name), f"{above}{name}"
+        if isinstance(value, Settings):
+            classes = [one for one in _classes(field.annotation) if _fits(dotted, one, config)]
+            if len(classes) > 1:
+                yield dotted, classes
+            yield from _kinds(value, config, f"{dotted}.")
+
+
+def _classes(annotation: object) -> list[type[Settings]]:
+    if isinstance(annotation, type) and issubclass(annotation, Settings):
+        return [annotation]
+    return [found for part in get_args(annotation) for found in _classes(part)]
+
+
+def _fits(name: str, kind: type[Settings], config: TrainConfig) -> bool:
+    own = system_of(config.model)
+    if name == "model":
+        return kind in own.configs
+    owned = own.losses or [loss for system in SYSTEMS for loss in system.losses]
+    return name != "loss" or (kind in owned) == bool(own.losses)
+
+
+def _kind(cls: type[Settings]) -> str:
+    return str(cls.model_fields["kind"].default)
+
+
+def _explained(kinds: Kinds) -> Iterator[str]:
+    """For each group its kinds, with the meaning and the settings of each."""
+    if kinds:
+        yield "kinds, each with settings of its own:"
+    for name, classes in kinds.items():
+        yield from ("", f"  --{name.replace('_', '-')}.kind")
+        for cls in classes:
+            settings = ", ".join(name.replace("_", "-") for name in cls.model_fields if name != "kind")
+            text = f"{_kind(cls)}: {' '.join((cls.__doc__ or '').split())}{f' ({settings})' if settings else ''}"
+            yield fill(text, _WIDTH, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
