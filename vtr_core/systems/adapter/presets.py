@@ -43,15 +43,5 @@ ADAPTER_PRESETS = Presets(
             },
         ),
     ),
-    most_used=(
-        "loss.temperature",
-        "loss.positives",
-        "model.dropout",
-        "model.hidden_dim",
-        "model.frames",
-        "model.feature",
-        "optimizer.weight_decay",
-        "batch.micro_rows",
-        "loss.kind",
-    ),
+    most_used=("loss.temperature", "loss.positives", "optimizer.weight_decay", "batch.micro_rows"),
 )

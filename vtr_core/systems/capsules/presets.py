@@ -282,16 +282,5 @@ CAPSULE_PRESETS = Presets(
             },
         ),
     ),
-    most_used=(
-        "model.num_capsules",
-        "model.embedding_dim",
-        "model.words.hidden_dim",
-        "loss.kind",
-        "loss.temperature",
-        "loss.margin.value",
-        "batch.micro_rows",
-        "model.modalities",
-        "model.standardize",
-        "model.routing.kind",
-    ),
+    most_used=("model.num_capsules", "model.words.hidden_dim", "model.routing.kind", "loss.kind", "batch.micro_rows"),
 )

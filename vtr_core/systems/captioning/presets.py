@@ -146,17 +146,6 @@ CAPTION_PRESETS = Presets(
             },
         ),
     ),
-    most_used=(
-        "model.mask_rate",
-        "model.hidden_dim",
-        "model.layers",
-        "model.video_tokens",
-        "model.decoding.beams",
-        "loss.granularity_margin.warmup_steps",
-        "loss.score.weight",
-        "batch.max_frames",
-        "batch.micro_rows",
-        "model.backbone.weights",
-    ),
+    most_used=("model.mask_rate", "model.hidden_dim", "model.layers", "model.decoding.beams", "batch.max_frames"),
     own_settings=("optimizer.language_factor", "optimizer.backbone_factor", "optimizer.layer_decay"),
 )

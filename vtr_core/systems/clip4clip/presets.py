@@ -104,9 +104,9 @@ CLIP4CLIP_PRESETS = Presets(
         "model.backbone.freeze",
         "model.frames.kind",
         "optimizer.backbone_factor",
+        "loss.temperature",
         "batch.max_frames",
         "batch.micro_rows",
-        "loss.temperature",
     ),
     own_settings=("optimizer.backbone_factor", "optimizer.layer_decay", "optimizer.learner_factor"),
 )

@@ -167,15 +167,6 @@ DUAL_PRESETS = Presets(
             for space, setting in {"latent": "model.latent_dim", "concept": "model.num_concepts"}.items()
         ),
     ),
-    most_used=(
-        "model.latent_dim",
-        "model.num_concepts",
-        "model.concept_similarity",
-        "loss.margin",
-        "evaluation.latent_weight",
-        "batch.max_frames",
-        "model.text_encoder",
-        "model.dropout",
-    ),
+    most_used=("loss.margin", "evaluation.latent_weight", "batch.max_frames"),
     own_settings=("concepts", "evaluation.latent_weight", "evaluation.normalise"),
 )

@@ -187,16 +187,6 @@ MUSE_PRESETS = Presets(
             },
         ),
     ),
-    most_used=(
-        "model.scales",
-        "model.temporal_scales",
-        "model.learner.kind",
-        "model.learner.layers",
-        "model.text.kind",
-        "loss.temperature",
-        "optimizer.learner_factor",
-        "batch.max_frames",
-        "batch.micro_rows",
-    ),
+    most_used=("model.learner.kind", "model.learner.layers", "loss.temperature", "batch.max_frames"),
     own_settings=("optimizer.learner_factor",),
 )

@@ -152,16 +152,5 @@ SIAMESE_PRESETS = Presets(
         )
         for name, faces in {"siamese-att": (10, 16, 32), "siamese-att-tiny": (4, 10, 16)}.items()
     ),
-    most_used=(
-        "model.size",
-        "model.tower.kind",
-        "model.tower.channels",
-        "model.tower.num_face_capsules",
-        "model.encoding_dim",
-        "model.augmentation.shift",
-        "model.augmentation.mirror_subjects",
-        "loss.kind",
-        "loss.margin",
-        "loss.pairs",
-    ),
+    most_used=("model.tower.kind", "model.tower.channels", "loss.kind", "loss.margin", "loss.pairs"),
 )
