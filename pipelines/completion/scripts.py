@@ -12,8 +12,8 @@ from pipelines.commands import COMMANDS, Command
 from pipelines.data.command import ACTIONS as DATA_ACTIONS
 from pipelines.ingest.ingest_options import ingest_sources
 from pipelines.runs.command import ACTIONS as RUN_ACTIONS
+from pipelines.systems.registry import SYSTEMS
 from vtr_core.errors import ConfigError
-from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import PRESETS
 
 _FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*(?![\w.-])")
@@ -45,11 +45,11 @@ def _words(command: Command) -> Words:
 def _first() -> Mapping[str, tuple[str, ...]]:
     from pipelines.analyze.command import ANALYSES
     from pipelines.tables.command import PAPERS
-    from tune_spaces.spaces import SPACES
+    from tune_spaces.spaces import search_spaces
 
     return {
         "train": (*PRESETS, "--resume", "--config"),
-        "sweep": (*SPACES, "--resume"),
+        "sweep": (*search_spaces(SYSTEMS), "--resume"),
         "ingest": tuple(sorted(ingest_sources())),
         "tables": tuple(paper.name for paper in PAPERS),
         "analyze": tuple(analysis.name for analysis in ANALYSES),
@@ -70,7 +70,7 @@ def _help(command: Command, argv: list[str]) -> str:
 
 def setting_flags() -> tuple[str, ...]:
     """`--a.b` of every setting of a training, of all variants."""
-    schema = TrainConfig.model_json_schema()
+    schema = SYSTEMS.schema()
     return tuple(dict.fromkeys(f"--{name.replace('_', '-')}" for name in _settings(schema, schema["$defs"], "")))
 
 

@@ -13,10 +13,11 @@ from pipelines.arguments import (
     wants_help,
     with_joined_data,
 )
+from pipelines.systems.registry import SYSTEMS
 from tune_spaces.spaces import build_space, describe_space, describe_spaces
+from vtr_core.config.search_space import SchedulerKind, SearchKind
 from vtr_core.config.training import TrackerKind
 from vtr_core.run.presets import preset
-from vtr_core.run.space import SchedulerKind, SearchKind
 
 if TYPE_CHECKING:
     from vtr_core.storage import Location
@@ -65,7 +66,7 @@ usage: vtr sweep <space> --data URI --num-samples N [flags]     start a sweep
        vtr sweep <space> --help                                 the settings of the space and of its preset
 
 search spaces and their settings:
-{describe_spaces()}
+{describe_spaces(SYSTEMS)}
 """
 
 
@@ -98,7 +99,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _new(argv: Sequence[str]) -> None:
-    space, prog = build_space(argv[0]), f"vtr sweep {argv[0]}"
+    space, prog = build_space(argv[0], SYSTEMS), f"vtr sweep {argv[0]}"
     if wants_help(argv):
         print_help(prog, SweepFlags, preset(space.preset))
         print(f"searched, of preset {space.preset}:\n{describe_space(space)}")

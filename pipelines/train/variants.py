@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping
 from textwrap import fill
 from typing import Any
 
-from vtr_core.run.config import TrainConfig
-from vtr_core.run.models import system_of
-from vtr_core.systems.all import SYSTEMS
+from pipelines.systems.registry import SYSTEMS
+from vtr_core.config.run import TrainConfig, loss_kinds
 
 _WIDTH = 110
 
@@ -16,7 +15,7 @@ def variant_lines(config: TrainConfig) -> list[str]:
 
     Models and losses are those of the configuration's own system: another system is another preset.
     """
-    schema = TrainConfig.model_json_schema()
+    schema = SYSTEMS.schema()
     found = _unions(schema, schema["$defs"], config.model_dump(mode="json"), "")
     lines = ["variants, chosen by .kind, with settings of their own:"]
     for name, variants in found:
@@ -28,11 +27,9 @@ def variant_lines(config: TrainConfig) -> list[str]:
 
 def _fits(name: str, kind: str | None, config: TrainConfig) -> bool:
     """Whether a variant of a setting can stand beside the configuration's model."""
-    own = system_of(config.model)
     if name == "model":
-        return kind in own.kinds
-    owners = {loss.model_fields["kind"].default: system for system in SYSTEMS for loss in system.losses}
-    return name != "loss" or (owners.get(kind) is own if own.losses else kind not in owners)
+        return kind in config.model.system().kinds
+    return name != "loss" or kind in [loss.model_fields["kind"].default for loss in loss_kinds(config.model)]
 
 
 def _unions(

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
+from vtr_core.config.run import TrainConfig
 from vtr_core.errors import ConfigError, nearest, one_line
-from vtr_core.run.config import TrainConfig
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.system import Presets, by_name
 

@@ -4,9 +4,9 @@ from tests.systems.linear.config import LinearConfig, LogisticRankingConfig
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.config.domains import Choice, LogUniform
 from vtr_core.config.override import override
+from vtr_core.config.search_space import Parameter, Space
 from vtr_core.config.training import EvaluationConfig, OptimizerConfig, TrainingConfig
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.space import Parameter, Space
 
 
 def linear_tiny() -> TrainConfig:

@@ -11,9 +11,9 @@ from vtr_core.config.domains import Choice, Integer, LogUniform, Uniform, Varian
 from vtr_core.config.losses import InfoNceConfig, MaskSameVideo
 from vtr_core.config.override import override
 from vtr_core.config.routing import NoRouting, SelfAttentionRouting
+from vtr_core.config.run import TrainConfig
+from vtr_core.config.search_space import OnlyWith, Parameter, Space
 from vtr_core.config.training import OptimizerConfig, ScalingConfig, TrainingConfig
-from vtr_core.run.config import TrainConfig
-from vtr_core.run.space import OnlyWith, Parameter, Space
 from vtr_core.systems.capsules.config import CapsuleNetConfig
 
 

@@ -4,16 +4,16 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from vtr_core.config.caption_text import MSRVTT_CAPTIONS as CAPTIONS
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.config.domains import Choice, LogUniform, Uniform
 from vtr_core.config.losses import FusionConfig, GranularityMarginConfig
 from vtr_core.config.override import override
 from vtr_core.config.pretrained import SwinConfig
+from vtr_core.config.run import TrainConfig
+from vtr_core.config.search_space import Parameter, Space
 from vtr_core.config.training import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
-from vtr_core.run.config import TrainConfig
-from vtr_core.run.space import Parameter, Space
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig, DecodingConfig
-from vtr_core.systems.dual.presets import CAPTIONS
 
 Changes = dict[str, Any]
 _PRETRAIN: Changes = {"loss.fusion": False, "loss.granularity_margin": None, "model.standardize": False}

@@ -8,10 +8,10 @@ from vtr_core.config.data_sets import BatchConfig
 from vtr_core.config.losses import InfoNceConfig
 from vtr_core.config.override import override
 from vtr_core.config.pretrained import ClipConfig, TransformerSize
+from vtr_core.config.run import TrainConfig
 from vtr_core.config.sequence_models import MambaLearner
 from vtr_core.config.settings import ModelInputs
 from vtr_core.config.training import CLIP4CLIP_ADAM, EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
-from vtr_core.run.config import TrainConfig
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig, MuseFrames
 
 Changes = dict[str, Any]

@@ -5,20 +5,19 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from vtr_core.config.caption_text import MSRVTT_CAPTIONS as CAPTIONS
 from vtr_core.config.caption_text import PUBLISHED_CAPTIONS
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.config.domains import Choice, LogUniform, Uniform
 from vtr_core.config.override import override
+from vtr_core.config.run import TrainConfig
+from vtr_core.config.search_space import Parameter, Space
 from vtr_core.config.sequence_models import TemporalLevelsConfig
 from vtr_core.config.settings import ModelInputs
 from vtr_core.config.training import OptimizerConfig, ScalingConfig, TrainingConfig
-from vtr_core.run.config import TrainConfig
-from vtr_core.run.space import Parameter, Space
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 
 Changes = dict[str, Any]
-CAPTIONS = 20
-"""Captions of a video of MSR-VTT. A published epoch is a pass over all captions, ours over all videos."""
 
 
 def hybrid_msrvtt() -> TrainConfig:

@@ -6,16 +6,16 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from vtr_core.config.blocks.text_encoder import EncoderRecord
+from vtr_core.config.caption_text import MSRVTT_CAPTIONS as CAPTIONS
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.config.domains import Choice, LogUniform, Variant
 from vtr_core.config.losses import InfoNceConfig
 from vtr_core.config.override import override
+from vtr_core.config.run import TrainConfig
+from vtr_core.config.search_space import Parameter, Space
 from vtr_core.config.sequence_models import MambaLearner, NoLearner, TemporalLevelsConfig
 from vtr_core.config.settings import ModelInputs
 from vtr_core.config.training import CLIP4CLIP_ADAM, EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
-from vtr_core.run.config import TrainConfig
-from vtr_core.run.space import Parameter, Space
-from vtr_core.systems.dual.presets import CAPTIONS
 from vtr_core.systems.muse.config import MuseConfig, TextWords
 
 Changes = dict[str, Any]

@@ -8,10 +8,10 @@ from typing import Any, Literal
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.config.domains import Choice, LogUniform, Uniform, Variant
 from vtr_core.config.override import override
+from vtr_core.config.run import TrainConfig
+from vtr_core.config.search_space import Parameter, Space
 from vtr_core.config.towers import CapsuleTower, ConcreteDropout, PlainDropout
 from vtr_core.config.training import EvaluationConfig, OptimizerConfig, TrainingConfig
-from vtr_core.run.config import TrainConfig
-from vtr_core.run.space import Parameter, Space
 from vtr_core.systems.siamese.config import Augmentation, PairContrastiveConfig, SiameseConfig
 
 Changes = dict[str, Any]
