@@ -120,9 +120,7 @@ class TrainConfig(Settings):
         if not isinstance(value, Mapping):
             return value
         if not info.context:
-            raise ValueError(
-                "a model of plain values is read by what knows its kind, as Systems.config(values) does"
-            )
+            raise ValueError("a model of plain values is read by what knows its kind, as Systems.config(values) does")
         return _reader(info.context["models"]).validate_python(value)
 
     @field_validator("loss", mode="before")

@@ -1,4 +1,8 @@
-"""Presets: named functions that return a complete configuration; a variant changes a few settings of another."""
+"""Presets: named functions that return a complete configuration; a variant changes a few settings of another.
+
+`preset(name)` takes no list of systems, so this module reads the installed ones itself; no other module of the library
+but `vtr_core.api` and `vtr_core.train.checkpoint`, whose `load_model(uri)` takes none either, may do so.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial

@@ -235,7 +235,7 @@ def test_word_vectors_without_given_ones_are_trained(data: Manifest) -> None:
 
 
 def test_what_does_not_go_together_is_refused(data: Manifest, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="'hybrid_encoder' and 'dual_triplet' go together"):
+    with pytest.raises(ConfigError, match="'muse' takes a loss of one joint space"):
         config(data, **{"loss.kind": "dual_triplet"})
     with pytest.raises(ConfigError, match=r"nothing reads scales = \(1, 2\)"):
         config(data, **{**NO_LEARNER, "model.scales": (1, 2)})
