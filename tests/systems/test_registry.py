@@ -13,11 +13,10 @@ from vtr_core.config.losses import MaskedMarginSoftmaxConfig
 from vtr_core.config.override import override
 from vtr_core.config.run import TrainConfig
 from vtr_core.errors import CheckpointError, ConfigError
-from vtr_core.run.build import build_model, build_task
+from vtr_core.run.build import build_task
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.systems.all import SYSTEMS
-from vtr_core.systems.muse.config import MuseConfig
 from vtr_core.systems.registry import Systems
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
@@ -41,7 +40,7 @@ def test_json_becomes_the_configuration_that_it_was(name: str) -> None:
 
 def test_what_is_handed_to_workers_can_be_pickled_and_reads_the_same() -> None:
     received = pickle.loads(pickle.dumps(WITH_COMMANDS))
-    assert received == WITH_COMMANDS
+    assert [system.name for system in received] == [system.name for system in WITH_COMMANDS]
     values = preset("muse-msrvtt-tiny").model_dump(mode="json")
     assert received.config(values) == WITH_COMMANDS.config(values)
 
@@ -95,7 +94,3 @@ def test_the_schema_has_all_models_and_losses() -> None:
     }
     assert kinds <= found
     assert list(schema["properties"]) == list(TrainConfig.model_fields)
-
-
-def test_a_model_of_a_configuration_is_built_without_a_list() -> None:
-    assert build_model(MuseConfig.model_validate({"inputs": {"features": {"video": 3}, "num_words": 2}})) is not None
