@@ -38,5 +38,11 @@ class Systems:
         losses = tuple(config for system in self.systems for config in system.losses)
         usual: Any = TrainConfig.model_fields["loss"].default
         union: Any = one_of((*ObjectiveConfig.__args__, *losses))
-        complete = create_model("TrainConfig", __base__=TrainConfig, model=(one_of(models), ...), loss=(union, usual))
+        complete = create_model(
+            "TrainConfig",
+            __base__=TrainConfig,
+            __doc__=TrainConfig.__doc__,
+            model=(one_of(models), ...),
+            loss=(union, usual),
+        )
         return complete.model_json_schema()
