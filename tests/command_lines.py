@@ -22,7 +22,7 @@ from pipelines.ingest.ingest_options import ingest_sources
 from pipelines.runs.command import ACTIONS as RUN_ACTIONS
 from pipelines.systems.registry import SYSTEMS
 from pipelines.tables.command import PAPERS
-from tune_spaces.spaces import SPACES
+from tune_spaces.spaces import search_spaces
 from vtr_core.config.settings import Settings
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
@@ -36,7 +36,7 @@ _INNER: Mapping[str, list[list[str]]] = {
     "import": [["weights"], *([one.name] for system in SYSTEMS for one in system.imports)],
     "ingest": [[name, *kind] for name in sorted(ingest_sources()) for kind in ([], ["--records", "videos"])],
     "runs": [[action] for action in RUN_ACTIONS],
-    "sweep": [[next(iter(SPACES))], ["--resume"]],
+    "sweep": [[next(iter(search_spaces(SYSTEMS)))], ["--resume"]],
     "tables": [[paper.name] for paper in PAPERS],
     "tagger": [["train"], ["evaluate"]],
     "train": [["capsule-howto"], ["--resume"]],
@@ -47,7 +47,7 @@ _INNER: Mapping[str, list[list[str]]] = {
 def lines() -> list[str]:
     """What the file should hold."""
     flags = [line for command in COMMANDS for line in _command(command.name)]
-    return [*flags, *_settings(), "spaces", *_indented(SPACES), "presets", *_indented(PRESETS)]
+    return [*flags, *_settings(), "spaces", *_indented(search_spaces(SYSTEMS)), "presets", *_indented(PRESETS)]
 
 
 def _command(name: str) -> Iterator[str]:
@@ -109,7 +109,7 @@ def _is_setting(flag: str, of_preset: Set[str]) -> bool:
 
 def _settings() -> Iterator[str]:
     """The configuration's classes, and the settings of each."""
-    schema = TrainConfig.model_json_schema()
+    schema = SYSTEMS.schema()
     classes = {"TrainConfig": schema["properties"]}
     classes |= {name: found["properties"] for name, found in sorted(schema["$defs"].items())}
     for name, properties in classes.items():

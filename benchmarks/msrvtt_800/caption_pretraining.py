@@ -30,7 +30,7 @@ from vtr_core.data.manifest import Manifest, splits
 from vtr_core.data.sources.annotated.msrvtt import MsrvttVideos
 from vtr_core.run.presets import preset
 from vtr_core.systems.captioning.generated_captions import caption_figures, caption_values, describe_data
-from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.checkpoint import load_model
 
 NAME = "caption-pretraining"
 RESULTS = Path(__file__).parents[1] / "results"

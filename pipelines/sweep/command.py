@@ -13,11 +13,12 @@ from pipelines.arguments import (
     with_joined_data,
 )
 from pipelines.commands import HELP_WORDS
+from pipelines.systems.registry import SYSTEMS
 from pipelines.train.preset_help import ALL, print_preset_help
 from tune_spaces.spaces import build_space, describe_space, describe_spaces
+from vtr_core.config.search_space import SchedulerKind, SearchKind
 from vtr_core.config.training import TrackerKind
 from vtr_core.run.presets import preset
-from vtr_core.run.space import SchedulerKind, SearchKind
 
 if TYPE_CHECKING:
     from vtr_core.storage import Location
@@ -66,7 +67,7 @@ usage: vtr sweep <space> --data URI --num-samples N [flags]     start a sweep
        vtr sweep <space> --help                                 the settings of the space and of its preset
 
 search spaces and their settings:
-{describe_spaces()}
+{describe_spaces(SYSTEMS)}
 """
 
 
@@ -99,7 +100,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _new(argv: Sequence[str]) -> None:
-    space, prog = build_space(argv[0]), f"vtr sweep {argv[0]}"
+    space, prog = build_space(argv[0], SYSTEMS), f"vtr sweep {argv[0]}"
     if wants_help(argv):
         print_preset_help(prog, SweepFlags, preset(space.preset), ALL in argv)
         print(f"searched, of preset {space.preset}:\n{describe_space(space)}")

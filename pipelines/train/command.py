@@ -15,15 +15,15 @@ from pipelines.arguments import (
     with_joined_data,
 )
 from pipelines.commands import HELP_WORDS
+from pipelines.systems.registry import SYSTEMS
 from pipelines.train.events import Finished, check_name, counts_line, print_end, register_best
 from pipelines.train.preset_help import ALL, print_preset_help
 from pipelines.train.preset_lists import as_json, listing, starters
 from vtr_core.config.data_sets import OnBadShard, weighted
-from vtr_core.config.override import override, validate
+from vtr_core.config.override import override
 from vtr_core.config.training import TrackerKind
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.models import reads_images, system_of
 from vtr_core.run.presets import preset
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _starting_point(argv: Sequence[str]) -> tuple[TrainConfig, str, Sequence[str
     place = locate(value if equals else argv[1])
     if not storage.exists(place):
         raise ConfigError(f"there is no {place}; give the config.json of a run")
-    config = validate(TrainConfig, storage.read_json(place), str(place))
+    config = SYSTEMS.config(storage.read_json(place), str(place))
     return config, "vtr train --config FILE", argv[1 if equals else 2 :]
 
 
@@ -226,9 +226,9 @@ def resume(
     check_name(register)
     folder = RunFolder.at(uri)
     check_writable(folder.location)
-    folder.read()
+    folder.read(SYSTEMS)
     with Lease.take(folder.location) as lease:
-        record, config = folder.read()
+        record, config = folder.read(SYSTEMS)
         require_trackers(record.also)
         if on_bad_shard is not None:
             config = override(config, {"on_bad_shard": on_bad_shard})
@@ -246,10 +246,10 @@ def _initial_model(uri: str, config: TrainConfig, data: "Manifest", concepts: st
     """
     from vtr_core.data.shards.word_table import WordTable
     from vtr_core.run.inputs import model_vocabulary
-    from vtr_core.train.checkpoint.trained_model import fitting, load_model
+    from vtr_core.train.checkpoint.trained_model import fitting, read_model
     from vtr_core.train.training_labels import concept_table, names_of
 
-    given = load_model(uri)
+    given = read_model(uri, SYSTEMS)
     words = model_vocabulary(config.model, WordTable.load(data).vocabulary)
     fitting(config, words, names_of(config, concept_table(config, concepts)), given)
     return given.uri
@@ -273,7 +273,7 @@ def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manif
     training, validation = training_sets(weighted(flags.data, flags.data_weights), flags.validation)
     data = usable_data(config.model, training, config.on_bad_shard)
     judged = usable_data(config.model, validation) if validation else None
-    if reads_images(config.model) and judged is not None:
+    if config.model.system().records(config.model) == "images" and judged is not None:
         require_other_subjects(data, judged, "training and validation")
     return data, judged
 
@@ -316,6 +316,7 @@ def _run(
     with tracked_run(folder, record, config, origin, full_tracking_uri(record.tracking_uri)) as tracking:
         job = Job(
             config=config,
+            systems=SYSTEMS,
             run=folder.location.uri,
             data=record.data,
             validation=record.validation,
@@ -339,5 +340,5 @@ def _run(
         faults=counts_line(events.counts),
         registered=registered,
         validation=record.validation or "<data set>",
-        task=system_of(config.model).evaluation,
+        task=config.model.system().evaluation,
     )

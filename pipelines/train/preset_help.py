@@ -10,9 +10,8 @@ from tyro.constructors import StructFieldSpec
 
 from pipelines.arguments import print_help
 from pipelines.systems.registry import SYSTEMS
+from vtr_core.config.run import TrainConfig, loss_kinds
 from vtr_core.config.settings import Settings
-from vtr_core.run.config import TrainConfig
-from vtr_core.run.models import system_of
 
 ALL = "--help-all"
 _WIDTH, _COUNT = 110, 20
@@ -37,7 +36,7 @@ Kinds: TypeAlias = Mapping[str, Sequence[type[Settings]]]
 
 def print_preset_help(prog: str, flags: type, config: TrainConfig, everything: bool) -> None:
     """Print the help of a command's flags and of a configuration's settings: the most used, or all of its system."""
-    hidden, kinds = _of_other_systems(config), dict(_kinds(config, config))
+    hidden, kinds = _of_other_systems(config), dict(_kinds(config))
     paths = {name: path for name, path in _paths(config) if not _below(name, (*_NO_CHOICE, *hidden))}
     paths = {name: path for name, path in paths.items() if path[-1][1] != "kind" or name.rpartition(".")[0] in kinds}
     chosen = list(paths) if everything else most_used(config, paths)
@@ -73,14 +72,14 @@ def _with_values(flag: StructFieldSpec, values: str) -> StructFieldSpec:
 
 def most_used(config: TrainConfig, names: Iterable[str]) -> list[str]:
     """Those of `names` that help shows first: of every training, of the system, and others of its model and loss."""
-    of_system = system_of(config.model).presets().most_used
+    of_system = config.model.system().presets().most_used
     others = sorted((name for name in names if name.startswith(("model.", "loss."))), key=lambda name: name.count("."))
     return [name for name in dict.fromkeys((*_OF_EVERY_TRAINING, *of_system, *others)) if name in set(names)][:_COUNT]
 
 
 def _of_other_systems(config: TrainConfig) -> set[str]:
     """Settings and groups that every configuration has, and that only models of other systems read."""
-    own = system_of(config.model)
+    own = config.model.system()
     words = {"captions"} if own.reads == "images" else set()
     return words | {name for system in SYSTEMS for name in system.presets().own_settings} - set(
         own.presets().own_settings
@@ -102,29 +101,22 @@ def _paths(config: Settings, above: str = "") -> Iterator[tuple[str, list[tuple[
             yield f"{above}{name}", [step]
 
 
-def _kinds(part: Settings, config: TrainConfig, above: str = "") -> Iterator[tuple[str, list[type[Settings]]]]:
+def _kinds(config: Settings, above: str = "") -> Iterator[tuple[str, Sequence[type[Settings]]]]:
     """The groups of several kinds, each with the classes of those that can stand beside the configuration's model."""
-    for name, field in type(part).model_fields.items():
-        value, dotted = getattr(part, name), f"{above}{name}"
+    for name, field in type(config).model_fields.items():
+        value, classes = getattr(config, name), _classes(field.annotation)
+        if isinstance(config, TrainConfig) and name in ("model", "loss"):
+            classes = config.model.system().configs if name == "model" else loss_kinds(config.model)
         if isinstance(value, Settings):
-            classes = [one for one in _classes(field.annotation) if _fits(dotted, one, config)]
             if len(classes) > 1:
-                yield dotted, classes
-            yield from _kinds(value, config, f"{dotted}.")
+                yield f"{above}{name}", classes
+            yield from _kinds(value, f"{above}{name}.")
 
 
-def _classes(annotation: object) -> list[type[Settings]]:
+def _classes(annotation: object) -> Sequence[type[Settings]]:
     if isinstance(annotation, type) and issubclass(annotation, Settings):
         return [annotation]
     return [found for part in get_args(annotation) for found in _classes(part)]
-
-
-def _fits(name: str, kind: type[Settings], config: TrainConfig) -> bool:
-    own = system_of(config.model)
-    if name == "model":
-        return kind in own.configs
-    owned = own.losses or [loss for system in SYSTEMS for loss in system.losses]
-    return name != "loss" or (kind in owned) == bool(own.losses)
 
 
 def _kind(cls: type[Settings]) -> str:

@@ -10,11 +10,14 @@ from vtr_core.config.data_sets import BatchConfig
 from vtr_core.config.losses import ConstantMargin, InfoNceConfig, MaskedMarginSoftmaxConfig
 from vtr_core.config.override import override
 from vtr_core.config.preset_table import Change, Row, applied, changed
+from vtr_core.config.run import TrainConfig
 from vtr_core.config.training import OptimizerConfig
-from vtr_core.run.config import TrainConfig
 from vtr_core.systems.capsules.config import CapsuleNetConfig, FullyConnectedConfig
 
-BASE = override(TrainConfig(), {"loss.margin.value": 0.5, "model.words.hidden_dim": 8, "optimizer.beta1": 0.5})
+BASE = override(
+    TrainConfig(model=CapsuleNetConfig()),
+    {"loss.margin.value": 0.5, "model.words.hidden_dim": 8, "optimizer.beta1": 0.5},
+)
 
 
 def test_only_what_a_row_gives_is_changed_at_any_depth() -> None:
@@ -26,7 +29,7 @@ def test_only_what_a_row_gives_is_changed_at_any_depth() -> None:
 
 def test_a_default_that_is_written_counts() -> None:
     change = Change(loss=MaskedMarginSoftmaxConfig(margin=ConstantMargin(value=ConstantMargin().value)))
-    assert changed(BASE, change).loss == TrainConfig().loss
+    assert changed(BASE, change).loss == MaskedMarginSoftmaxConfig()
     assert changed(BASE, Change(loss=MaskedMarginSoftmaxConfig(margin=ConstantMargin()))) == BASE
 
 
@@ -59,6 +62,7 @@ def test_rows_build_on_others_and_on_the_model() -> None:
         lambda: Row(about="", model=InfoNceConfig(margin=1)),  # type: ignore[call-arg]
         lambda: Row(about="", optimiser=OptimizerConfig()),  # type: ignore[call-arg]
         lambda: Row(about="", batch=OptimizerConfig()),  # type: ignore[arg-type]
+        lambda: Row(about="", model=InfoNceConfig()),  # type: ignore[arg-type]
         lambda: Row(model=CapsuleNetConfig()),  # type: ignore[call-arg]
     ],
 )

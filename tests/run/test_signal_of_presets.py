@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import pytest
 
 from vtr_core.run.made_batch import KINDS, FeatureKind, made_signal
-from vtr_core.run.models import system_of
 from vtr_core.run.presets import PRESETS, preset
 from vtr_core.systems.capsules.presets import CAPSULE_PRESETS
 from vtr_core.systems.captioning.presets import CAPTION_PRESETS
@@ -111,7 +110,7 @@ def unexpected(name: str, kind: FeatureKind, rows: int) -> list[str]:
 def kinds(name: str) -> tuple[FeatureKind, ...]:
     """Of features; images and frames have one."""
     model = preset(name).model
-    return ("standardized",) if system_of(model).records(model) in ("images", "frames") else tuple(KINDS)
+    return ("standardized",) if model.system().records(model) in ("images", "frames") else tuple(KINDS)
 
 
 def looks(names: tuple[str, ...]) -> list[tuple[str, FeatureKind]]:

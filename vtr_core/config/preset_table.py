@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from vtr_core.config.caption_text import CaptionText, ConceptText
 from vtr_core.config.data_sets import BatchConfig
+from vtr_core.config.run import ModelConfig, TrainConfig
 from vtr_core.config.settings import Settings
 from vtr_core.config.training import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
 
@@ -16,8 +17,8 @@ from vtr_core.config.training import EvaluationConfig, OptimizerConfig, ScalingC
 class Change(Settings):
     """Settings of a run that differ from those of another."""
 
-    model: Settings = Settings()
-    loss: Settings = Settings()
+    model: ModelConfig | None = None
+    loss: Settings | None = None
     batch: BatchConfig = BatchConfig()
     optimizer: OptimizerConfig = OptimizerConfig()
     training: TrainingConfig = TrainingConfig()
@@ -42,11 +43,17 @@ class Row(Change):
     """Whether the table's variants are made of it, too."""
 
 
-C = TypeVar("C", bound=Settings)
+def base_config(table: Mapping[str, Row], base: str, name: str) -> TrainConfig:
+    """The configuration of a base, under the name of a preset."""
+    first = table[base]
+    while first.like:
+        first = table[first.like[0]]
+    assert first.model is not None, f"the base {base} has no model"
+    return applied(TrainConfig(preset=name, model=first.model), table, base)
 
 
-def applied(config: C, table: Mapping[str, Row], name: str) -> C:
-    """A run's configuration with the settings of a row.
+def applied(config: TrainConfig, table: Mapping[str, Row], name: str) -> TrainConfig:
+    """A configuration with the settings of a row.
 
     Raises pydantic's ValidationError where settings do not go together.
     """
@@ -54,11 +61,14 @@ def applied(config: C, table: Mapping[str, Row], name: str) -> C:
     for other in row.like:
         config = applied(config, table, other)
     if row.of_model is not None:
-        config = changed(config, row.of_model(getattr(config, "model")))  # noqa: B009  of a class that has one
+        config = changed(config, row.of_model(config.model))
     return changed(config, row)
 
 
-def changed(config: C, change: Settings) -> C:
+S = TypeVar("S", bound=Settings)
+
+
+def changed(config: S, change: Settings) -> S:
     """`config` with the settings that `change` gives, at any depth; one of another class replaces the whole group."""
     given = {name: getattr(change, name) for name in change.model_fields_set & type(config).model_fields.keys()}
     merged = {

@@ -132,9 +132,6 @@ CLIP4CLIP_ADAM: Mapping[str, Any] = MappingProxyType(
 """As in CLIP4Clip's published code (Luo et al. 2021), whose ε is 1e-6 and whose norms are 1: its loss is the mean of
 both cross-entropies and not their sum, so its gradients are half as long."""
 
-MSRVTT_CAPTIONS = 20
-"""Captions of a video of MSR-VTT. A published epoch is a pass over all captions, ours over all videos."""
-
 
 ReadingNodes = Literal["auto", "labelled", "any"]
 Wire = Literal["as_computed", "bf16"]

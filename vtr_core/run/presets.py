@@ -1,17 +1,21 @@
-"""Presets: complete configurations by name, made of the rows of the systems' tables."""
+"""Presets: complete configurations by name, made of the rows of the systems' tables.
+
+`preset(name)` takes no list of systems, so this module reads the installed ones itself; no other module of the library
+but `vtr_core.api` and `vtr_core.train.checkpoint`, whose `load_model(uri)` takes none either, may do so.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from vtr_core.config.preset_table import applied
+from vtr_core.config.preset_table import applied, base_config
+from vtr_core.config.run import TrainConfig
 from vtr_core.errors import ConfigError, nearest
-from vtr_core.run.config import TrainConfig
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.system import Presets, by_name
 
 
 def _config(table: Presets, base: str, variant: str, recipe: str, name: str) -> TrainConfig:
-    config = applied(TrainConfig(preset=name), table.bases, base)
+    config = base_config(table.bases, base, name)
     if variant:
         config = applied(config, table.variants, variant)
     return applied(config, table.recipes, recipe) if recipe else config

@@ -11,10 +11,10 @@ from vtr_core.config.settings import ModelInputs, Settings
 from vtr_core.errors import ConfigError, DatasetError
 
 if TYPE_CHECKING:
+    from vtr_core.config.run import TrainConfig
+    from vtr_core.config.search_space import Space
     from vtr_core.data.manifest import Manifest
     from vtr_core.encoders.encoder import Encoder
-    from vtr_core.run.config import TrainConfig
-    from vtr_core.run.space import Space
     from vtr_core.systems.implementation import Implementation
 
 

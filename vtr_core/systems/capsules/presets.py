@@ -25,8 +25,8 @@ from vtr_core.config.routing import (
     SelfAttentionRouting,
     SetTransformerRouting,
 )
+from vtr_core.config.search_space import OnlyWith, Parameter, Space
 from vtr_core.config.training import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
-from vtr_core.run.space import OnlyWith, Parameter, Space
 from vtr_core.systems.capsules.config import (
     CapsuleNetConfig,
     FullyConnectedConfig,

@@ -3,20 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
+from vtr_core.config.caption_text import MSRVTT_CAPTIONS
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.config.losses import InfoNceConfig
 from vtr_core.config.preset_table import Row
 from vtr_core.config.pretrained import ClipConfig, TransformerSize
 from vtr_core.config.sequence_models import MambaLearner
 from vtr_core.config.settings import ModelInputs
-from vtr_core.config.training import (
-    CLIP4CLIP_ADAM,
-    MSRVTT_CAPTIONS,
-    EvaluationConfig,
-    OptimizerConfig,
-    ScalingConfig,
-    TrainingConfig,
-)
+from vtr_core.config.training import CLIP4CLIP_ADAM, EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig, MuseFrames, SequenceTransformer
 from vtr_core.systems.system import Presets
 

@@ -3,10 +3,12 @@
 from functools import partial
 
 from vtr_core.config.blocks.text_encoder import EncoderRecord
+from vtr_core.config.caption_text import MSRVTT_CAPTIONS
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.config.domains import Choice, LogUniform, Variant
 from vtr_core.config.losses import InfoNceConfig
 from vtr_core.config.preset_table import Change, Row
+from vtr_core.config.search_space import Parameter, Space
 from vtr_core.config.sequence_models import (
     FlashLearner,
     MambaLearner,
@@ -16,15 +18,7 @@ from vtr_core.config.sequence_models import (
     TransformerLearner,
 )
 from vtr_core.config.settings import ModelInputs
-from vtr_core.config.training import (
-    CLIP4CLIP_ADAM,
-    MSRVTT_CAPTIONS,
-    EvaluationConfig,
-    OptimizerConfig,
-    ScalingConfig,
-    TrainingConfig,
-)
-from vtr_core.run.space import Parameter, Space
+from vtr_core.config.training import CLIP4CLIP_ADAM, EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
 from vtr_core.systems.muse.config import MuseConfig, TextByEncoder, TextWords
 from vtr_core.systems.system import Presets
 

@@ -21,8 +21,8 @@ from vtr_core.config.domains import (
     setting,
 )
 from vtr_core.config.override import override
+from vtr_core.config.run import TrainConfig
 from vtr_core.errors import ConfigError
-from vtr_core.run.config import TrainConfig
 
 Point: TypeAlias = Mapping[str, Value]
 """A value for every active setting, by dotted name; for a variant its label."""
