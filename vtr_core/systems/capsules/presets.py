@@ -174,9 +174,7 @@ _VARIANTS = {
         loss=MaskedMarginSoftmaxConfig(),
         optimizer=_without_warmup(2.5e-4),
     ),
-    "not-shared": Row(
-        about="Table 6: routing and projection of each modality's own", model=CapsuleNetConfig(share_weights=False)
-    ),
+    "not-shared": Row(about="Table 6: weights of each modality's own", model=CapsuleNetConfig(share_weights=False)),
     # Loss, bags of five captions and learning rate of Miech et al. 2020, on a plain network. Adam at 1e-3 after a
     # warm-up, as theirs, here short and with clipping; at 3e-3 the network collapses.
     "mil-nce": Row(

@@ -71,16 +71,14 @@ _VARIANTS = {
         loss=DualTripletConfig(concept_weight_factor=8.0, causality_weight=5.0),
     ),
     "homogeneous": Row(
-        about="Table 4.1: the second space is latent as well, with the same similarity",
+        about="Table 4.1: two latent spaces, both by cosine",
         model=HybridEncoderConfig(concept_similarity="cosine"),
         loss=DualTripletConfig(concept_weight=0.0),
     ),
     "heterogeneous": Row(
-        about="Table 4.1: the second space is a latent one, by Jaccard", loss=DualTripletConfig(concept_weight=0.0)
+        about="Table 4.1: two latent spaces, one by Jaccard", loss=DualTripletConfig(concept_weight=0.0)
     ),
-    "latent-alone": Row(
-        about="Table 4.1: the hybrid's latent space by itself", model=HybridEncoderConfig(num_concepts=None)
-    ),
+    "latent-alone": Row(about="Table 4.1: the latent space alone", model=HybridEncoderConfig(num_concepts=None)),
     "equal": Row(
         about="Section 4.4: two spaces of one size",
         of_model=lambda model: Change(model=HybridEncoderConfig(latent_dim=model.num_concepts)),
@@ -91,9 +89,7 @@ _VARIANTS = {
     ),
     "equal-homogeneous": Row(about="Table 4.1: homogeneous spaces of one size", like=("equal", "homogeneous")),
     "equal-heterogeneous": Row(about="Table 4.1: heterogeneous spaces of one size", like=("equal", "heterogeneous")),
-    "pos-text": Row(
-        about="Figure 3.3: parts of speech in the bag of words and in the embedding", captions=CaptionText(tagged=True)
-    ),
+    "pos-text": Row(about="Figure 3.3: words with their part of speech", captions=CaptionText(tagged=True)),
     "pos-concepts": Row(about="Figure 3.2: concepts with their part of speech", concepts=ConceptText(pos=True)),
     "pos": Row(about="Table 3.2: parts of speech in text and concepts", like=("pos-text", "pos-concepts")),
     "concept-pos": Row(about="Tables 3.2 to 3.4: concepts alone, with parts of speech", like=("concept", "pos")),

@@ -110,19 +110,17 @@ _VARIANTS = {
     },
     # Without other scales, as no layer would read them.
     "no-learner": Row(
-        about="Table 8, L = 0: the mean of the frames",
+        about="Table 8, L = 0: mean of frames",
         model=MuseConfig(learner=NoLearner(), scales=(1,), temporal_scales=()),
     ),
     "scan-none": Row(about="Table 5: a scan in one direction", model=MuseConfig(learner=MambaLearner(scan="none"))),
     "scan-v1": Row(
-        about="Table 5: both directions with shared projections", model=MuseConfig(learner=MambaLearner(scan="v1"))
+        about="Table 5: both directions share projections", model=MuseConfig(learner=MambaLearner(scan="v1"))
     ),
     "frame": Row(about="Table 6: tokens frame by frame", model=MuseConfig(aggregation="frame")),
     "scale": Row(about="Table 6: tokens scale by scale", model=MuseConfig(aggregation="scale")),
     # Which excludes temporal scales.
-    "spatial": Row(
-        about="Table 6: the mean over time first", model=MuseConfig(aggregation="spatial", temporal_scales=())
-    ),
+    "spatial": Row(about="Table 6: mean over time first", model=MuseConfig(aggregation="spatial", temporal_scales=())),
     **{
         f"scales-{count}": Row(
             about=f"Table 7: the first {count} of the scales 1, 3, 7, 14, 28",

@@ -89,7 +89,7 @@ _VARIANTS = {
     "resnet-34": Row(about="Table 1: ResNet-34", model=SiameseConfig(tower=ResNetTower())),
     "inception-v3": Row(about="Table 1: InceptionV3", model=SiameseConfig(tower=InceptionTower())),
     "reconstruction": Row(
-        about="a decoder that reconstructs faces", model=SiameseConfig(tower=CapsuleTower(reconstruction_weight=1e-4))
+        about="a decoder of faces", model=SiameseConfig(tower=CapsuleTower(reconstruction_weight=1e-4))
     ),
     "double-margin": Row(about="Table 1: a margin for matching pairs as well", loss=PairDoubleMarginConfig()),
 }
