@@ -64,7 +64,8 @@ class SweepFlags:
 HELP = f"""\
 usage: vtr sweep <space> --data URI --num-samples N [flags]     start a sweep
        vtr sweep --resume OUT                                   resume an interrupted sweep
-       vtr sweep <space> --help                                 the settings of the space and of its preset
+       vtr sweep <space> --help                                 the space, and its preset's most used settings;
+                                                                --help-all: all of them
 
 search spaces and their settings:
 {describe_spaces(SYSTEMS)}

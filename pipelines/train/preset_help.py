@@ -1,6 +1,6 @@
 """Help of a preset: the flags of a command with its most used settings, or with all, and what each `.kind` means."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from textwrap import fill
 from typing import Annotated, Any, TypeAlias, get_args
@@ -14,6 +14,7 @@ from vtr_core.config.run import TrainConfig, loss_kinds
 from vtr_core.config.settings import Settings
 
 ALL = "--help-all"
+"""The word that asks for all settings."""
 _WIDTH, _COUNT = 110, 20
 _OF_EVERY_TRAINING = (
     "scaling.workers",
@@ -36,58 +37,49 @@ Kinds: TypeAlias = Mapping[str, Sequence[type[Settings]]]
 
 def print_preset_help(prog: str, flags: type, config: TrainConfig, everything: bool) -> None:
     """Print the help of a command's flags and of a configuration's settings: the most used, or all of its system."""
-    hidden, kinds = _of_other_systems(config), dict(_kinds(config))
-    paths = {name: path for name, path in _paths(config) if not _below(name, (*_NO_CHOICE, *hidden))}
-    paths = {name: path for name, path in paths.items() if path[-1][1] != "kind" or name.rpartition(".")[0] in kinds}
-    chosen = list(paths) if everything else most_used(config, paths)
+    unread, kinds = _unread(config), dict(_kinds(config))
+    single = {name for name, _ in _paths(config) if name.endswith(".kind") and name.removesuffix(".kind") not in kinds}
+    hidden = (*_NO_CHOICE, *unread, *single)
+    paths = {name: path for name, path in _paths(config) if not any(f"{name}.".startswith(f"{h}.") for h in hidden)}
+    chosen = list(paths) if everything else _most_used(config, paths)
     steps = {step for name in chosen for step in paths[name]}
 
     def shown(owner: Any, flag: StructFieldSpec) -> StructFieldSpec | None:
         if not (isinstance(owner, type) and issubclass(owner, Settings)):
-            return None if owner is flags and flag.name in hidden else flag
+            return None if owner is flags and flag.name in unread else flag
         if (owner, flag.name) not in steps:
             return None
         if flag.name == "kind":
             names = next(map(_kind, classes) for classes in kinds.values() if owner in classes)
             return _with_values(flag, f"{{{','.join(names)}}}")
-        groups = _classes(flag.type) if flag.default is None else []
+        absent = _classes(flag.type) if flag.default is None else []
         return (
-            _with_values(flag, "{None}|NAME" if "name" in groups[0].model_fields else "{None}|JSON") if groups else flag
+            _with_values(flag, "{None}|NAME" if "name" in absent[0].model_fields else "{None}|JSON") if absent else flag
         )
 
     print_help(prog, flags, config, shown=shown)
-    if everything:
-        print("\n".join(_explained(kinds)))
-    else:
-        print(
-            f"the {len(chosen)} most used of {len(paths)} settings; {prog} {ALL} shows all, and what each .kind means"
-        )
+    rest = f"{prog} {ALL} shows all, and what each .kind means"
+    print("\n".join(_explained(kinds)) if everything else f"the {_COUNT} most used of {len(paths)} settings; {rest}")
 
 
 def _with_values(flag: StructFieldSpec, values: str) -> StructFieldSpec:
-    """A flag that takes what `values` says: kinds, or a group that is not there as JSON or by its name."""
+    """A flag that takes what `values` says: a kind, or a group that is absent, as JSON or by its name."""
     text: Any = Annotated[str | None, tyro.conf.arg(metavar=values)]
     return replace(flag, type=text)
 
 
-def most_used(config: TrainConfig, names: Iterable[str]) -> list[str]:
+def _most_used(config: TrainConfig, names: Collection[str]) -> list[str]:
     """Those of `names` that help shows first: of every training, of the system, and others of its model and loss."""
-    of_system = config.model.system().presets().most_used
+    own = config.model.system().presets().most_used
     others = sorted((name for name in names if name.startswith(("model.", "loss."))), key=lambda name: name.count("."))
-    return [name for name in dict.fromkeys((*_OF_EVERY_TRAINING, *of_system, *others)) if name in set(names)][:_COUNT]
+    return [name for name in dict.fromkeys((*_OF_EVERY_TRAINING, *own, *others)) if name in names][:_COUNT]
 
 
-def _of_other_systems(config: TrainConfig) -> set[str]:
+def _unread(config: TrainConfig) -> set[str]:
     """Settings and groups that every configuration has, and that only models of other systems read."""
-    own = config.model.system()
-    words = {"captions"} if own.reads == "images" else set()
-    return words | {name for system in SYSTEMS for name in system.presets().own_settings} - set(
-        own.presets().own_settings
-    )
-
-
-def _below(name: str, groups: Iterable[str]) -> bool:
-    return any(name == group or name.startswith(f"{group}.") for group in groups)
+    system = config.model.system()
+    others = {name for other in SYSTEMS for name in other.presets().own_settings}
+    return others.difference(system.presets().own_settings) | ({"captions"} if system.reads == "images" else set())
 
 
 def _paths(config: Settings, above: str = "") -> Iterator[tuple[str, list[tuple[type, str]]]]:

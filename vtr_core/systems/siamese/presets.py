@@ -41,6 +41,7 @@ _BASES = {
     # one is used.
     "siamese-att-small": Row(
         about="the same for CPUs: 42 × 42 pixels, 10 face capsules; a minute",
+        starter=True,
         like=("siamese-att",),
         model=SiameseConfig(
             size=42,
@@ -54,7 +55,6 @@ _BASES = {
     ),
     "siamese-att-tiny": Row(
         about="siamese-att-small trained for a shorter time, on two workers",
-        starter=True,
         like=("siamese-att-small",),
         training=TrainingConfig(epochs=80, validate_every=20, ema_decay=None),
         scaling=ScalingConfig(workers=2),
