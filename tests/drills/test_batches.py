@@ -108,7 +108,7 @@ def test_a_batch_with_nan_is_skipped(
 
 
 def state(run: Path, step: int) -> Checkpoint:
-    return load_checkpoint(locate(str(run), SYSTEMS) / "checkpoints" / f"step-{step:08d}")
+    return load_checkpoint(locate(str(run)) / "checkpoints" / f"step-{step:08d}", SYSTEMS)
 
 
 def _assert_same_state(before: Checkpoint, after: Checkpoint) -> None:

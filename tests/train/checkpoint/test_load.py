@@ -55,7 +55,7 @@ def saved(tmp_path: Path) -> Path:
 
 
 def test_what_was_saved_is_loaded(saved: Path) -> None:
-    expected, found = checkpoint(), load_checkpoint(locate(str(saved), SYSTEMS))
+    expected, found = checkpoint(), load_checkpoint(locate(str(saved)), SYSTEMS)
     assert found.config == expected.config
     assert found.progress == expected.progress
     assert found.vocabulary == expected.vocabulary
@@ -86,7 +86,7 @@ def _pickled(folder: Path) -> None:
 def test_a_pickle_is_not_run(saved: Path) -> None:
     _pickled(saved)
     with pytest.raises(CheckpointError, match=r"optimizer\.pt"):
-        load_checkpoint(locate(str(saved), SYSTEMS))
+        load_checkpoint(locate(str(saved)), SYSTEMS)
     assert not (saved / "exploded").exists()
 
 

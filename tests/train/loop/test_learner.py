@@ -189,7 +189,7 @@ def test_what_is_saved_is_the_average(tmp_path: Path) -> None:
     step(trained)
     folder = RunFolder.at(str(tmp_path))
     folder.save(Checkpoint(config(), progress=Progress(step=2), vocabulary=words(), **trained.state()), keep=1)
-    found = load_checkpoint(locate(str(tmp_path), SYSTEMS) / "checkpoints" / "step-00000002")
+    found = load_checkpoint(locate(str(tmp_path)) / "checkpoints" / "step-00000002", SYSTEMS)
     assert found.trained is not None
     assert any(not torch.equal(found.trained[name], tensor) for name, tensor in found.model.items())
 

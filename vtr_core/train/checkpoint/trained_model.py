@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from vtr_core import storage
 from vtr_core.config.override import override
-from vtr_core.config.run import ModelConfig, TrainConfig
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.reading.feature_statistics import feature_statistics
 from vtr_core.encoders.encoder import encoder
@@ -225,10 +225,10 @@ def fitting(config: TrainConfig, words: Vocabulary, concepts: ConceptNames | Non
     refused = _other_shapes(own, found)
     if words.fingerprint != given.vocabulary.fingerprint:
         reason = "its places are words, and the vocabularies differ (vtr ingest --vocabulary takes the other's)"
-        refused = {**dict.fromkeys(_of_size(config.model, "model.inputs.num_words", len(words)), reason), **refused}
+        refused = {**dict.fromkeys(_of_size(config, "model.inputs.num_words", len(words)), reason), **refused}
     names = () if concepts is None else concepts.names
     if names and names != given.concepts:
-        sized = _of_size(config.model, "model.num_concepts", len(names))
+        sized = _of_size(config, "model.num_concepts", len(names))
         refused = {**dict.fromkeys(sized, "its places are concepts, and the concept tables differ"), **refused}
     taken = tuple(name for name in own if name not in refused)
     if not taken:
@@ -256,10 +256,9 @@ def _other_shapes(own: Shapes, found: Shapes) -> dict[str, str]:
     }
 
 
-def _of_size(model: ModelConfig, setting: str, size: int) -> list[str]:
+def _of_size(config: TrainConfig, setting: str, size: int) -> list[str]:
     """The tensors whose shape depends on a size setting: those whose shape changes with another value of it."""
-    changed = override(TrainConfig(model=model), {setting: size + 1}).model
-    before, after = check_model(model), check_model(changed)
+    before, after = check_model(config.model), check_model(override(config, {setting: size + 1}).model)
     return [name for name in before if after.get(name) != before[name]]
 
 
