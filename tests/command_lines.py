@@ -26,7 +26,6 @@ from tune_spaces.spaces import search_spaces
 from vtr_core.config.settings import Settings
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.presets import PRESETS
 
 FILE = Path(__file__).with_suffix(".txt")
 _INNER: Mapping[str, list[list[str]]] = {
@@ -47,7 +46,7 @@ _INNER: Mapping[str, list[list[str]]] = {
 def lines() -> list[str]:
     """What the file should hold."""
     flags = [line for command in COMMANDS for line in _command(command.name)]
-    return [*flags, *_settings(), "spaces", *_indented(search_spaces(SYSTEMS)), "presets", *_indented(PRESETS)]
+    return [*flags, *_settings(), "spaces", *_indented(search_spaces(SYSTEMS)), "presets", *_indented(_presets())]
 
 
 def _command(name: str) -> Iterator[str]:
@@ -105,6 +104,15 @@ def _is_setting(flag: str, of_preset: Set[str]) -> bool:
     one of the command beside the group's `--concepts.parts`."""
     group, dot, _ = flag.removeprefix("--").replace("-", "_").partition(".")
     return group in of_preset and (bool(dot) or not isinstance(TrainConfig.model_fields[group].default, Settings))
+
+
+def _presets() -> Iterator[str]:
+    """The rows that the names of presets are made of, by system."""
+    for system in SYSTEMS:
+        table = system.presets()
+        yield from (name if row.varied else f"{name} (without variants)" for name, row in table.bases.items())
+        yield from (f"<{system.name}>-{name}" for name in table.variants)
+        yield from (f"<{system.name}>-{name}[-<variant>]" for name in table.recipes)
 
 
 def _settings() -> Iterator[str]:
