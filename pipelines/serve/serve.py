@@ -7,13 +7,13 @@ from pipelines.evaluation_inputs import device
 from pipelines.serve.command import ServeFlags
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.explain.explanation import LONGEST_QUERY
-from vtr_core.retrieval.explain.html_pages import render_interface, render_search
+from vtr_core.retrieval.explain.html_pages import render_search
 from vtr_core.retrieval.index.index import load_index
 from vtr_core.retrieval.index.record import IndexRecord
 from vtr_core.retrieval.search.index_search import key_frames
 from vtr_core.serving.applications import SearchSite, search_app
 from vtr_core.serving.engine import Catalogue, Engine, LocalEngine, Source, check_shards
-from vtr_core.serving.json_interface import DEFAULT_K, OPENAPI
+from vtr_core.serving.json_interface import DEFAULT_K
 from vtr_core.serving.server import AppServer, is_loopback
 from vtr_core.storage import locate
 
@@ -40,10 +40,9 @@ def serving(flags: ServeFlags) -> Iterator[AppServer]:
             engine=engine,
             catalogue=catalogue,
             page=lambda nonce: _page(nonce, record, engine.scoring),
-            reference=lambda nonce: render_interface(nonce, OPENAPI),
             at_once=flags.replicas,
         )
-        yield AppServer(flags.host, flags.port, lambda address: search_app(site, address, flags.token, flags.rate))
+        yield AppServer(flags.host, flags.port, lambda address: search_app(site, address, flags.token))
 
 
 @contextmanager

@@ -26,7 +26,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(dual_index(tmp_path_factory.mktemp("browsed")), rate=0) as server:
+    with served(dual_index(tmp_path_factory.mktemp("browsed"))) as server:
         yield server.address.url
 
 
