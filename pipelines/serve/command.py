@@ -24,6 +24,8 @@ class ServeFlags:
     """Port to listen on; 0 takes a free one."""
     token: str | None = None
     """Secret that every request must carry (default: the variable VTR_SERVE_TOKEN, else none)."""
+    transform: str | None = None
+    """transform.json of vtr analyze causality, where the page's sliders of a dual encoder's concepts begin."""
     ray: bool = False
     """Search on Ray Serve: in this machine's new cluster, or in that of RAY_ADDRESS."""
     replicas: int = 1

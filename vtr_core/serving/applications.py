@@ -1,24 +1,21 @@
-"""The search app, the same for every engine behind it, and the app of interactive explanations."""
+"""The search app, the same for every engine behind it."""
 
 import asyncio
-import math
 import secrets
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, FastAPI, HTTPException, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.responses import HTMLResponse, Response
 from fastapi.security import HTTPBearer
-from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from vtr_core.errors import InputError, one_line
-from vtr_core.retrieval.explain.explained_queries import ExplainSession
 from vtr_core.retrieval.explain.html_pages import render_interface
 from vtr_core.retrieval.explain.key_frames import Picture
 from vtr_core.retrieval.index.items import Item
@@ -36,9 +33,13 @@ from vtr_core.serving.json_interface import (
     ItemAnswer,
     Offset,
     PageSize,
+    Power,
     QueryText,
     Question,
+    Scale,
     SearchBody,
+    Shift,
+    parameters,
     questions,
     refused,
 )
@@ -47,64 +48,11 @@ from vtr_core.serving.server import Address
 from vtr_core.time_span import time_span
 
 
-@dataclass(frozen=True)
-class Explorer:
-    """The content served by the app."""
-
-    session: ExplainSession
-    page: Callable[[str], str]
-    """Returns the page, with the given nonce on its style and script."""
-    picture: Callable[[str], Picture]
-    """Returns the key frame of a video of the session, with its time span."""
-
-
-def explorer_app(explorer: Explorer, address: Address) -> ASGIApp:
-    """The application of one explorer on `address`. Errors are JSON: {"error": message}."""
-    videos = frozenset(explorer.session.videos.video_id)
-
-    def page(_request: Request) -> Response:
-        nonce = secrets.token_urlsafe(16)
-        return HTMLResponse(explorer.page(nonce), headers={"Content-Security-Policy": policy(nonce)})
-
-    def search(request: Request) -> Response:
-        given = request.query_params
-        a, b, p = (_number(name, given.get(name, default)) for name, default in (("a", "1"), ("b", "0"), ("p", "1")))
-        found = explorer.session.search(given.get("q", ""), a, b, p)
-        return JSONResponse({**found, "hits": [_timed(hit, explorer) for hit in found["hits"]]})
-
-    def key_frame(request: Request) -> Response:
-        video = request.query_params.get("video", "")
-        if video not in videos:
-            return fault(HTTPStatus.NOT_FOUND, "there is no such video")
-        return picture_response(explorer.picture(video))
-
-    routes = [Route("/", page), Route("/search", search), Route("/keyframe", key_frame)]
-    return Guard(Starlette(routes=routes, exception_handlers={**FAULTS, HTTPStatus.NOT_FOUND: _nowhere}), address)
-
-
 def picture_response(picture: Picture) -> Response:
     """The key frame, or its placeholder."""
     if picture.content:
         return Response(picture.content, media_type=picture.media_type)
     return Response(picture.placeholder, media_type="image/svg+xml")
-
-
-def _timed(hit: dict[str, Any], explorer: Explorer) -> dict[str, Any]:
-    return {**hit, "when": explorer.picture(hit["video_id"]).when}
-
-
-def _nowhere(_request: Request, _error: Exception) -> Response:
-    return fault(HTTPStatus.NOT_FOUND, "there is /, /search?q=…&a=…&b=…&p=… and /keyframe?video=…")
-
-
-def _number(name: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError as error:
-        raise InputError(f"{name} is {text!r}; it must be a number") from error
-    if not math.isfinite(value):
-        raise InputError(f"{name} is {text!r}; it must be finite")
-    return value
 
 
 OPEN = frozenset({"/api/health"})
@@ -178,10 +126,17 @@ class _Answers:
         self._batcher: Batcher[Asked, Hits] = Batcher(metrics.batched(site.engine.search), at_once=site.at_once)
 
     async def search(
-        self, text: QueryText, k: PageSize = DEFAULT_K, offset: Offset = 0, conditions: Filters = ()
+        self,
+        text: QueryText,
+        k: PageSize = DEFAULT_K,
+        offset: Offset = 0,
+        conditions: Filters = (),
+        scale: Scale = None,
+        shift: Shift = None,
+        power: Power = None,
     ) -> Answer:
         """The answer to one query of the address."""
-        (question,) = questions([text], k, offset, conditions)
+        (question,) = questions([text], k, offset, conditions, parameters(scale, shift, power))
         return await self._answer(question)
 
     async def search_many(self, body: SearchBody) -> Answers:
@@ -193,7 +148,8 @@ class _Answers:
         chosen = self._site.catalogue.chosen(question.filters)
         num_items = len(self._site.catalogue.items) if chosen is None else len(chosen)
         end = question.offset + question.k
-        hits = await self._batcher.ask(Asked(question.text, min(end, num_items), question.filters)) if num_items else ()
+        asked = Asked(question.text, min(end, num_items), question.filters, question.transform)
+        hits = await self._batcher.ask(asked) if num_items else ()
         if hits is None:
             raise InputError(f"no word of the query {question.text!r} is known to the model")
         return Answer(
@@ -210,13 +166,16 @@ class _Answers:
         self,
         item_id: Annotated[str, Path(description="the item")],
         text: Annotated[str, Query(alias="q", description="the query that is explained")] = "",
+        scale: Scale = None,
+        shift: Shift = None,
+        power: Power = None,
     ) -> ItemAnswer:
         """One item and, given a query, why it is found by it."""
         position = self._site.catalogue.position(item_id)
         if position is None:
             raise HTTPException(HTTPStatus.NOT_FOUND, one_line(f"there is no item {item_id!r}"))
         item = self._site.catalogue.items[position]
-        why = await self._site.engine.why(text, item_id) if text.strip() else None
+        why = await self._site.engine.why(text, item_id, parameters(scale, shift, power)) if text.strip() else None
         return ItemAnswer.model_validate({**asdict(item), **_when(item), "why": why})
 
     async def columns(self) -> Columns:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from vtr_core.errors import InputError, one_line
 from vtr_core.retrieval.explain.explanation import LONGEST_QUERY
 from vtr_core.retrieval.search.filters import Condition, parse_conditions
+from vtr_core.serving.engine import Parameters
 
 DEFAULT_K, LARGEST_K, FURTHEST = 24, 100, 1000
 """Items of a page, at most, and of all pages of a query together."""
@@ -26,6 +27,11 @@ Filters = Annotated[
         description="a condition, any number of times; items meet all: column=value, or one of != ~ < <= > >= for =",
     ),
 ]
+
+
+Scale = Annotated[float | None, Query(gt=0, allow_inf_nan=False, description="of concepts, for dual encoders (1)")]
+Shift = Annotated[float | None, Query(allow_inf_nan=False, description="of concepts, before they are scaled (0)")]
+Power = Annotated[float | None, Query(gt=0, allow_inf_nan=False, description="of concepts, thereafter (1)")]
 
 
 class SearchBody(BaseModel):
@@ -47,6 +53,7 @@ class Question:
     k: int
     offset: int
     filters: tuple[Condition, ...]
+    transform: Parameters | None = None
 
     furthest = FURTHEST
 
@@ -59,10 +66,19 @@ class Question:
             raise InputError(f"offset {self.offset} and k {self.k} go beyond the first {FURTHEST} hits")
 
 
-def questions(texts: Sequence[str], k: int, offset: int, conditions: Sequence[str]) -> list[Question]:
+def questions(
+    texts: Sequence[str], k: int, offset: int, conditions: Sequence[str], transform: Parameters | None = None
+) -> list[Question]:
     """The questions of a request, of which all are asked for the same hits."""
     filters = parse_conditions(list(conditions))
-    return [Question(text.strip(), k, offset, filters) for text in texts]
+    return [Question(text.strip(), k, offset, filters, transform) for text in texts]
+
+
+def parameters(scale: float | None, shift: float | None, power: float | None) -> Parameters | None:
+    """The transform of a request; None where no part of it is given."""
+    if (scale, shift, power) == (None, None, None):
+        return None
+    return 1.0 if scale is None else scale, shift or 0.0, 1.0 if power is None else power
 
 
 def refused(error: RequestValidationError) -> str:
@@ -145,6 +161,8 @@ class Why(BaseModel):
     score: float
     latent: float | None
     concept: float
+    causality_few: float = Field(description="C@10: how much of the score ten concepts make")
+    causality_many: float = Field(description="C@30")
     video: list[CloudTag]
     query: list[CloudTag]
     contributions: list[CloudTag]
