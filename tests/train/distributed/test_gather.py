@@ -38,6 +38,8 @@ LOSSES: list[LossConfig] = [
     MaskedMarginSoftmaxConfig(margin=AdaptiveMargin(scale=0.5), block_rows=3, same_video=WeightSameVideo()),
     InfoNceConfig(temperature=0.2),
     InfoNceConfig(temperature=0.2, learnable_temperature=True, same_video=WeightSameVideo(hard_rate=0.3)),
+    InfoNceConfig(temperature=0.2, positives="same_caption"),
+    InfoNceConfig(temperature=0.2, positives="same_caption", block_rows=2, same_video=MaskSameVideo()),
     MilNceConfig(),
     MilNceConfig(block_rows=2, same_video=MaskSameVideo()),
     MaxMarginRankingConfig(margin=0.2),
