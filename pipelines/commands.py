@@ -87,6 +87,10 @@ _GROUPS = {
 """The commands by what they are for, the most used first."""
 
 
+HELP_WORDS = ("-h", "--help", "--help-all")
+"""What asks for help; `--help-all` for all settings of a preset, where a command has presets."""
+
+
 @dataclass(frozen=True)
 class Command:
     """A command of `vtr`."""

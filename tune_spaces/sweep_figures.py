@@ -13,7 +13,7 @@ from optuna.study import StudyDirection
 from optuna.trial import create_trial
 
 from tune_spaces.trial_search import distribution
-from vtr_core.run.space import Point, Space
+from vtr_core.config.search_space import Point, Space
 
 FEWEST = 4
 """Trials, of different objectives, from which on settings have an importance."""
@@ -44,11 +44,9 @@ def sweep_figures(space: Space, trials: Sequence[Scored], metric: str) -> dict[s
         figures["importance.svg"] = _svg(
             lambda: drawn.plot_param_importances(study, evaluator=PedAnovaImportanceEvaluator(), target_name=metric)
         )
-    if space.cost is not None:
-        sizes = _study(
-            space, trials, [lambda trial: trial.objective, _weights], [StudyDirection.MAXIMIZE, StudyDirection.MINIMIZE]
-        )
-        figures["pareto.svg"] = _svg(lambda: drawn.plot_pareto_front(sizes, target_names=[metric, "weights"]))
+    both = [StudyDirection.MAXIMIZE, StudyDirection.MINIMIZE]
+    sizes = _study(space, trials, [lambda trial: trial.objective, _weights], both)
+    figures["pareto.svg"] = _svg(lambda: drawn.plot_pareto_front(sizes, target_names=[metric, "weights"]))
     return figures
 
 

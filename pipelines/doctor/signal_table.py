@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from pipelines.systems.registry import SYSTEMS
 from vtr_core.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -26,11 +27,10 @@ class Look:
 
 def configuration(name: str, settings: Sequence[str]) -> "TrainConfig":
     """The configuration of a preset or of a run's config.json, with `a.b=value` settings applied."""
-    from vtr_core.config.override import override, validate
-    from vtr_core.run.config import TrainConfig
+    from vtr_core.config.override import override
     from vtr_core.run.presets import preset
 
-    config = validate(TrainConfig, _read(name), name) if name.endswith(".json") else preset(name)
+    config = SYSTEMS.config(_read(name), name) if name.endswith(".json") else preset(name)
     return override(config, dict(map(_setting, settings)))
 
 
@@ -60,7 +60,6 @@ def looks(config: "TrainConfig", data: str | None, rows: int | None = None, seed
     rows: of the batch (default: 64; of random rows fewer where their inputs are large); ConfigError below 8.
     """
     from vtr_core.run.made_batch import KINDS, LEAST_ROWS, MOST_ROWS, made_signal, usual_rows
-    from vtr_core.run.models import reads_images
 
     if rows is not None and rows < LEAST_ROWS:
         raise ConfigError(f"vtr doctor: --rows {rows} is too few to differ from each other; give {LEAST_ROWS} or more")
@@ -69,7 +68,7 @@ def looks(config: "TrainConfig", data: str | None, rows: int | None = None, seed
         yield Look(f"{rows} rows of {data}", _on_data(config, data, rows, seed))
         return
     rows = rows or usual_rows(config)
-    if reads_images(config.model):
+    if config.model.system().records(config.model) == "images":
         rows = rows // 4 * 4  # four of each subject
         yield Look(f"{rows} invented images", made_signal(config, "standardized", rows, seed))
         return
@@ -83,13 +82,12 @@ def _on_data(config: "TrainConfig", data: str, rows: int, seed: int) -> "Signal"
     from vtr_core.config.override import override
     from vtr_core.data.manifest import data_set
     from vtr_core.run.inputs import usable_data, with_inputs
-    from vtr_core.run.models import system_of
     from vtr_core.run.signal import measure
     from vtr_core.train.first_batch import first_batch
     from vtr_core.train.training_labels import concept_table, usable_concepts
 
     manifest = usable_data(config.model, data_set(data, "train"))
-    each = config.batch.clips_per_video if system_of(config.model).records(config.model) == "images" else 1
+    each = config.batch.clips_per_video if config.model.system().records(config.model) == "images" else 1
     videos = min(rows // each, manifest.videos)
     config = override(config, {"batch.videos": videos, "batch.clips_per_video": each, "scaling.workers": 1})
     config = with_inputs(config, manifest)

@@ -9,7 +9,7 @@ from mlflow import MlflowClient
 from pipelines.train.command import TrainFlags, train
 from tests.drills.runs import LEARNT, STEPS, STEPS_PER_EPOCH, assert_equal_runs, config, events, losses
 from vtr_core.errors import ConfigError, RunConflict, TrainingError
-from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.checkpoint import load_model
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("local_ray")]
 

@@ -119,7 +119,7 @@ FAULTS = [
     (["evaluate", "none", "--task", "verification", "--data", "d"], "Siamese networks read images/1"),
     (["verify", "none", "a.pgm", "b.pgm"], "is not a checkpoint"),
     (["tables", "siamese", "--faces", "none"], "none holds 0 subjects"),
-    (["train", "nothing", "--data", "x"], "no preset 'nothing'; presets: capsule-howto"),
+    (["train", "nothing", "--data", "x"], "no preset 'nothing'; vtr train --list shows all"),
     (["train", "capsule-hwoto", "--data", "x"], "no preset 'capsule-hwoto'; did you mean capsule-howto?"),
     (["train", "capsule-howto"], "--data"),
     (["train", "capsule-howto", "--data", "none"], "is not a data set: it has no manifest.json"),
@@ -328,11 +328,11 @@ def test_every_example_is_understood(words: list[str], monkeypatch: pytest.Monke
 
 
 def test_help_names_what_each_variant_brings(capsys: pytest.CaptureFixture[str]) -> None:
-    run("train", ["capsule-howto-tiny", "--help"])
+    run("train", ["capsule-howto-tiny", "--help-all"])
     said = " ".join(capsys.readouterr().out.split())
     assert "--loss.kind" in said
     assert "info_nce: InfoNCE on L2-normalised embeddings with a temperature. (" in said
     assert "temperature, learnable-temperature, max-scale, positives)" in said
     assert "dual_triplet" not in said, "which this model cannot take"
-    run("train", ["hybrid-msrvtt-tiny", "--help"])
+    run("train", ["hybrid-msrvtt-tiny", "--help-all"])
     assert "mil_nce: " not in " ".join(capsys.readouterr().out.split()), "which this model cannot take"

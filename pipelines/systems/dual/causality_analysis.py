@@ -24,6 +24,7 @@ from pipelines.systems.dual.causality_findings import (
     swept_top_k,
     top_k_precision,
 )
+from pipelines.systems.registry import SYSTEMS
 from tune_spaces.trial_search import tune_transforms
 from vtr_core import storage
 from vtr_core.analysis.transform_search import (
@@ -43,7 +44,7 @@ from vtr_core.data.shards.shard_file import usable
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.storage import check_writable, locate
 from vtr_core.systems.dual.dual_embeddings import dual_encoder, embed_dual
-from vtr_core.train.checkpoint.trained_model import ENCODER, LoadedModel, load_model
+from vtr_core.train.checkpoint.trained_model import ENCODER, LoadedModel, read_model
 from vtr_core.train.training_labels import concept_places
 
 ENOUGH = 0.72
@@ -134,7 +135,7 @@ def analyze(flags: CausalityFlags) -> Findings:
             "transform was searched on would flatter it, so give another one"
         )
     table = _table(flags, manifests)
-    loaded = load_model(flags.checkpoint, device())
+    loaded = read_model(flags.checkpoint, SYSTEMS, device())
     if table is not None:
         _check_concepts(loaded, table)
     names = short_names(manifests)

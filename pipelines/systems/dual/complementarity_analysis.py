@@ -22,6 +22,7 @@ from pipelines.systems.dual.complementarity_findings import (
     fused_correlations,
     fused_figures,
 )
+from pipelines.systems.registry import SYSTEMS
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.required_kind import require_videos
 from vtr_core.data.shards.shard_file import usable
@@ -32,7 +33,7 @@ from vtr_core.storage import check_writable, locate
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 from vtr_core.systems.dual.dual_embeddings import dual_encoder, embed_dual
 from vtr_core.systems.dual.model import HybridEncoder
-from vtr_core.train.checkpoint.trained_model import LoadedModel, load_model
+from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
 
 Settings: TypeAlias = tuple[tuple[str, str], ...]
 """Dotted names of settings and their values as JSON."""
@@ -194,7 +195,7 @@ def analyze(flags: ComplementarityFlags) -> Findings:
     check_writable(locate(flags.out))
     manifest = usable(flags.data, require_videos)
     (name,) = short_names([manifest])
-    models = [load_model(uri, device()) for uri in flags.checkpoints]
+    models = [read_model(uri, SYSTEMS, device()) for uri in flags.checkpoints]
     found = _findings(flags, models, name, manifest)
     parts = printed(found)
     show(parts)

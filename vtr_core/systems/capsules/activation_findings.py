@@ -11,8 +11,8 @@ from jaxtyping import Float32
 from vtr_core.analysis.concept_profiles import Agreement, ConceptProfiles, agreement, clip_concepts, concept_profiles
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
+from vtr_core.embedding.embedded_rows import caption_columns, evaluating, with_absent
 from vtr_core.nn.embeddings import TEXT
-from vtr_core.retrieval.embed.embedded_rows import caption_columns, evaluating, with_absent
 from vtr_core.systems.capsules.activation_report import (
     MAX_CAPTIONS,
     ActivationReport,

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import jinja2
-
 from vtr_core.data.shards.thumbnails import Thumbnail
 from vtr_core.errors import ConfigError
+from vtr_core.page_templates import page_environment
 from vtr_core.time_span import clock
 
 MAX_CAPTIONS = 3
@@ -189,13 +188,7 @@ def render_page(report: ActivationReport, thumbnails: Sequence[Mapping[str, Thum
 
     thumbnails: available thumbnails per data set, by clip id.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("vtr_core.systems.capsules", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = page_environment("vtr_core.systems.capsules")
     environment.filters.update(clock=clock, chance=chance, decimals=decimals, digits=digits)
     found = [((place, one), known[one]) for place, known in enumerate(thumbnails) for one in known]
     pictures = {key: {"number": number, "href": one.href} for number, (key, one) in enumerate(found)}

@@ -13,10 +13,10 @@ from tests.train.workers import run_together
 from vtr_core.config.losses import MaskedMarginSoftmaxConfig
 from vtr_core.config.training import Wire
 from vtr_core.data.batches import RowKeys
+from vtr_core.embedding.collectives import average_in_bf16, gather_embeddings, gather_keys, sum_shares
 from vtr_core.losses.contrastive import build_objective
 from vtr_core.losses.objective import Share
 from vtr_core.nn.embeddings import Embeddings
-from vtr_core.train.distributed.collectives import average_in_bf16, gather_embeddings, gather_keys, sum_shares
 
 ROWS, DIM, MODALITIES = 48, 6, 3
 WIRES: tuple[Wire, ...] = ("as_computed", "bf16")

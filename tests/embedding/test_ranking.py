@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from tests.train.workers import run_together
+from vtr_core.embedding import sharded_ranking as ranking
+from vtr_core.embedding.embedded_rows import EmbeddedRows
+from vtr_core.embedding.rankings import Direction, Ranking, metric_values, rankings
+from vtr_core.embedding.rankings import figures as figures_in_memory
+from vtr_core.embedding.sharded_ranking import contiguous_share, evaluate_shares
 from vtr_core.metrics import ranks as standing
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
-from vtr_core.retrieval.evaluate.retrieval import Direction, Ranking, metric_values, rankings
-from vtr_core.retrieval.evaluate.retrieval import figures as figures_in_memory
 from vtr_core.similarity import SimilarityKind
-from vtr_core.train.distributed import sharded_ranking as ranking
-from vtr_core.train.distributed.sharded_ranking import contiguous_share, evaluate_shares
 
 ROWS = 61
 SIMILARITIES: tuple[SimilarityKind, ...] = ("dot", "cosine", "neg_euclidean", "neg_volume")

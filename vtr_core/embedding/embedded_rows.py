@@ -20,8 +20,6 @@ from vtr_core.data.reading.row_groups import KEYS, Columns, RowGroupReader, trai
 from vtr_core.data.records.schema import FEATURE_DTYPE, TOKEN_DTYPE
 from vtr_core.errors import DatasetError
 from vtr_core.nn.embeddings import TEXT, Embeddings
-from vtr_core.run.config import TrainConfig
-from vtr_core.run.models import system_of
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
@@ -193,15 +191,6 @@ def check_frames(manifest: Manifest, config: ReadsFrames) -> None:
                 f"{manifest.uri} has the features {shown}; the model was trained on {name} ({dim}): "
                 "ingest it with the same features as the training data"
             )
-
-
-def embed_rows(
-    model: nn.Module, config: TrainConfig, manifest: Manifest, vocabulary: Vocabulary, places: Sequence[RowGroup]
-) -> EmbeddedRows:
-    """The embeddings of the rows in `places`, in file order; clips or whole videos, as the model takes."""
-    space = system_of(config.model).implementation().retrieval
-    assert space is not None, "checked by the commands"
-    return space.rows(model, config, manifest, vocabulary, places)
 
 
 def encode(vocabulary: Vocabulary, captions: Sequence[str], max_words: int) -> Int64[Tensor, "captions max_words"]:

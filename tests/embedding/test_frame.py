@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from vtr_core.embedding.data_frames import columns_of, embeddings_frame
+from vtr_core.embedding.embedded_rows import EmbeddedRows
 from vtr_core.errors import InputError
-from vtr_core.retrieval.embed.data_frames import columns_of, embeddings_frame
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 WORDS = Vocabulary(("man", "cooks", "rice"))

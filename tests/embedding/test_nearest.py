@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from jaxtyping import Float32
 
-from vtr_core.retrieval.search.video_ranking import JointItems, Nearest, best_of, nearest
+from vtr_core.embedding.video_ranking import JointItems, Nearest, best_of, nearest
 
 CLIPS, DIM = 23, 4
 
@@ -27,7 +27,7 @@ def slowly(scores: Float32[np.ndarray, " clips"], among: list[int], k: int) -> l
 def test_the_best_are_those_of_sorting_all(
     block: int, k: int, among: list[int] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vtr_core.retrieval.search.video_ranking.BLOCK", block)
+    monkeypatch.setattr("vtr_core.embedding.video_ranking.BLOCK", block)
     queries = np.random.default_rng(1).integers(-1, 2, size=(3, DIM)).astype(np.float32)
     queries[2] = 0  # all tie
     chosen = None if among is None else np.array(among, np.int64)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from vtr_core.retrieval.evaluate.scoring import Entries, block_scores
-from vtr_core.retrieval.search.video_ranking import JointItems
+from vtr_core.embedding.scoring import Entries, block_scores
+from vtr_core.embedding.video_ranking import JointItems
 from vtr_core.similarity import SimilarityKind
 
 CLIPS, QUERIES, DIM = 9, 3, 5

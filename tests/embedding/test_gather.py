@@ -23,11 +23,11 @@ from vtr_core.config.losses import (
     WeightSameVideo,
 )
 from vtr_core.data.batches import RowKeys
+from vtr_core.embedding.collectives import average_gradients, gather_embeddings, gather_keys, sum_shares
 from vtr_core.losses.contrastive import build_objective
 from vtr_core.losses.objective import Share
 from vtr_core.nn.embeddings import Embeddings
 from vtr_core.run.config import LossConfig
-from vtr_core.train.distributed.collectives import average_gradients, gather_embeddings, gather_keys, sum_shares
 
 ROWS, DIM, EXTRA = 12, 5, 2
 STEP = 700

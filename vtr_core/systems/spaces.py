@@ -9,17 +9,15 @@ from jaxtyping import Bool, Float32, Int64, Num
 from torch import Tensor, nn
 
 from vtr_core.config.caption_text import ConceptSimilarity
+from vtr_core.config.run import TrainConfig
 from vtr_core.config.training import EvaluationConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
+from vtr_core.embedding.embedded_rows import EmbeddedRows
+from vtr_core.embedding.rankings import Direction, QuerySample
+from vtr_core.embedding.video_ranking import DualQuery, DualVideos
 from vtr_core.errors import InputError, one_line
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
-from vtr_core.retrieval.evaluate.retrieval import Direction, QuerySample
-from vtr_core.retrieval.search.video_ranking import DualQuery, DualVideos
-from vtr_core.run.build import lacking
-from vtr_core.run.config import TrainConfig
-from vtr_core.run.models import system_of
-from vtr_core.systems.loaded_model import TrainedModel
+from vtr_core.systems.loaded_model import TrainedModel, lacking
 from vtr_core.systems.system import System
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
@@ -89,6 +87,15 @@ class JointSpace:
     """
     concept_terms: Callable[[TrainedModel], ConceptTerms | None] = _no_terms
     """Returns the terms that explain a model's similarities; None for a model without named concepts."""
+
+
+def embed_rows(
+    model: nn.Module, config: TrainConfig, manifest: Manifest, vocabulary: Vocabulary, places: Sequence[RowGroup]
+) -> EmbeddedRows:
+    """The embeddings of the rows in `places`, in file order; clips or whole videos, as the model takes."""
+    space = config.model.system().implementation().retrieval
+    assert space is not None, "checked by the commands"
+    return space.rows(model, config, manifest, vocabulary, places)
 
 
 def unknown_words(text: str, loaded: TrainedModel) -> InputError:
@@ -179,7 +186,7 @@ def known_queries(spaces: DualSpaces, loaded: TrainedModel, texts: Sequence[str]
 
 def spaces_of(loaded: TrainedModel, what: str) -> JointSpace | DualSpaces:
     """The embedding functions of the model; ConfigError, naming `what` as the user, for a model without."""
-    found = _spaces(system_of(loaded.config.model))
+    found = _spaces(loaded.config.model.system())
     if found is None:
         raise lacking(loaded, what, lambda system: _spaces(system) is not None)
     return found
@@ -187,7 +194,7 @@ def spaces_of(loaded: TrainedModel, what: str) -> JointSpace | DualSpaces:
 
 def clip_space_of(loaded: TrainedModel, what: str) -> JointSpace:
     """The joint space of a model of clips; ConfigError for other models."""
-    found = _clip_space(system_of(loaded.config.model))
+    found = _clip_space(loaded.config.model.system())
     if found is None:
         raise lacking(loaded, what, lambda system: _clip_space(system) is not None)
     return found
@@ -195,7 +202,7 @@ def clip_space_of(loaded: TrainedModel, what: str) -> JointSpace:
 
 def dual_spaces_of(loaded: TrainedModel, what: str) -> DualSpaces:
     """The latent and concept space of a dual encoder; ConfigError for other models."""
-    found = _spaces(system_of(loaded.config.model))
+    found = _spaces(loaded.config.model.system())
     if not isinstance(found, DualSpaces):
         raise lacking(loaded, what, lambda system: isinstance(_spaces(system), DualSpaces))
     return found

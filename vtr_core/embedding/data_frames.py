@@ -14,9 +14,9 @@ from vtr_core.data.reading.evaluated_rows import MAX_VIDEOS
 from vtr_core.data.records.arrays import PaddedFrames, Sequences, means, pad
 from vtr_core.data.records.schema import FEATURE_DTYPE
 from vtr_core.data.stream.assemble import Columns
+from vtr_core.embedding.embedded_rows import EmbeddedRows, caption_columns
 from vtr_core.errors import InputError
 from vtr_core.nn.embeddings import TEXT
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, caption_columns
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 CAPTION = "caption"

@@ -10,10 +10,10 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from vtr_core.config.losses import ContrastiveLossConfig
+from vtr_core.config.run import TrainConfig
+from vtr_core.embedding.embedded_rows import EmbeddedRows
 from vtr_core.metrics.ranks import ScoreChunk
 from vtr_core.nn.embeddings import TEXT, triple_volume
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
-from vtr_core.run.config import TrainConfig
 from vtr_core.similarity import Similarity, SimilarityKind, neg_volume, similarity_function
 
 

@@ -7,8 +7,8 @@ import torch
 from tests.builders.dual_toys import as_lists, hybrid, query, videos
 from tests.reference import search as reference
 from vtr_core.analysis.transforms import ConceptSimilarity, Transform
+from vtr_core.embedding.video_ranking import DualVideos, Scoring, VideoScores, best, prepare, rank_of, ranked
 from vtr_core.errors import ConfigError
-from vtr_core.retrieval.search.video_ranking import DualVideos, Scoring, VideoScores, best, prepare, rank_of, ranked
 
 
 @pytest.mark.parametrize("similarity", ["jaccard", "cosine"])

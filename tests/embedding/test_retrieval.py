@@ -12,10 +12,10 @@ from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.shards.word_table import WordTable
+from vtr_core.embedding.embedded_rows import EmbeddedRows, check_features, embed, embed_captions
+from vtr_core.embedding.rankings import Direction, evaluate_retrieval, metric_values, rankings
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import key64
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, check_features, embed, embed_captions
-from vtr_core.retrieval.evaluate.retrieval import Direction, evaluate_retrieval, metric_values, rankings
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset

@@ -21,8 +21,8 @@ from vtr_core.config.domains import (
     setting,
 )
 from vtr_core.config.override import override
+from vtr_core.config.run import TrainConfig
 from vtr_core.errors import ConfigError
-from vtr_core.run.config import TrainConfig
 
 Point: TypeAlias = Mapping[str, Value]
 """A value for every active setting, by dotted name; for a variant its label."""
@@ -53,8 +53,6 @@ class Space:
     name: str
     preset: str
     parameters: Mapping[str, Parameter]
-    cost: Literal["weights"] | None = None
-    """A second objective, the less the better: `weights` is the number of the model's weights."""
 
     def is_active(self, name: str, point: Point) -> bool:
         """Whether the setting is active at a point, which has values for all settings before it."""

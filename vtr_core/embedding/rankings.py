@@ -13,6 +13,8 @@ from vtr_core.data.records.schema import ClipSchema
 from vtr_core.data.sources.synthetic import Synthetic
 from vtr_core.data.worlds.ceiling import best_possible
 from vtr_core.data.worlds.narrated_videos import SyntheticSettings
+from vtr_core.embedding.embedded_rows import EmbeddedRows
+from vtr_core.embedding.scoring import Entries, block_scores, captions, clips, known_captions
 from vtr_core.metrics.ranking import (
     ITEM_CHUNK,
     QUERY_CHUNK,
@@ -23,8 +25,6 @@ from vtr_core.metrics.ranking import (
 )
 from vtr_core.metrics.ranks import Relevance, ScoreChunk, Standing, from_labels, standing
 from vtr_core.nn.embeddings import TEXT
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
-from vtr_core.retrieval.evaluate.scoring import Entries, block_scores, captions, clips, known_captions
 from vtr_core.similarity import SimilarityKind
 
 VIDEO, AUDIO = "video", "audio"

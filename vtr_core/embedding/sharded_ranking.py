@@ -9,13 +9,13 @@ import torch.distributed as dist
 from jaxtyping import Float32, Int64
 from torch import Tensor
 
+from vtr_core.embedding.collectives import gather_uneven, sum_numbers, world_size
+from vtr_core.embedding.embedded_rows import EmbeddedRows
+from vtr_core.embedding.rankings import Direction, Ranking, of_standing, rankings
+from vtr_core.embedding.scoring import Entries, block_scores
 from vtr_core.metrics.ranking import ITEM_CHUNK, QUERY_CHUNK
 from vtr_core.metrics.ranks import PairCounts, keep, slices
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
-from vtr_core.retrieval.evaluate.retrieval import Direction, Ranking, of_standing, rankings
-from vtr_core.retrieval.evaluate.scoring import Entries, block_scores
 from vtr_core.similarity import SimilarityKind
-from vtr_core.train.distributed.collectives import gather_uneven, sum_numbers, world_size
 
 Place = TypeVar("Place")
 

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from vtr_core.train.distributed.collectives import bare
+from vtr_core.embedding.collectives import bare
 
 
 def test_a_compiled_model_is_found() -> None:
