@@ -52,8 +52,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "runs": (
         "vtr runs list",
-        "vtr runs show runs/first",
-        "vtr runs compare runs/first runs/second --json",
         "vtr runs delete runs/second",
     ),
     "search": ('vtr search "a man cooks rice" --index index --json',),

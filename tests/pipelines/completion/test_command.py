@@ -12,7 +12,7 @@ CASES = [
     (["tra"], ["train"]),
     (["train", "muse-msrvtt-ti"], ["muse-msrvtt-tiny"]),
     (["ingest", "howto"], ["howto100m"]),
-    (["runs", "comp"], ["compare"]),
+    (["runs", "del"], ["delete"]),
     (["train", "x", "--loss.margin.fac"], ["--loss.margin.factor"]),
     (["search", "x", "--topi"], ["--topics"]),
 ]
