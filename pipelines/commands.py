@@ -24,7 +24,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "vtr data statistics data/mine/train --json",
     ),
     "demo": ("vtr demo",),
-    "doctor": ("vtr doctor", "vtr doctor --model capsule-howto --data data/mine"),
+    "doctor": ("vtr doctor", "vtr doctor --json"),
     "evaluate": (
         "vtr evaluate runs/first --data data/mine/val",
         "vtr evaluate models:/vtr-mine@champion --data data/mine/test --similarity all --out figures.json",
