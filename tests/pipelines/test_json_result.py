@@ -151,8 +151,8 @@ def _writes(name: str) -> Any:
             "complementarity.json",
             "complementarity.json",
         ),
-        ("analyze information d", "pipelines.analyze.information.analyze", "information.json", "report.html"),
-        ("analyze cooccurrence d", "pipelines.analyze.cooccurrence.analyze", "cooccurrence.json", "report.html"),
+        ("analyze information d", "pipelines.analyze.information.analyze", "information.json", "information.json"),
+        ("analyze cooccurrence d", "pipelines.analyze.cooccurrence.analyze", "cooccurrence.json", "cooccurrence.json"),
         ("tables siamese --faces f", "pipelines.systems.siamese.siamese_tables.tables", "table.json", "table.md"),
     ],
 )
