@@ -26,13 +26,17 @@ from vtr_core.errors import ConfigError
 from vtr_core.run.presets import preset
 from vtr_core.systems.captioning.config import CaptionerConfig
 from vtr_core.systems.captioning.generated_captions import caption_figures, caption_values, nearest_captions
-from vtr_core.systems.captioning.presets import CAPTION_VARIANTS
 
 MSRVTT = World(
     "msrvtt-800",
     "Captions of msrvtt-800",
     "caption-msrvtt-tiny",
-    {name: CAPTION_VARIANTS[name] for name in ("baseline", "margin", "fusion")} | {"full": {}},
+    {
+        "baseline": {"loss.fusion": False, "loss.granularity_margin": None},
+        "margin": {"loss.fusion": False},
+        "fusion": {"loss.granularity_margin": None},
+        "full": {},
+    },
     (("full", "fusion"), ("fusion", "baseline"), ("full", "baseline"), ("margin", "baseline"), ("full", "margin")),
     compared="cider",
     metrics={"bleu1": "B@1", "bleu4": "B@4", "rouge_l": "ROUGE-L", "cider": "CIDEr"},

@@ -23,7 +23,6 @@ from vtr_core.config.override import override
 from vtr_core.data.captions import video_captions
 from vtr_core.data.manifest import Manifest, data_set
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.models import system_of
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.systems.captioning.config import CaptioningLossConfig
@@ -113,7 +112,7 @@ def measure(flags: Flags) -> Measured:
     """Train in this process, evaluate the last checkpoint, and read the run's log."""
     fixed = {"training.max_steps": flags.steps, "training.log_every": 1, "scaling.workers": 0}
     config = override(preset(flags.preset), {**fixed, **dict(_setting(text) for text in flags.set)})
-    task, row = system_of(config.model).evaluation or "retrieval", flags.row or flags.preset
+    task, row = config.model.system().evaluation or "retrieval", flags.row or flags.preset
     sets = [TestSet("test", flags.test, task)]
     Sweep(flags.work, flags.data, flags.validation, sets, 1, "published-sizes").run(row, config)
     results = read_results(flags.work, [row], sets, 1)

@@ -14,13 +14,13 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from vtr_core.config.losses import MaskedMarginSoftmaxConfig, ObjectiveConfig
+from vtr_core.config.run import ModelConfig
 from vtr_core.config.settings import ModelInputs
 from vtr_core.data.batches import ClipBatch
 from vtr_core.losses.contrastive import build_objective
 from vtr_core.losses.objective import Objective
 from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.models import ModelConfig
 
 INPUTS = ModelInputs(features={"video": 4096, "audio": 1024}, num_words=10_000, word_dim=300, max_words=20)
 """HowTo100M's features and word vectors as the capsule paper has them."""

@@ -1,47 +1,28 @@
 """Command lines: flags by tyro, subcommands, `--a.b value` as changes to a configuration, results as JSON."""
 
 import contextlib
-import inspect
 import io
 import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import field, make_dataclass
-from functools import cache
-from typing import Annotated, Any, Protocol, TypeVar, get_type_hints
+from dataclasses import field, make_dataclass, replace
+from typing import Annotated, Any, Protocol, TypeAlias, TypeVar, get_type_hints
 
 import tyro
-from tyro import _docstrings
+from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
 
+from pipelines.commands import HELP_WORDS
 from vtr_core.config.data_sets import JOINED
 from vtr_core.config.override import same_end, setting_names
 from vtr_core.errors import ConfigError, nearest
 from vtr_core.json_text import parse_json
 from vtr_core.systems.system import Subcommand
 
-
-@contextmanager
-def whole_paragraphs() -> Iterator[None]:
-    """Within it, tyro's parsers read docstrings without indentation."""
-    read = _docstrings.parse_docstring_from_object
-
-    @cache
-    def read_cleanly(documented: object) -> dict[str, str]:
-        return {name: inspect.cleandoc(text) for name, text in read(documented).items()}
-
-    _docstrings.parse_docstring_from_object = read_cleanly
-    try:
-        yield
-    finally:
-        _docstrings.parse_docstring_from_object = read
-
-
 T = TypeVar("T")
 U = TypeVar("U")
 _MARKERS = (tyro.conf.AvoidSubcommands, tyro.conf.FlagCreatePairsOff)
-_HELP_WORDS = ("-h", "--help")
 _PLAIN_SETTINGS = ("seed", "on_bad_shard")
 """Top-level settings of a run, outside any group."""
 _FRAME = re.compile(r"[╭╮╰╯│─]+")
@@ -69,8 +50,8 @@ def parse(options: type[T], argv: Sequence[str], prog: str) -> T:
 
 def parse_known(options: type[T], argv: Sequence[str], prog: str) -> tuple[T, list[str]]:
     """An instance of `options` from its flags, and the remaining arguments, a request for help among them."""
-    asked = [word for word in argv if word in _HELP_WORDS]
-    parsed, rest = _tyro(options, [word for word in argv if word not in _HELP_WORDS], prog)
+    asked = [word for word in argv if word in HELP_WORDS]
+    parsed, rest = _tyro(options, [word for word in argv if word not in HELP_WORDS], prog)
     return parsed, [*rest, *asked]
 
 
@@ -100,7 +81,7 @@ def check_counts(prog: str, **flags: int | None) -> None:
 
 def wants_help(argv: Sequence[str]) -> bool:
     """Whether help is requested."""
-    return any(word in argv for word in _HELP_WORDS)
+    return any(word in argv for word in HELP_WORDS)
 
 
 def dotted_changes(
@@ -149,12 +130,46 @@ def _value(text: str) -> Any:
         return text
 
 
-def print_help(prog: str, *parts: Any) -> None:
+FlagOfHelp: TypeAlias = Callable[[Any, StructFieldSpec], StructFieldSpec | None]
+"""What help shows of a class's field, as tyro read it; None: nothing."""
+
+
+def print_help(prog: str, *parts: Any, shown: FlagOfHelp = lambda _, flag: flag) -> None:
     """Print help on the flags of several classes, or instances with their values as defaults, as of one command."""
     fields = [_help_field(f"part{i}", part) for i, part in enumerate(parts)]
     combined = make_dataclass("Flags", fields, kw_only=True)
-    with contextlib.suppress(SystemExit), whole_paragraphs():
-        tyro.cli(combined, args=["--help"], prog=prog, description="", config=_MARKERS)
+    with contextlib.suppress(SystemExit):
+        tyro.cli(combined, args=["--help"], prog=prog, description="", config=_MARKERS, registry=_whole_texts(shown))
+
+
+def _whole_texts(shown: FlagOfHelp) -> ConstructorRegistry:
+    """Reads the classes of flags as tyro does, but help texts without the indentation and line ends of their source."""
+    registry, read_by_tyro = ConstructorRegistry(), False
+
+    @registry.struct_rule
+    def whole(described: StructTypeInfo) -> StructConstructorSpec | None:
+        nonlocal read_by_tyro
+        if read_by_tyro:
+            return None
+        read_by_tyro = True
+        try:
+            read = ConstructorRegistry.get_struct_spec(described)
+        finally:
+            read_by_tyro = False
+        if not isinstance(read, StructConstructorSpec):
+            return None
+        flags = (shown(described.type, flag) for flag in read.fields)
+        return replace(read, fields=tuple(_whole(flag) for flag in flags if flag is not None))
+
+    return registry
+
+
+def _whole(flag: StructFieldSpec) -> StructFieldSpec:
+    """With its text as one paragraph, and no remark on a default that the text names or that is empty."""
+    text = " ".join(((flag.helptext() if callable(flag.helptext) else flag.helptext) or "").split())
+    stated = "(default:" in text or flag.default == ()
+    kind: Any = Annotated[flag.type, tyro.conf.arg(help_behavior_hint="")] if stated else flag.type
+    return replace(flag, helptext=text or None, type=kind)
 
 
 def _help_field(name: str, part: Any) -> tuple[Any, ...]:
@@ -168,7 +183,7 @@ def _tyro(options: Any, argv: Sequence[str], prog: str) -> tuple[Any, list[str]]
     """The result of tyro's parser; its framed error message becomes a ConfigError of one line."""
     complaint = io.StringIO()
     try:
-        with contextlib.redirect_stderr(complaint), whole_paragraphs():
+        with contextlib.redirect_stderr(complaint):
             return tyro.cli(options, args=list(argv), prog=prog, return_unknown_args=True, config=_MARKERS)
     except SystemExit as stop:
         if not stop.code:

@@ -5,7 +5,7 @@ import select
 import sys
 from collections.abc import Sequence
 
-from pipelines.commands import COMMANDS, examples_text, help_text
+from pipelines.commands import COMMANDS, HELP_WORDS, examples_text, help_text
 from vtr_core import __version__
 from vtr_core.errors import ConfigError, VtrError, nearest
 
@@ -33,7 +33,7 @@ def run(command: str, argv: Sequence[str]) -> None:
 def _asks_for_help(argv: Sequence[str]) -> bool:
     """Whether the command itself is asked for help, and not a job's command after --."""
     own = argv[: argv.index("--")] if "--" in argv else argv
-    return "-h" in own or "--help" in own
+    return any(word in own for word in HELP_WORDS)
 
 
 def main(*first: str) -> None:

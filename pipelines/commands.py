@@ -15,7 +15,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "vtr analyze information data/described --out information",
     ),
     "caption": ("vtr caption runs/captions --data data/described/test --out captions",),
-    "completion": ("vtr completion bash > ~/.local/share/bash-completion/completions/vtr",),
     "concepts": ("vtr concepts data/described",),
     "data": (
         "vtr data list data",
@@ -81,9 +80,13 @@ _GROUPS = {
     "data": ("ingest", "extract", "encoders", "concepts", "tagger", "data"),
     "use a model": ("embed", "index", "search", "serve", "export", "import", "caption", "verify"),
     "understand a model": ("explain", "analyze", "tables"),
-    "machines": ("doctor", "submit", "completion", "demo"),
+    "machines": ("doctor", "submit", "demo"),
 }
 """The commands by what they are for, the most used first."""
+
+
+HELP_WORDS = ("-h", "--help", "--help-all")
+"""What asks for help; `--help-all` for all settings of a preset, where a command has presets."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,6 @@ COMMANDS = (
     Command("tables", "reproduce a paper's tables: published metrics beside ours"),
     Command("runs", "the runs in a folder: list, show, compare, delete what never finished; --json"),
     Command("data", "a data set: list, show rows, check every page, count words, lengths and missing features; --json"),
-    Command("completion", "what bash, zsh or fish need to complete commands, presets, sources and flags"),
     Command("submit", "run any of these commands as a job on a Ray cluster: vtr submit -- train <preset> --data URI"),
     Command("doctor", "check packages, hardware and services on this machine, with remedies; --json"),
     Command("demo", "the whole pipeline on synthetic data, in minutes on a laptop"),

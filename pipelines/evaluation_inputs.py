@@ -40,9 +40,8 @@ def short_names(manifests: "Sequence[Manifest]") -> list[str]:
 
 def asked_knock_outs(loaded: "LoadedModel", names: Sequence[str]) -> "KnockOuts":
     """The knock-outs of `--knock-out`; ConfigError for those that the model does not support."""
-    from vtr_core.run.models import system_of
 
-    offered = system_of(loaded.config.model).implementation().knock_outs(loaded.model)
+    offered = loaded.config.model.system().implementation().knock_outs(loaded.model)
     for name in names:
         if name not in offered:
             known = ", ".join(offered) or "none"

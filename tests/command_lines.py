@@ -22,11 +22,10 @@ from pipelines.ingest.ingest_options import ingest_sources
 from pipelines.runs.command import ACTIONS as RUN_ACTIONS
 from pipelines.systems.registry import SYSTEMS
 from pipelines.tables.command import PAPERS
-from tune_spaces.spaces import SPACES
+from tune_spaces.spaces import search_spaces
 from vtr_core.config.settings import Settings
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.presets import PRESETS
 
 FILE = Path(__file__).with_suffix(".txt")
 _INNER: Mapping[str, list[list[str]]] = {
@@ -36,7 +35,7 @@ _INNER: Mapping[str, list[list[str]]] = {
     "import": [["weights"], *([one.name] for system in SYSTEMS for one in system.imports)],
     "ingest": [[name, *kind] for name in sorted(ingest_sources()) for kind in ([], ["--records", "videos"])],
     "runs": [[action] for action in RUN_ACTIONS],
-    "sweep": [[next(iter(SPACES))], ["--resume"]],
+    "sweep": [[next(iter(search_spaces(SYSTEMS)))], ["--resume"]],
     "tables": [[paper.name] for paper in PAPERS],
     "tagger": [["train"], ["evaluate"]],
     "train": [["capsule-howto"], ["--resume"]],
@@ -47,7 +46,7 @@ _INNER: Mapping[str, list[list[str]]] = {
 def lines() -> list[str]:
     """What the file should hold."""
     flags = [line for command in COMMANDS for line in _command(command.name)]
-    return [*flags, *_settings(), "spaces", *_indented(SPACES), "presets", *_indented(PRESETS)]
+    return [*flags, *_settings(), "spaces", *_indented(search_spaces(SYSTEMS)), "presets", *_indented(_presets())]
 
 
 def _command(name: str) -> Iterator[str]:
@@ -107,9 +106,18 @@ def _is_setting(flag: str, of_preset: Set[str]) -> bool:
     return group in of_preset and (bool(dot) or not isinstance(TrainConfig.model_fields[group].default, Settings))
 
 
+def _presets() -> Iterator[str]:
+    """The rows that the names of presets are made of, by system."""
+    for system in SYSTEMS:
+        table = system.presets()
+        yield from (name if row.varied else f"{name} (without variants)" for name, row in table.bases.items())
+        yield from (f"<{system.name}>-{name}" for name in table.variants)
+        yield from (f"<{system.name}>-{name}[-<variant>]" for name in table.recipes)
+
+
 def _settings() -> Iterator[str]:
     """The configuration's classes, and the settings of each."""
-    schema = TrainConfig.model_json_schema()
+    schema = SYSTEMS.schema()
     classes = {"TrainConfig": schema["properties"]}
     classes |= {name: found["properties"] for name, found in sorted(schema["$defs"].items())}
     for name, properties in classes.items():

@@ -1,10 +1,10 @@
 """Checks of a search space against a configuration, before a sweep starts."""
 
 from vtr_core.config.domains import Variant, levels
+from vtr_core.config.search_space import Space, extremes
 from vtr_core.errors import ConfigError
 from vtr_core.run.build import check_model
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.space import Space, extremes
 
 
 def check_space(space: Space, base: TrainConfig) -> None:

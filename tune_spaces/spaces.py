@@ -1,37 +1,39 @@
 """Search spaces by name."""
 
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from vtr_core.config.domains import describe
+from vtr_core.config.search_space import Space
 from vtr_core.errors import ConfigError, nearest
-from vtr_core.run.space import Space
-from vtr_core.systems.all import SYSTEMS
+from vtr_core.systems.registry import Systems
 from vtr_core.systems.system import by_name
 
-SPACES: Mapping[str, Callable[[], Space]] = by_name(
-    (pair for system in SYSTEMS for pair in system.presets().spaces.items()), "a space"
-)
+
+def search_spaces(systems: Systems) -> Mapping[str, Space]:
+    """The search spaces of all systems; ConfigError where two have one of the same name."""
+    return by_name(((space.name, space) for system in systems for space in system.presets().spaces), "a space")
 
 
-def build_space(name: str) -> Space:
-    """The space `name`; ConfigError lists the known ones."""
-    if name not in SPACES:
-        hint = nearest(name, SPACES, f"spaces: {', '.join(SPACES)}")
+def build_space(name: str, systems: Systems) -> Space:
+    """The space `name` of one of the systems; ConfigError lists the known ones."""
+    spaces = search_spaces(systems)
+    if name not in spaces:
+        hint = nearest(name, spaces, f"spaces: {', '.join(spaces)}")
         raise ConfigError(f"there is no space {name!r}; {hint}")
-    return SPACES[name]()
+    return spaces[name]
 
 
-def describe_spaces() -> str:
+def describe_spaces(systems: Systems) -> str:
     """The spaces with their settings, as lines of text."""
     return "\n".join(
         textwrap.fill(
-            f"  {name:20}{', '.join(build_space(name).parameters)}",
+            f"  {name:20}{', '.join(space.parameters)}",
             width=110,
             subsequent_indent=" " * 22,
             break_on_hyphens=False,
         )
-        for name in SPACES
+        for name, space in search_spaces(systems).items()
     )
 
 

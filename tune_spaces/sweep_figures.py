@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from vtr_core.config.domains import Choice, Domain, Value, Variant, at, levels, share_of
-from vtr_core.run.space import Point, Space
+from vtr_core.config.search_space import Point, Space
 
 FEWEST = 4
 """Minimum number of trials for an importance."""

@@ -14,8 +14,8 @@ from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, Populati
 from ray.tune.search import Searcher
 
 from vtr_core.config.domains import Choice, Domain, Integer, LogUniform, Uniform, Value, Variant
+from vtr_core.config.search_space import Point, SchedulerKind, Space, perturbed
 from vtr_core.ray_private import ExploredConfig
-from vtr_core.run.space import Point, SchedulerKind, Space, perturbed
 
 TIME, VALUE, OBJECTIVE = "epoch", "value", "objective"
 REDUCTION = 3

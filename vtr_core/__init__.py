@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from vtr_core.api import Index, Model, load
     from vtr_core.encoders.encoder import Encoder, encoder
     from vtr_core.retrieval.search.searcher import Hit
-    from vtr_core.retrieval.spaces import Encoded
+    from vtr_core.systems.spaces import Encoded
 
 __version__ = "0.2.0"
 __all__ = ["Encoded", "Encoder", "Hit", "Index", "Model", "encoder", "load"]
 
 _PLACES = {
-    "Encoded": "vtr_core.retrieval.spaces",
+    "Encoded": "vtr_core.systems.spaces",
     "Encoder": "vtr_core.encoders.encoder",
     "Hit": "vtr_core.retrieval.search.searcher",
     "Index": "vtr_core.api",

@@ -10,23 +10,25 @@ import torch
 from jaxtyping import Float32
 
 from vtr_core.analysis.transforms import Transform
+from vtr_core.embedding.embedded_rows import ReadsFrames
+from vtr_core.embedding.rankings import AUDIO
+from vtr_core.embedding.scoring import Entries, block_scores
+from vtr_core.embedding.video_ranking import DualVideos, Scoring, as_tensor, latent_scores
 from vtr_core.errors import ConfigError, InputError
 from vtr_core.extraction.features import ClipPooling, Extracted, Unusable, VideoFeatures, video_features
 from vtr_core.extraction.in_process import extract_here
 from vtr_core.extraction.networks import Chosen, choose_alike, columns
 from vtr_core.nn.embeddings import TEXT, VIDEO
 from vtr_core.process_limits import num_usable
-from vtr_core.retrieval.embed.embedded_rows import ReadsFrames
-from vtr_core.retrieval.evaluate.retrieval import AUDIO
-from vtr_core.retrieval.evaluate.scoring import Entries, block_scores
 from vtr_core.retrieval.explain.explained_queries import answer, explainable
 from vtr_core.retrieval.explain.explanation import ExplainOptions, HitExplanation
 from vtr_core.retrieval.index.index import VideoIndex, load_index
 from vtr_core.retrieval.search.filters import meeting, parse_conditions
 from vtr_core.retrieval.search.index_search import JointSearcher, searcher
 from vtr_core.retrieval.search.searcher import Hit, SearchOptions
-from vtr_core.retrieval.search.video_ranking import DualVideos, Scoring, as_tensor, latent_scores
-from vtr_core.retrieval.spaces import (
+from vtr_core.storage import locate
+from vtr_core.systems.all import SYSTEMS
+from vtr_core.systems.spaces import (
     DualSpaces,
     Encoded,
     JointSpace,
@@ -36,9 +38,7 @@ from vtr_core.retrieval.spaces import (
     spaces_of,
     unknown_words,
 )
-from vtr_core.run.models import reads_videos
-from vtr_core.storage import locate
-from vtr_core.train.checkpoint.trained_model import LoadedModel, load_model
+from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
 from vtr_core.video.process import Decoding, Limits
 
 
@@ -94,7 +94,7 @@ def _by_name(
     videos: Sequence[VideoFeatures], chosen: Sequence[Chosen], made: Mapping[str, Any], loaded: LoadedModel
 ) -> dict[str, list[Any]]:
     """The features that the model takes, by name, with a row for each video."""
-    if reads_videos(loaded.config.model):
+    if loaded.config.model.system().records(loaded.config.model) == "videos":
         rows: list[dict[str, Any]] = [video_features(chosen, video) for video in videos]
     else:
         how = ClipPooling(made["pool"], made["normalise"])
@@ -232,7 +232,7 @@ def load(uri: str | Path, device: str | None = None) -> Model:
     CheckpointError where there is no such model, or it is damaged.
     """
     chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    return Model(load_model(str(uri), chosen))
+    return Model(read_model(str(uri), SYSTEMS, chosen))
 
 
 def _pixels(videos: Rows | Mapping[str, Rows]) -> list[Any]:

@@ -17,14 +17,13 @@ from torch import Tensor, nn
 from vtr_core import storage
 from vtr_core.backbones.recipes import RECIPES
 from vtr_core.data.plan import row_groups
+from vtr_core.embedding.rankings import Direction, evaluate_retrieval
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.fingerprint import short
 from vtr_core.metrics.ranking import RetrievalMetrics
-from vtr_core.retrieval.evaluate.retrieval import Direction, evaluate_retrieval
-from vtr_core.retrieval.spaces import DualSpaces, JointSpace, spaces_of
 from vtr_core.run.inputs import usable_data
-from vtr_core.run.models import system_of
 from vtr_core.storage import Location
+from vtr_core.systems.spaces import DualSpaces, JointSpace, spaces_of
 from vtr_core.train.checkpoint.checkpoint_files import CONCEPTS, MARKER, VERSION, CheckpointReader
 from vtr_core.train.checkpoint.trained_model import LoadedModel
 
@@ -112,7 +111,7 @@ def _result(figures: CardFigures) -> dict[str, Any]:
 
 
 def _about(loaded: LoadedModel) -> str:
-    config, records = loaded.config, system_of(loaded.config.model).records(loaded.config.model)
+    config, records = loaded.config, loaded.config.model.system().records(loaded.config.model)
     count = sum(parameter.numel() for parameter in loaded.model.parameters())
     features = ", ".join(f"`{name}` ({dim} values)" for name, dim in config.model.inputs.features.items())
     said = [
@@ -159,7 +158,7 @@ def _validated(loaded: LoadedModel) -> str:
 
 def _use(loaded: LoadedModel) -> str:
     model = loaded.config.model
-    feature, reads = next(iter(model.inputs.features), "video"), system_of(model).records(model)
+    feature, reads = next(iter(model.inputs.features), "video"), model.system().records(model)
     shape = "(frames, values)" if reads == "videos" else "(values,)"
     return "\n".join(
         [
@@ -240,7 +239,7 @@ TOLERANCE = 1e-4
 
 def check_onnx(loaded: LoadedModel) -> None:
     """ConfigError for a model without towers that ONNX can hold, or where the exporter is not installed."""
-    space = system_of(loaded.config.model).implementation().retrieval
+    space = loaded.config.model.system().implementation().retrieval
     if not isinstance(space, JointSpace) or space.towers is None:
         raise ConfigError(
             f"--onnx: a {loaded.config.model.kind!r} model has no towers that ONNX can hold (models of clips have); "
@@ -256,7 +255,7 @@ def export_onnx(loaded: LoadedModel, folder: Path) -> dict[str, float]:
     where a tower cannot be exported, or computes something else than torch.
     """
     check_onnx(loaded)
-    space = system_of(loaded.config.model).implementation().retrieval
+    space = loaded.config.model.system().implementation().retrieval
     assert isinstance(space, JointSpace)
     assert space.towers is not None, "checked above"
     return {name: _export(folder / f"{name}.onnx", name, *tower) for name, tower in space.towers(loaded).items()}

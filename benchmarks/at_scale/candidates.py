@@ -20,10 +20,10 @@ from jaxtyping import Float32
 from benchmarks.machine import processor, versions
 from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
+from vtr_core.embedding.video_ranking import JointItems, best
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.index.candidates import FEWEST, Candidates, build_candidates, normalized
 from vtr_core.retrieval.index.record import Approximate
-from vtr_core.retrieval.search.video_ranking import JointItems, best
 
 RESULTS = Path(__file__).parent.parent / "results"
 K = 10

@@ -20,9 +20,9 @@ import torch
 from benchmarks.machine import processor, versions
 from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
+from vtr_core.embedding.embedded_rows import EmbeddedRows
+from vtr_core.embedding.rankings import Ranking, figures, rankings
 from vtr_core.metrics.ranking import ITEM_CHUNK, QUERY_CHUNK
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
-from vtr_core.retrieval.evaluate.retrieval import Ranking, figures, rankings
 
 RESULTS = Path(__file__).parent.parent / "results"
 

@@ -22,10 +22,10 @@ import torch
 from benchmarks.machine import processor, versions
 from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
+from vtr_core.embedding.video_ranking import JointItems, best, nearest
 from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index
 from vtr_core.retrieval.index.items import Items
 from vtr_core.retrieval.index.record import Backend, IndexRecord
-from vtr_core.retrieval.search.video_ranking import JointItems, best, nearest
 from vtr_core.similarity import cosine
 from vtr_core.storage import locate
 

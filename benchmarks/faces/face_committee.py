@@ -32,7 +32,7 @@ from vtr_core.data.splits import GroupSplit, group_split, held_out_groups
 from vtr_core.metrics.verification import VerificationMetrics, equal_error_threshold, verification_metrics
 from vtr_core.run.presets import preset
 from vtr_core.systems.siamese.verification import encode_faces, siamese
-from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.checkpoint import load_model
 
 LINEAR = "Fisherfaces"
 

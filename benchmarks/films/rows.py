@@ -14,7 +14,7 @@ from pipelines.evaluate.retrieval import evaluate
 from pipelines.train.command import TrainFlags, train
 from vtr_core import storage
 from vtr_core.config.override import override
-from vtr_core.retrieval.evaluate.retrieval import metric_values
+from vtr_core.embedding.rankings import metric_values
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 

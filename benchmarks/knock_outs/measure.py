@@ -10,7 +10,6 @@ from benchmarks.machine import processor, versions
 from pipelines.tables.runs import Sweep, TestSet
 from vtr_core import storage
 from vtr_core.config.override import override
-from vtr_core.run.models import system_of
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 
@@ -23,14 +22,14 @@ def measure(name: str, place: Place, seeds: int, settings: Changes) -> dict[str,
     one = MECHANISMS[name]
     data = WORLDS[one.world](place)
     config = override(preset(one.preset), {**one.changes, "scaling.workers": 0, **settings})
-    test = TestSet(one.world, data["test"], system_of(config.model).evaluation or "retrieval")
+    test = TestSet(one.world, data["test"], config.model.system().evaluation or "retrieval")
     folder = f"{place.work}/runs/{one.preset}-{one.world}"
     plain = _trained(folder, "as-it-is", config, data, seeds, test, one)
     without = None
     if one.without is not None:
         without = _trained(folder, f"without-{name}", override(config, one.without), data, seeds, test, None)
     return {
-        "system": system_of(config.model).name,
+        "system": config.model.system().name,
         "preset": one.preset,
         "data": one.world,
         "what": one.what,

@@ -30,8 +30,7 @@ from vtr_core.data.manifest import Manifest, splits
 from vtr_core.data.sources.annotated.msrvtt import MsrvttVideos
 from vtr_core.run.presets import preset
 from vtr_core.systems.captioning.generated_captions import caption_figures, caption_values, describe_data
-from vtr_core.systems.captioning.presets import CAPTION_VARIANTS
-from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.checkpoint import load_model
 
 NAME = "caption-pretraining"
 RESULTS = Path(__file__).parents[1] / "results"
@@ -86,8 +85,8 @@ def _seed(flags: Flags, folder: Path, data: Mapping[str, str], read: str, seed: 
     """The figures of both rows on the test videos."""
     reading = {"seed": seed, "training.max_steps": flags.steps}
     language = language_model(read, str(folder / "language"), reading, NAME)
-    seeing = {**CAPTION_VARIANTS["baseline"], "training.epochs": flags.epochs, "training.validate_every": 30}
-    config, rows = override(preset("caption-msrvtt-tiny"), {"seed": seed, "scaling.workers": 0, **seeing}), {}
+    seeing = {"seed": seed, "scaling.workers": 0, "training.epochs": flags.epochs, "training.validate_every": 30}
+    config, rows = override(preset("caption-msrvtt-tiny-baseline"), seeing), {}
     for row, init in ((SCRATCH, None), (BEGUN, language)):
         out = str(folder / row.replace(" ", "-"))
         check_settings(out, config)

@@ -10,7 +10,7 @@ from vtr_core.data.ingest.ingest import begin, do, finish
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.synthetic import Synthetic
-from vtr_core.retrieval.embed.embedded_rows import model_fingerprint
+from vtr_core.embedding.embedded_rows import model_fingerprint
 from vtr_core.retrieval.index.index import Shard, VideoIndex, save_index
 from vtr_core.retrieval.index.items import Item
 from vtr_core.retrieval.index.record import IndexRecord

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from vtr_core.run.config import TrainConfig
+from pipelines.systems.registry import SYSTEMS
 
 Schema = Mapping[str, Any]
 _HEAD = """\
@@ -21,7 +21,7 @@ _ANY = 2**31 - 1
 
 def configuration_page() -> str:
     """The page in Markdown: a section for the whole configuration, then one for each class that it names."""
-    schema = TrainConfig.model_json_schema()
+    schema = SYSTEMS.schema()
     sections = [_section("A run", schema), *(_section(name, schema["$defs"][name]) for name in _in_order(schema))]
     return "\n".join([_HEAD, *sections])
 

@@ -3,7 +3,6 @@
 import contextlib
 import io
 import os
-from collections.abc import Iterable
 
 from docs.make.configuration import configuration_page
 from docs.make.navigation import ROOT
@@ -41,20 +40,24 @@ def made_pages() -> dict[str, str]:
 
 def presets_page() -> str:
     """Every preset of each system, and its variants."""
-    parts = ["# Presets", "", "`vtr train <preset> --help` shows a preset's settings. This page is made from the code."]
+    parts = [
+        "# Presets",
+        "",
+        "As `vtr train --list`; `vtr train <preset> --help` shows a preset's settings. Made from the code.",
+    ]
     for system in SYSTEMS:
-        found = system.presets()
-        parts += ["", f"## {system.name}", "", "| | |", "|---|---|"]
-        parts += [
-            f"| presets | {_code(found.bases)} |",
-            f"| variants, `<preset>-<variant>` | {_code(found.variants)} |",
-        ]
-        parts += [f"| spaces of `vtr sweep` | {_code(found.spaces)} |", f"| trained on | `{system.reads}` |"]
+        table = system.presets()
+        parts += ["", f"## {system.name}", "", f"Trained on {system.reads}."]
+        for title, rows in (
+            ("preset", table.bases),
+            ("variant, `<preset>-<variant>`", table.variants),
+            ("recipe, `<preset>-<recipe>` and `<preset>-<recipe>-<variant>`", table.recipes),
+        ):
+            if rows:
+                parts += ["", f"| {title} | |", "|---|---|"]
+                parts += [f"| `{name}` | {row.about} |" for name, row in rows.items()]
+        parts += ["", f"Spaces of `vtr sweep`: {', '.join(f'`{space.name}`' for space in table.spaces) or 'none'}."]
     return "\n".join([*parts, ""])
-
-
-def _code(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
 
 
 def commands_page() -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 import tyro
 
 from pipelines.arguments import check_counts, json_alone, parse, print_help, print_json, wants_help
+from pipelines.systems.registry import SYSTEMS
 from vtr_core.storage.location import below
 
 if TYPE_CHECKING:
@@ -60,16 +61,15 @@ def caption(flags: CaptionFlags) -> "CaptionedVideos":
     from pipelines.evaluation_inputs import device
     from pipelines.report.printed_page import print_link
     from vtr_core import storage
-    from vtr_core.run.build import lacking
-    from vtr_core.run.models import system_of
     from vtr_core.storage import check_writable, locate
-    from vtr_core.train.checkpoint.trained_model import load_model
+    from vtr_core.systems.loaded_model import lacking
+    from vtr_core.train.checkpoint.trained_model import read_model
 
     check_counts("vtr caption", examples=flags.examples)
     folder = locate(flags.out)
     check_writable(folder)
-    loaded = load_model(flags.checkpoint, device())
-    describe = system_of(loaded.config.model).implementation().describe
+    loaded = read_model(flags.checkpoint, SYSTEMS, device())
+    describe = loaded.config.model.system().implementation().describe
     if describe is None:
         raise lacking(loaded, "vtr caption", lambda system: system.implementation().describe is not None)
     changes = decoding_changes(flags)

@@ -12,7 +12,7 @@ from pipelines.data.statistics import Counted, as_lines
 from pipelines.report.bar_figure import blank_figure, name_axes
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.thumbnails import Thumbnails
-from vtr_core.retrieval.explain.html_pages import page_environment
+from vtr_core.page_templates import page_environment
 
 _PAGE = """\
 <!doctype html>
@@ -77,7 +77,7 @@ def statistics_page(counted: Counted) -> str:
 
 def _rendered(**values: object) -> str:
     blank = {"names": [], "rows": [], "figure": "", "alt": "", "lines": ""}
-    return page_environment().from_string(_PAGE).render({**blank, **values})
+    return page_environment("vtr_core.retrieval").from_string(_PAGE).render({**blank, **values})
 
 
 def statistics_figure(counted: Counted) -> Figure:

@@ -8,12 +8,14 @@ import tyro
 
 from pipelines.arguments import json_alone, parse, print_help, print_json, wants_help
 from pipelines.progress import Meter
+from pipelines.systems.registry import SYSTEMS
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vtr_core.retrieval.embed.embedding_job import EmbedPlan, EmbedTask, OutputSettings
+    from vtr_core.retrieval.embed.embedding_job import EmbedPlan, EmbedTask
     from vtr_core.retrieval.embed.stored_embeddings import EmbeddingSet, TableSet
     from vtr_core.storage import Location
+    from vtr_core.systems.implementation import OutputSettings
     from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 
@@ -68,14 +70,14 @@ def embed(flags: EmbedFlags) -> "EmbeddingSet | TableSet":
     from pipelines.evaluation_inputs import device
     from vtr_core.retrieval.embed.embedding_job import begin, finish, finished, is_complete
     from vtr_core.storage import check_writable, locate
-    from vtr_core.train.checkpoint.trained_model import load_model
+    from vtr_core.train.checkpoint.trained_model import read_model
 
     if flags.workers is not None and flags.workers < 0:
         raise ConfigError(f"vtr embed: --workers is {flags.workers}; it must be 0 or more")
     out = locate(flags.out)
     check_writable(out)
     here = flags.workers == 0
-    loaded = load_model(flags.checkpoint, device() if here else "cpu")
+    loaded = read_model(flags.checkpoint, SYSTEMS, device() if here else "cpu")
     plan = _plan(flags, loaded, out)
     if is_complete(plan):
         print("  it is there already, complete")
@@ -95,8 +97,8 @@ def embed(flags: EmbedFlags) -> "EmbeddingSet | TableSet":
 def _plan(flags: EmbedFlags, loaded: "LoadedModel", out: "Location") -> "EmbedPlan":
     """The shards to write; ConfigError or DatasetError where model, data and flags do not go together."""
     from vtr_core.retrieval.embed.embedding_job import VECTORS, check_settings, plan_embedding, plan_table
-    from vtr_core.retrieval.spaces import DualSpaces, spaces_of
     from vtr_core.run.inputs import usable_data
+    from vtr_core.systems.spaces import DualSpaces, spaces_of
 
     config, settings = loaded.config, _settings(flags)
     if flags.write != VECTORS:

@@ -11,9 +11,11 @@ from ray.data import ActorPoolStrategy, DataContext
 
 from pipelines.embed.command import EmbedFlags
 from pipelines.ray_session import connect
+from pipelines.systems.registry import SYSTEMS
 from vtr_core.errors import DatasetError, VtrError
 from vtr_core.retrieval.embed.embedding_job import EmbedPlan, EmbedTask, do
-from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.systems.registry import Systems
+from vtr_core.train.checkpoint.trained_model import read_model
 
 if TYPE_CHECKING:
     from vtr_core.train.checkpoint.trained_model import LoadedModel
@@ -22,10 +24,10 @@ if TYPE_CHECKING:
 class _Embedder:
     """Maps {"task": positions of shard tasks} to {"rows": rows written, "error": the fault or ""}."""
 
-    def __init__(self, plan: EmbedPlan, device: str, threads: int) -> None:
+    def __init__(self, plan: EmbedPlan, systems: Systems, device: str, threads: int) -> None:
         torch.set_num_threads(threads)  # those of the evaluation on this machine: the same order of summation
         self._plan = plan
-        self._loaded: LoadedModel = load_model(plan.checkpoint, device)
+        self._loaded: LoadedModel = read_model(plan.checkpoint, systems, device)
 
     def __call__(self, batch: dict[str, np.ndarray]) -> dict[str, Any]:
         found = [self._one(self._plan.tasks[int(position)]) for position in batch["task"]]
@@ -53,7 +55,7 @@ def embed_on_ray(plan: EmbedPlan, tasks: Sequence[EmbedTask], flags: EmbedFlags)
     rows = ray.data.from_items([{"task": task.index} for task in tasks], override_num_blocks=len(tasks))
     written = rows.map_batches(
         _Embedder,
-        fn_constructor_args=(plan, "cuda" if gpus else "cpu", threads),
+        fn_constructor_args=(plan, SYSTEMS, "cuda" if gpus else "cpu", threads),
         batch_size=1,
         compute=ActorPoolStrategy(min_size=1, max_size=copies, initial_size=copies),
         num_cpus=0 if gpus else min(threads, held.get("CPU", 1)),

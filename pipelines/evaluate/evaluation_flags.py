@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 if TYPE_CHECKING:
-    from vtr_core.retrieval.evaluate.retrieval import QuerySample
+    from vtr_core.embedding.rankings import QuerySample
 
 
 SimilarityName = Literal["dot", "cosine", "neg_euclidean", "neg_volume", "all"]
@@ -83,7 +83,7 @@ class EvaluateFlags:
     @property
     def query_sample(self) -> "QuerySample | None":
         """The sample of queries, where one is asked for."""
-        from vtr_core.retrieval.evaluate.retrieval import QuerySample
+        from vtr_core.embedding.rankings import QuerySample
 
         return None if self.sample_queries is None else QuerySample(self.sample_queries, self.sample_seed)
 

@@ -13,11 +13,13 @@ from pipelines.evaluation_inputs import RowsRead, device, short_names
 from pipelines.report.bar_figure import Bar, Panel, bar_figure
 from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
 from pipelines.report.printed_page import Printed, page, print_link, show
+from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.records.required_kind import require_steps
 from vtr_core.data.shards.shard_file import usable
+from vtr_core.embedding.scoring import Protocol
 from vtr_core.metrics.step_figures import (
     ScoredVideo,
     StepFigures,
@@ -28,11 +30,10 @@ from vtr_core.metrics.step_figures import (
     localise,
 )
 from vtr_core.retrieval.evaluate.localization import ScoredSteps, SecondModel, score_steps
-from vtr_core.retrieval.evaluate.scoring import Protocol
-from vtr_core.retrieval.spaces import clip_space_of
 from vtr_core.similarity import SimilarityKind
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint.trained_model import LoadedModel, load_model
+from vtr_core.systems.spaces import clip_space_of
+from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
 
 PROG = "vtr evaluate --task localization"
 DECODINGS = {"one_second": True, "spans": False}
@@ -81,7 +82,7 @@ def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
     """Localise, print a table for each data set, and log all metrics as one run of the experiment."""
     check_counts(PROG, window=flags.window, draws=flags.draws)
     manifests = [usable(uri, require_steps) for uri in flags.data]
-    loaded = load_model(flags.checkpoint, device())
+    loaded = read_model(flags.checkpoint, SYSTEMS, device())
     space = clip_space_of(loaded, "localisation")
     for manifest in manifests:
         space.check(loaded.config, manifest)

@@ -6,16 +6,19 @@ from pipelines.evaluate.evaluation_flags import EvaluateFlags, SimilarityName
 from pipelines.evaluate.retrieval_figures import PLAIN, Result, Variant, intervals, log, printed, write_json
 from pipelines.evaluation_inputs import RowsRead, asked_knock_outs, device, short_names
 from pipelines.report.printed_page import show
+from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.config.override import override
 from vtr_core.config.training import EvaluationConfig
 from vtr_core.data.concepts.concept_table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest, data_set
 from vtr_core.data.plan import row_groups
+from vtr_core.embedding.embedded_rows import EmbeddedRows, model_fingerprint
+from vtr_core.embedding.rankings import Relevant, evaluate_retrieval, rankings
+from vtr_core.embedding.scoring import Protocol
 from vtr_core.encoders.encoder import source_of
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import short
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, embed_rows, model_fingerprint
 from vtr_core.retrieval.embed.stored_embeddings import load_embeddings, read_embeddings
 from vtr_core.retrieval.evaluate.normalized_retrieval import (
     Bank,
@@ -25,17 +28,14 @@ from vtr_core.retrieval.evaluate.normalized_retrieval import (
     evaluate_query_bank,
     sample_captions,
 )
-from vtr_core.retrieval.evaluate.retrieval import Relevant, evaluate_retrieval, rankings
 from vtr_core.retrieval.evaluate.same_caption import SameCaption, caption_keys
-from vtr_core.retrieval.evaluate.scoring import Protocol
 from vtr_core.retrieval.evaluate.whole_video import best_captions, caption_average, mean_embeddings
-from vtr_core.retrieval.spaces import DualSpaces, QuerySubset, SpaceFigures, spaces_of
 from vtr_core.run.inputs import usable_data
-from vtr_core.run.models import reads_videos
 from vtr_core.similarity import SimilarityKind
 from vtr_core.storage import locate
 from vtr_core.systems.loaded_model import KnockOuts
-from vtr_core.train.checkpoint.trained_model import ENCODER, LoadedModel, load_model
+from vtr_core.systems.spaces import DualSpaces, QuerySubset, SpaceFigures, embed_rows, spaces_of
+from vtr_core.train.checkpoint.trained_model import ENCODER, LoadedModel, read_model
 
 
 def embedded_rows(loaded: LoadedModel, manifest: Manifest, stored: Sequence[str] = ()) -> EmbeddedRows:
@@ -148,7 +148,7 @@ def evaluate(flags: EvaluateFlags) -> list[Result]:
     bank_data = None if flags.query_bank is None else Manifest.load(data_set(flags.query_bank, "train")).require_clips()
     if bank_data is not None:
         check_bank(bank_data, found)
-    loaded = load_model(_model(flags), device(), flags.average_checkpoints)
+    loaded = read_model(_model(flags), SYSTEMS, device(), flags.average_checkpoints)
     space = spaces_of(loaded, "retrieval")
     if isinstance(space, DualSpaces):
         return evaluate_dual_spaces(loaded, space, flags)
@@ -236,7 +236,7 @@ def _check_single_space(flags: EvaluateFlags, loaded: LoadedModel) -> None:
 def _bank(loaded: LoadedModel, manifest: Manifest, flags: EvaluateFlags) -> Bank:
 
     config = loaded.config
-    if reads_videos(config.model):
+    if config.model.system().records(config.model) == "videos":
         raise ConfigError(f"vtr evaluate: --query-bank is for models of clips, not for {config.model.kind!r}")
     captions = sample_captions(manifest, flags.bank_size, flags.bank_seed)
     return embed_bank(

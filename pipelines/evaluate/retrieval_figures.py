@@ -13,10 +13,10 @@ from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
 from pipelines.report.printed_page import Printed, page, print_link
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
+from vtr_core.embedding.rankings import Direction, metric_values
+from vtr_core.embedding.scoring import Protocol
 from vtr_core.metrics.intervals import wilson_interval
 from vtr_core.metrics.ranking import RetrievalMetrics
-from vtr_core.retrieval.evaluate.retrieval import Direction, metric_values
-from vtr_core.retrieval.evaluate.scoring import Protocol
 from vtr_core.storage import locate
 from vtr_core.train.checkpoint.trained_model import LoadedModel
 

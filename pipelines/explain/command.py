@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from vtr_core.analysis.transforms import Transform
     from vtr_core.data.manifest import Manifest
     from vtr_core.data.sources.video_files import Inventory
+    from vtr_core.embedding.video_ranking import DualVideos, Scoring
     from vtr_core.retrieval.explain.explained_queries import Described
-    from vtr_core.retrieval.search.video_ranking import DualVideos, Scoring
-    from vtr_core.retrieval.spaces import DualSpaces
+    from vtr_core.systems.spaces import DualSpaces
     from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.arguments import parse, written_as_json
 from pipelines.explain.command import MOST_MODELS, PAGE, VALUES, ExplainQueriesFlags, Ready, given_queries, video_files
+from pipelines.systems.registry import SYSTEMS
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -36,15 +37,15 @@ def main(argv: Sequence[str]) -> None:
 def _explain(flags: ExplainQueriesFlags) -> None:
     """The page that the kind of the first model has: explanations by concepts, or retrieved examples."""
     from pipelines.evaluation_inputs import device
-    from vtr_core.retrieval.spaces import JointSpace, spaces_of
-    from vtr_core.train.checkpoint.trained_model import load_model
+    from vtr_core.systems.spaces import JointSpace, spaces_of
+    from vtr_core.train.checkpoint.trained_model import read_model
 
     given_queries(flags)  # faults of queries are named before a model is loaded
     if flags.index is not None:
         explain_index(flags)
         return
     assert flags.checkpoint is not None, "checked"
-    loaded = load_model(flags.checkpoint, device())
+    loaded = read_model(flags.checkpoint, SYSTEMS, device())
     space = spaces_of(loaded, "vtr explain")
     if not isinstance(space, JointSpace):
         explain_queries(flags, loaded)
@@ -129,12 +130,12 @@ def explain_index(flags: ExplainQueriesFlags) -> "ExplainReport":
     from vtr_core.retrieval.index.index import load_index
     from vtr_core.retrieval.search.index_search import key_frames
     from vtr_core.storage import locate
-    from vtr_core.train.checkpoint.trained_model import load_model
+    from vtr_core.train.checkpoint.trained_model import read_model
 
     _check_places(flags)
     assert flags.index is not None, "checked"
     index = load_index(locate(flags.index))
-    loaded = load_model(flags.checkpoint or index.record.checkpoint, device())
+    loaded = read_model(flags.checkpoint or index.record.checkpoint, SYSTEMS, device())
     items = list(index.items)
     told = [(item.caption, place) for place, item in enumerate(items) if item.caption]
     asked = asked_queries(
@@ -214,7 +215,7 @@ def _publish(
 def _report(found: Ready, given: "Sequence[tuple[str, str | None]]", options: "ExplainOptions") -> "ExplainReport":
     from vtr_core.retrieval.explain.explained_queries import explain_report
     from vtr_core.retrieval.explain.explanation import asked_queries
-    from vtr_core.retrieval.spaces import known_queries
+    from vtr_core.systems.spaces import known_queries
 
     asked = asked_queries(given, found.videos.video_id, *found.captions)
     queries = known_queries(found.spaces, found.loaded, [one.text for one in asked])
@@ -227,15 +228,15 @@ def ready(flags: ExplainQueriesFlags, loaded: "LoadedModel | None" = None) -> Re
     from vtr_core.analysis.transforms import Transform, read_transform
     from vtr_core.data.records.required_kind import require_videos
     from vtr_core.data.shards.shard_file import usable
+    from vtr_core.embedding.video_ranking import Scoring
     from vtr_core.retrieval.explain.explained_queries import Described, explainable
-    from vtr_core.retrieval.search.video_ranking import Scoring
-    from vtr_core.retrieval.spaces import dual_spaces_of
-    from vtr_core.train.checkpoint.trained_model import load_model
+    from vtr_core.systems.spaces import dual_spaces_of
+    from vtr_core.train.checkpoint.trained_model import read_model
 
     assert flags.data is not None, "checked"
     manifest = usable(flags.data, require_videos)
     video_files(flags.videos, manifest)
-    loaded = loaded or load_model(str(flags.checkpoint), device())
+    loaded = loaded or read_model(str(flags.checkpoint), SYSTEMS, device())
     spaces = dual_spaces_of(loaded, "an explanation by concepts")
     spaces.check(loaded.config, manifest)
     kind = spaces.concept_similarity(loaded.config)
@@ -340,7 +341,7 @@ def _examples_report(flags: ExplainQueriesFlags, first: "LoadedModel", manifest:
     from vtr_core.retrieval.explain.examples import ComparedModel, ExampleQuery, ExampleReport, examples
     from vtr_core.retrieval.explain.explained_queries import model_titles
     from vtr_core.retrieval.explain.explanation import ExplainOptions
-    from vtr_core.retrieval.spaces import JointSpace, spaces_of
+    from vtr_core.systems.spaces import JointSpace, spaces_of
 
     options, given = ExplainOptions(hits=flags.k, tags=flags.tags), given_queries(flags)
     models, found = [], []
@@ -367,11 +368,11 @@ def _examples_report(flags: ExplainQueriesFlags, first: "LoadedModel", manifest:
 
 def _models(flags: ExplainQueriesFlags, first: "LoadedModel") -> "Iterator[LoadedModel]":
     from pipelines.evaluation_inputs import device
-    from vtr_core.train.checkpoint.trained_model import load_model
+    from vtr_core.train.checkpoint.trained_model import read_model
 
     yield first
     for checkpoint in flags.against:
-        yield load_model(checkpoint, device())
+        yield read_model(checkpoint, SYSTEMS, device())
 
 
 def _examples_print(report: "ExampleReport", page: str) -> None:
@@ -422,10 +423,10 @@ def explain_server(found: "Ready", flags: "ExplainQueriesFlags") -> "AppServer":
     from vtr_core.retrieval.explain.explanation import LONGEST_QUERY, ExplainOptions
     from vtr_core.retrieval.explain.html_pages import render_explorer
     from vtr_core.retrieval.explain.key_frames import Picture, check_frames, read_pictures
-    from vtr_core.retrieval.spaces import known_queries
     from vtr_core.serving.applications import Explorer, explorer_app
     from vtr_core.serving.server import AppServer
     from vtr_core.storage import locate
+    from vtr_core.systems.spaces import known_queries
 
     frames = None if flags.keyframes is None else locate(flags.keyframes)
     check_frames(frames)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from pipelines.arguments import json_alone, parse, print_help, print_json, wants_help
+from pipelines.systems.registry import SYSTEMS
 
 if TYPE_CHECKING:
     from vtr_core.storage import Location
@@ -78,7 +79,7 @@ def _export(flags: ExportFlags, folder: str) -> dict[str, object]:
     from vtr_core.storage import locate
     from vtr_core.train.checkpoint.trained_model import located_model
 
-    with located_model(flags.checkpoint, device()) as (loaded, checkpoint):
+    with located_model(flags.checkpoint, SYSTEMS, device()) as (loaded, checkpoint):
         if flags.onnx:
             check_onnx(loaded)
         figures = [card_figures(loaded, uri) for uri in flags.data]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from pipelines.arguments import check_counts, json_alone, parse, print_help, print_json, wants_help, with_joined_data
+from pipelines.systems.registry import SYSTEMS
 from vtr_core.config.data_sets import joined_weights
 from vtr_core.errors import ConfigError, DatasetError
 
@@ -131,17 +132,17 @@ def _built(flags: IndexFlags, out: "Location") -> "IndexRecord":
     from pipelines.evaluation_inputs import RowsRead, device
     from pipelines.index.videos import model_uri
     from vtr_core.config.data_sets import JOINED
-    from vtr_core.retrieval.embed.embedded_rows import model_fingerprint
+    from vtr_core.embedding.embedded_rows import model_fingerprint
     from vtr_core.retrieval.embed.stored_embeddings import load_embeddings
     from vtr_core.retrieval.index.build import StoredEmbeddings, plan_index
     from vtr_core.retrieval.index.candidates import check_faiss
     from vtr_core.retrieval.index.change import extended
     from vtr_core.retrieval.index.index import load_index, save_index, save_shards
     from vtr_core.retrieval.index.windows import WindowStore
-    from vtr_core.retrieval.spaces import spaces_of
     from vtr_core.run.inputs import usable_data
     from vtr_core.storage import delete_folder
-    from vtr_core.train.checkpoint.trained_model import load_model
+    from vtr_core.systems.spaces import spaces_of
+    from vtr_core.train.checkpoint.trained_model import read_model
 
     existing = load_index(out) if flags.add else None
     windows = WindowStore.beside(out)
@@ -163,7 +164,7 @@ def _built(flags: IndexFlags, out: "Location") -> "IndexRecord":
         )
     if max(joined_weights(data)) > 1:
         raise ConfigError(f"vtr index --data {data}: an index has every video once; leave out the weights")
-    loaded = load_model(checkpoint, device())
+    loaded = read_model(checkpoint, SYSTEMS, device())
     spaces_of(loaded, "an index")
     manifest = usable_data(loaded.config.model, data)
     stored = None

@@ -3,6 +3,7 @@
 import time
 from typing import TYPE_CHECKING
 
+from pipelines.systems.registry import SYSTEMS
 from vtr_core.errors import ConfigError, DatasetError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def index_videos(flags: "IndexFlags", out: "Location", backend: "Backend") -> "I
     With --add files that VIDEOS does not give stay in the index; otherwise they are dropped.
     """
     from vtr_core.data.sources.video_files import Inventory
-    from vtr_core.retrieval.embed.embedded_rows import model_fingerprint
+    from vtr_core.embedding.embedded_rows import model_fingerprint
     from vtr_core.retrieval.index.index import load_record, save_shards
     from vtr_core.retrieval.index.record import MARKER
     from vtr_core.retrieval.index.window_index import plan_window_index
@@ -82,7 +83,7 @@ def _check_no_model(place: str) -> None:
 
 
 def model_uri(encoder: str) -> str:
-    """What `load_model` takes for an encoder's name, or for the folder of a trained model."""
+    """What `read_model` takes for an encoder's name, or for the folder of a trained model."""
     from vtr_core import storage
     from vtr_core.encoders.encoder import is_encoder, source_of
     from vtr_core.storage import locate
@@ -100,14 +101,13 @@ def _model(flags: "IndexFlags", store: "WindowStore") -> "LoadedModel":
     """The encoder that is asked for, else the index's own, else the bundled one."""
     from pipelines.evaluation_inputs import device
     from vtr_core.encoders.encoder import BUNDLED
-    from vtr_core.retrieval.spaces import clip_space_of
-    from vtr_core.run.models import reads_videos
-    from vtr_core.train.checkpoint.trained_model import load_model
+    from vtr_core.systems.spaces import clip_space_of
+    from vtr_core.train.checkpoint.trained_model import read_model
 
     own = str(store.record()["checkpoint"]) if flags.encoder is None and store else None
-    loaded = load_model(own or model_uri(flags.encoder or BUNDLED), device())
+    loaded = read_model(own or model_uri(flags.encoder or BUNDLED), SYSTEMS, device())
     clip_space_of(loaded, "an index of video files")
-    if reads_videos(loaded.config.model):
+    if loaded.config.model.system().records(loaded.config.model) == "videos":
         raise ConfigError(
             f"vtr index: {loaded.uri} reads whole videos, and a hit is a window; give a model of clips as --encoder, "
             "or index a data set with --data URI"

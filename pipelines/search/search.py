@@ -15,6 +15,7 @@ from pipelines.arguments import check_counts, print_json
 from pipelines.evaluation_inputs import device
 from pipelines.report.printed_page import print_link, show
 from pipelines.search.command import SearchFlags
+from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.analysis.transforms import read_transform
 from vtr_core.errors import ConfigError, InputError, one_line
@@ -37,10 +38,10 @@ from vtr_core.retrieval.search.topics import (
     parse_topics,
     run_lines,
 )
-from vtr_core.retrieval.spaces import dual_spaces_of, not_known, unknown_words
 from vtr_core.storage import Location, check_file_writable, check_writable, locate
+from vtr_core.systems.spaces import dual_spaces_of, not_known, unknown_words
 from vtr_core.time_span import time_span
-from vtr_core.train.checkpoint.trained_model import LoadedModel, load_model
+from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
 
 _JPEG = b"\xff\xd8\xff"
 _COLUMNS = ("query", "rank", "item_id", "video_id", "score", "latent", "concept", "start", "end", "caption", "link")
@@ -205,7 +206,7 @@ def search(flags: SearchFlags) -> None:
     conditions = parse_conditions(flags.filter)
     found = load_index(locate(flags.index))
     frames = key_frames(flags.index, found.record)
-    loaded = load_model(flags.checkpoint or found.record.checkpoint, device())
+    loaded = read_model(flags.checkpoint or found.record.checkpoint, SYSTEMS, device())
     ready = searcher(found, loaded, _options(flags, loaded, found.record.backend))
     asked = _Search(flags, found.record, loaded, ready, meeting(found.items, conditions))
     if flags.topics is None:

@@ -5,6 +5,7 @@ from contextlib import contextmanager, suppress
 
 from pipelines.evaluation_inputs import device
 from pipelines.serve.command import ServeFlags
+from pipelines.systems.registry import SYSTEMS
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.explain.explanation import LONGEST_QUERY
 from vtr_core.retrieval.explain.html_pages import render_interface, render_search
@@ -34,7 +35,7 @@ def serving(flags: ServeFlags) -> Iterator[AppServer]:
         raise ConfigError(
             f"vtr serve: anyone who reaches {flags.host} could search here; give --token, or --host 127.0.0.1"
         )
-    source = Source(flags.index, flags.checkpoint, device())
+    source = Source(flags.index, SYSTEMS, flags.checkpoint, device())
     with _engine(flags, source) as (engine, record, catalogue):
         site = SearchSite(
             engine=engine,

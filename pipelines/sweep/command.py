@@ -8,15 +8,17 @@ from pipelines.arguments import (
     json_alone,
     parse,
     parse_with_changes,
-    print_help,
     print_json,
     wants_help,
     with_joined_data,
 )
+from pipelines.commands import HELP_WORDS
+from pipelines.systems.registry import SYSTEMS
+from pipelines.train.preset_help import ALL, print_preset_help
 from tune_spaces.spaces import build_space, describe_space, describe_spaces
+from vtr_core.config.search_space import SchedulerKind, SearchKind
 from vtr_core.config.training import TrackerKind
 from vtr_core.run.presets import preset
-from vtr_core.run.space import SchedulerKind, SearchKind
 
 if TYPE_CHECKING:
     from vtr_core.storage import Location
@@ -62,10 +64,11 @@ class SweepFlags:
 HELP = f"""\
 usage: vtr sweep <space> --data URI --num-samples N [flags]     start a sweep
        vtr sweep --resume OUT                                   resume an interrupted sweep
-       vtr sweep <space> --help                                 the settings of the space and of its preset
+       vtr sweep <space> --help                                 the space, and its preset's most used settings;
+                                                                --help-all: all of them
 
 search spaces and their settings:
-{describe_spaces()}
+{describe_spaces(SYSTEMS)}
 """
 
 
@@ -83,7 +86,7 @@ class ResumeFlags:
 
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
-    if not argv or argv[0] in ("-h", "--help"):
+    if not argv or argv[0] in HELP_WORDS:
         print(HELP, end="")
     elif any(word.partition("=")[0] == "--resume" for word in argv):
         resumed = parse(ResumeFlags, argv, "vtr sweep --resume OUT")
@@ -98,9 +101,9 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _new(argv: Sequence[str]) -> None:
-    space, prog = build_space(argv[0]), f"vtr sweep {argv[0]}"
+    space, prog = build_space(argv[0], SYSTEMS), f"vtr sweep {argv[0]}"
     if wants_help(argv):
-        print_help(prog, SweepFlags, preset(space.preset))
+        print_preset_help(prog, SweepFlags, preset(space.preset), ALL in argv)
         print(f"searched, of preset {space.preset}:\n{describe_space(space)}")
         return
     flags, changes = parse_with_changes(SweepFlags, with_joined_data(argv[1:]), prog, preset(space.preset).model_dump())

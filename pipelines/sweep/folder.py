@@ -15,12 +15,12 @@ from typing import Any, Literal
 
 from tune_spaces.spaces import build_space
 from vtr_core import storage
-from vtr_core.config.override import validate
+from vtr_core.config.search_space import SchedulerKind, SearchKind, Space
 from vtr_core.config.training import TrackerKind
 from vtr_core.errors import RunConflict
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.space import SchedulerKind, SearchKind, Space
 from vtr_core.storage import Location
+from vtr_core.systems.registry import Systems
 from vtr_core.train.checkpoint.run_folder import RunFolder
 
 State = Literal["waiting", "running", "finished", "stopped", "failed"]
@@ -107,13 +107,13 @@ class SweepFolder:
         """Write `sweep.json`."""
         storage.write_json(self.location / "sweep.json", asdict(record))
 
-    def read(self) -> tuple[SweepRecord, TrainConfig]:
+    def read(self, systems: Systems) -> tuple[SweepRecord, TrainConfig]:
         """The record and the base configuration; RunConflict where there is no sweep."""
         for name in ("sweep.json", "config.json"):
             if not storage.exists(self.location / name):
                 raise RunConflict(f"{self.location} holds no sweep to resume: it has no {name}; give the --out of one")
         values = storage.read_json(self.location / "config.json")
-        return self.record(), validate(TrainConfig, values, str(self.location / "config.json"))
+        return self.record(), systems.config(values, str(self.location / "config.json"))
 
     def record(self) -> SweepRecord:
         """The record alone, without the configuration, which a later version may no longer understand."""
@@ -162,6 +162,6 @@ class TrialTable:
         return self.put(number, self._rows[number].point, **changes)
 
 
-def space_of(record: SweepRecord, base: TrainConfig) -> Space:
+def space_of(record: SweepRecord, base: TrainConfig, systems: Systems) -> Space:
     """The space with the sweep's restrictions and fixed settings."""
-    return build_space(record.space).only(record.only).fixed(list(record.changes), base)
+    return build_space(record.space, systems).only(record.only).fixed(list(record.changes), base)

@@ -12,15 +12,15 @@ from rich.console import Console
 from rich.table import Table
 
 from pipelines.sweep.folder import ENDED, SweepFolder, SweepRecord, TrialRow, TrialTable
+from pipelines.systems.registry import SYSTEMS
 from tune_spaces.check import num_weights
 from tune_spaces.sweep_figures import Scored, importance_bars, importances, parallel_coordinates, pareto
 from vtr_core import storage
 from vtr_core.config.override import override
+from vtr_core.config.search_space import Space
 from vtr_core.errors import TrainingError, VtrError
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.models import trained_vectors
 from vtr_core.run.presets import preset
-from vtr_core.run.space import Space
 from vtr_core.tracking.models.registry import model_name, register_checkpoint
 from vtr_core.tracking.presentation import NOTE, code, flatten, markdown_table
 from vtr_core.tracking.run import TrackedRun
@@ -39,9 +39,9 @@ def training_flags(preset: TrainConfig, config: TrainConfig) -> dict[str, Any]:
 
     Where the kind of a variant differs, the changes are its kind and the differences from that kind's defaults.
     """
-    trained = trained_vectors(config.model)
+    trained = config.model.system().trained_vectors(config.model)
     of_data = ["model.inputs"]
-    if trained is not None and trained == trained_vectors(preset.model):
+    if trained is not None and trained == preset.model.system().trained_vectors(preset.model):
         of_data.append(trained)
     inputs = {name: _at(config, name) for name in of_data}
     wanted = flatten(config.model_dump())
@@ -176,9 +176,7 @@ def _figures(space: Space, best: Sequence[TrialRow], weights: Mapping[int, int],
     found = importances(space, [row.point for row in best], [row.objective or 0.0 for row in best])
     if found:
         figures["figures/importance.svg"] = importance_bars(found, metric)
-    if space.cost is not None:
-        figures["figures/pareto.svg"] = pareto(scored, metric)
-    return figures
+    return {**figures, "figures/pareto.svg": pareto(scored, metric)}
 
 
 def _print(
@@ -206,14 +204,14 @@ def _register(
 ) -> dict[str, str]:
     """Register the model; returns the tags of the registration, empty where it fails."""
     run = folder.run(row)
-    child, _ = run.read()
+    child, _ = run.read(SYSTEMS)
     name = model_name(space.preset)
     if child.mlflow_run_id is None:
         print(f"MLflow does not have trial {row.name}, so its checkpoint is not registered as {name}")
         return {}
     tracked = TrackedRun(tracking_uri, record.experiment, child.mlflow_run_id)
     try:
-        version = register_checkpoint(tracked, find_checkpoint(run.location).uri, name)
+        version = register_checkpoint(tracked, find_checkpoint(run.location).uri, name, SYSTEMS)
     except VtrError as error:
         print(f"the best checkpoint is not registered: {error}")
         return {}

@@ -13,11 +13,13 @@ from pipelines.sweep.folder import SweepFolder, SweepRecord, TrialRow, TrialTabl
 from pipelines.sweep.outcome import conclude, note
 from pipelines.sweep.trials import SweepTrials
 from pipelines.sweep.tune_trials import concurrent_trials, require_population, run_trials
+from pipelines.systems.registry import SYSTEMS
 from tune_spaces.check import check_space, require_equal_shapes
 from tune_spaces.spaces import build_space
 from vtr_core import storage
 from vtr_core.config.data_sets import weighted
 from vtr_core.config.override import override
+from vtr_core.config.search_space import SearchKind, planned_points
 from vtr_core.data.manifest import Manifest, training_sets
 from vtr_core.data.plan import Plan
 from vtr_core.errors import ConfigError, DatasetError
@@ -25,7 +27,6 @@ from vtr_core.fingerprint import short
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import require_features, usable_data, with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.run.space import SearchKind, planned_points
 from vtr_core.storage import Location, check_writable, locate
 from vtr_core.tracking.environment import provenance
 from vtr_core.tracking.other_trackers import require_trackers
@@ -41,11 +42,11 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> Location:
     """Start a new sweep; returns its folder."""
     search = _search(flags)
     require_trackers(flags.also)
-    config = override(preset(build_space(name).preset), changes)
+    config = override(preset(build_space(name, SYSTEMS).preset), changes)
     data, validation = _data_sets(flags, config)
     base = with_inputs(config, data)
     require_features(base, data)
-    space = build_space(name).only(flags.only).fixed(list(changes), base)
+    space = build_space(name, SYSTEMS).only(flags.only).fixed(list(changes), base)
     _check_length(base, data)
     check_space(space, base)
     if flags.scheduler == "pbt":
@@ -86,9 +87,9 @@ def resume(uri: str, worker_logs: bool = False) -> Location:
     """Resume the sweep at `uri`: ended trials are kept, others continue from their newest checkpoints; its folder."""
     folder = SweepFolder(locate(uri))
     check_writable(folder.location)
-    folder.read()
+    folder.read(SYSTEMS)
     with Lease.take(folder.location):
-        record, base = folder.read()
+        record, base = folder.read(SYSTEMS)
         require_trackers(record.also)
         if usable_data(base.model, record.data, base.on_bad_shard).fingerprint != record.data_fingerprint:
             raise DatasetError(f"{record.data} has changed since the sweep began; restore it, or start a new sweep")
@@ -141,7 +142,7 @@ def _connect(config: TrainConfig, record: SweepRecord, worker_logs: bool) -> Non
 
 def _run(folder: SweepFolder, record: SweepRecord, base: TrainConfig) -> None:
     """Run the trials within a parent MLflow run, and conclude the sweep."""
-    space, table = space_of(record, base), TrialTable(folder.location)
+    space, table = space_of(record, base, SYSTEMS), TrialTable(folder.location)
     uri = full_tracking_uri(record.tracking_uri)
     parent = _parent(folder, record, uri)
     if parent is not None:
@@ -175,7 +176,7 @@ def _parent(folder: SweepFolder, record: SweepRecord, uri: str) -> TrackedRun | 
 
     params = {
         "space": record.space,
-        "varied": ", ".join(space_of(record, folder.read()[1]).parameters),
+        "varied": ", ".join(space_of(record, folder.read(SYSTEMS)[1], SYSTEMS).parameters),
         "scheduler": record.scheduler,
         "search": record.search,
         "num_samples": record.num_samples,

@@ -11,6 +11,7 @@ from ray.tune.experiment import Trial
 
 from pipelines.sweep.folder import ENDED, SweepFolder, SweepRecord, TrialRow, TrialTable
 from pipelines.sweep.outcome import settings
+from pipelines.systems.registry import SYSTEMS
 from tune_spaces.trial_search import OBJECTIVE, TIME, VALUE
 from vtr_core.errors import VtrError, one_line
 from vtr_core.patience import SWEEP
@@ -121,7 +122,7 @@ class SweepTrials(Callback):
     def _open(self, row: TrialRow) -> None:
         run = self._folder.run(row)
         try:
-            record, config = run.read()
+            record, config = run.read(SYSTEMS)
         except VtrError:  # the trial could not claim its folder, and reports it itself
             return
         tags = {"trial": row.name, "sweep": self._record.space, **({PARENT: self._parent} if self._parent else {})}

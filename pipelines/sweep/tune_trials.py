@@ -17,13 +17,14 @@ from ray.tune.schedulers import TrialScheduler
 from ray.tune.search import Searcher
 
 from pipelines.sweep.folder import ENDED, SweepFolder, SweepRecord, TrialRow, TrialTable, space_of
+from pipelines.systems.registry import SYSTEMS
 from tune_spaces.trial_search import OBJECTIVE, TIME, VALUE, OptunaPoints, build_scheduler, tell_earlier
 from vtr_core import ray_private, storage
+from vtr_core.config.search_space import Point, SchedulerKind, Space, planned_points
 from vtr_core.config.training import ScalingConfig
 from vtr_core.errors import ClusterError, Interrupted
 from vtr_core.ray_private import HEAD
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.space import Point, SchedulerKind, Space, planned_points
 from vtr_core.storage import Location, locate
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 from vtr_core.train.fleet.placement import placement, room, worker_bundle
@@ -42,7 +43,9 @@ def trial_bundle(scaling: ScalingConfig, gpu: bool) -> dict[str, float]:
 
 
 class TrialTrainable(Trainable):
-    """A trial. config: "sweep", the sweep's URI; "takes", the actor's resources; "trial", its number and point."""
+    """A trial. config: "sweep", the sweep's URI; "systems", those of the driver; "takes", the actor's resources;
+    "trial", its number and point.
+    """
 
     @classmethod
     def default_resource_request(cls, config: dict[str, Any]) -> PlacementGroupFactory:
@@ -60,11 +63,11 @@ class TrialTrainable(Trainable):
 
     def _begin(self, config: dict[str, Any]) -> None:
         sweep = SweepFolder(locate(config["sweep"]))
-        record, base = sweep.read()
+        record, base = sweep.read(config["systems"])
         row = TrialRow(config["trial"]["number"], config["trial"]["point"])
         folder = sweep.run(row)
-        trial_config = space_of(record, base).applied(base, row.point)
-        self._trial = Trial(folder, record.provenance, pauses=record.scheduler == "pbt")
+        trial_config = space_of(record, base, config["systems"]).applied(base, row.point)
+        self._trial = Trial(folder, record.provenance, config["systems"], pauses=record.scheduler == "pbt")
         if storage.exists(folder.location / "run.json"):
             folder.write_config(trial_config)  # under population-based training settings may have changed
             return
@@ -230,7 +233,8 @@ def run_trials(
         record.scheduler, space, base.training.validate_every, base.training.epochs, record.search_seed
     )
     tell_earlier(scheduler, [(f"earlier-{row.name}", [(e, v) for e, v in row.reports]) for row in ended])
-    config: dict[str, Any] = {"sweep": folder.location.uri, "takes": trial_bundle(base.scaling, uses_gpu(base))}
+    takes = trial_bundle(base.scaling, uses_gpu(base))
+    config: dict[str, Any] = {"sweep": folder.location.uri, "systems": SYSTEMS, "takes": takes}
     search = None
     if record.search == "optuna":
         search = _optuna(record, space, table)

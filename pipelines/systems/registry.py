@@ -5,20 +5,22 @@ A command's module is imported when it runs, so that help is instant.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 
 from vtr_core.systems.all import SYSTEMS as WITHOUT_COMMANDS
+from vtr_core.systems.registry import Systems
 from vtr_core.systems.system import Evaluation, Subcommand, System
+
+
+def _run(module: str, argv: Sequence[str]) -> None:
+    import_module(f"pipelines.systems.{module}").main(argv)
 
 
 def _main(module: str) -> Callable[[Sequence[str]], None]:
     """The function `main` of a module below pipelines/systems."""
-
-    def run(argv: Sequence[str]) -> None:
-        import_module(f"pipelines.systems.{module}").main(argv)
-
-    return run
+    return partial(_run, module)
 
 
 def _caption_figures(checkpoint: str, data: str, prefix: str, experiment: str) -> Mapping[str, float]:
@@ -150,5 +152,5 @@ def _with_commands(system: System) -> System:
     return system if own is None else replace(system, **vars(own))
 
 
-SYSTEMS: tuple[System, ...] = tuple(map(_with_commands, WITHOUT_COMMANDS))
+SYSTEMS = Systems(tuple(map(_with_commands, WITHOUT_COMMANDS)))
 """As `vtr_core.systems.all.SYSTEMS`, with these commands; systems of other packages bring their own."""

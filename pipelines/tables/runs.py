@@ -19,11 +19,11 @@ from pipelines.tables.layout import OwnSet, markdown
 from pipelines.tables.paper import Paper, Results, Table
 from pipelines.train.command import TrainFlags, resume, train
 from vtr_core import storage
-from vtr_core.config.override import override, validate
+from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest, splits, training_sets
+from vtr_core.embedding.rankings import metric_values
+from vtr_core.embedding.scoring import Protocol
 from vtr_core.errors import ConfigError, RunConflict
-from vtr_core.retrieval.evaluate.retrieval import metric_values
-from vtr_core.retrieval.evaluate.scoring import Protocol
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
@@ -54,7 +54,6 @@ def check_sets(base: str, data: str, validation: str | None, test_sets: Sequence
     from vtr_core.data.records.required_kind import require_steps
     from vtr_core.data.shards.shard_file import usable
     from vtr_core.run.inputs import usable_data, with_inputs
-    from vtr_core.run.models import system_of
     from vtr_core.run.presets import preset
 
     config = preset(base)
@@ -62,7 +61,7 @@ def check_sets(base: str, data: str, validation: str | None, test_sets: Sequence
     config = with_inputs(config, usable_data(config.model, training))
     if judged is not None:
         usable_data(config.model, judged)
-    space = system_of(config.model).implementation().retrieval
+    space = config.model.system().implementation().retrieval
     for one in test_sets:
         found = usable(one.uri, require_steps) if one.kind == "localization" else usable_data(config.model, one.uri)
         if space is not None:
@@ -140,7 +139,7 @@ class Sweep:
         set of the same name.
         """
         if storage.exists(locate(folder) / "run.json"):
-            trained = RunFolder.at(folder).read()[0]
+            trained = RunFolder.at(folder).read(SYSTEMS)[0]
             if trained.data_fingerprint != Manifest.load(training_sets(self.data, self.validation)[0]).fingerprint:
                 raise _other_data(folder, "was trained on", trained.data)
             init = self._init(folder)
@@ -221,7 +220,7 @@ def _completed(made_with: dict[str, Any]) -> dict[str, Any]:
     Settings that this version cannot read stay as they are, so that they differ.
     """
     try:
-        return settings_of(validate(TrainConfig, made_with, "settings"))
+        return settings_of(SYSTEMS.config(made_with, "settings"))
     except ConfigError:
         return made_with
 

@@ -11,6 +11,7 @@ from ray.tune.experiment import Trial as TuneTrial
 
 from pipelines.ray_session import connect
 from pipelines.sweep.tune_trials import TrialTrainable, concurrent_trials, fit_trials, trial_bundle
+from pipelines.systems.registry import SYSTEMS
 from pipelines.train.command import TrainFlags, plan_run
 from tune_spaces.trial_search import TIME, VALUE
 from vtr_core import storage
@@ -44,11 +45,11 @@ class RowRun:
 
 class RowTrainable(TrialTrainable):
     """A training of a table as Tune's actor. config: "takes", the actor's resources; "origin", where the code comes
-    from; "trial", its number and its run folder, which exists.
+    from; "systems", those of the driver; "trial", its number and its run folder, which exists.
     """
 
     def _begin(self, config: dict[str, Any]) -> None:
-        self._trial = Trial(RunFolder.at(config["trial"]["run"]), config["origin"])
+        self._trial = Trial(RunFolder.at(config["trial"]["run"]), config["origin"], config["systems"])
 
 
 def train_side_by_side(rows: Sequence[RowRun], most: int, scratch: Location) -> dict[str, str]:
@@ -72,7 +73,7 @@ def train_side_by_side(rows: Sequence[RowRun], most: int, scratch: Location) -> 
     progress = _Progress(rows)
     config = rows[0].config
     points = [{"number": number, "run": locate(row.folder).uri} for number, row in enumerate(rows)]
-    given = {"takes": trial_bundle(config.scaling, uses_gpu(config)), "origin": provenance()}
+    given = {"takes": trial_bundle(config.scaling, uses_gpu(config)), "origin": provenance(), "systems": SYSTEMS}
     try:
         received = fit_trials(RowTrainable, {**given, "trial": tune.grid_search(points)}, at_once, scratch, progress)
     finally:
@@ -106,7 +107,7 @@ class _Progress(Callback):
         """Open the training's MLflow run."""
         number, row = self._of(trial)
         folder = RunFolder.at(row.folder)
-        record, config = folder.read()
+        record, config = folder.read(SYSTEMS)
         child = Child(row.name, {}, f"vtr train --resume {row.folder}", "vtr tables")
         tracking = Tracking(folder, record, config, provenance(), full_tracking_uri(record.tracking_uri), child)
         tracking.begin()

@@ -6,16 +6,25 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from pipelines.arguments import json_alone, parse, parse_with_changes, print_help, wants_help, with_joined_data
+from pipelines.arguments import (
+    json_alone,
+    parse,
+    parse_with_changes,
+    print_json,
+    wants_help,
+    with_joined_data,
+)
+from pipelines.commands import HELP_WORDS
+from pipelines.systems.registry import SYSTEMS
 from pipelines.train.events import Finished, check_name, counts_line, print_end, register_best
-from pipelines.train.variants import variant_lines
+from pipelines.train.preset_help import ALL, print_preset_help
+from pipelines.train.preset_lists import as_json, listing, starters
 from vtr_core.config.data_sets import OnBadShard, weighted
-from vtr_core.config.override import override, validate
+from vtr_core.config.override import override
 from vtr_core.config.training import TrackerKind
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.models import reads_images, system_of
-from vtr_core.run.presets import describe_presets, preset
+from vtr_core.run.presets import preset
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
@@ -24,12 +33,14 @@ if TYPE_CHECKING:
     from vtr_core.train.fleet.lease import Lease
 
 HELP = f"""\
-usage: vtr train <preset> --data URI [flags]     train a preset
-       vtr train --config FILE --data URI        train the configuration of an earlier run, its config.json
-       vtr train --resume RUN                    resume an interrupted run from its newest checkpoint
-       vtr train <preset> --help                 all settings of a preset
+usage: vtr train PRESET --data URI [flags]     train a preset
+       vtr train --config FILE --data URI      train the configuration of an earlier run, its config.json
+       vtr train --resume RUN                  resume an interrupted run from its newest checkpoint
+       vtr train PRESET --help                 the flags, and the preset's most used settings; --help-all: all
+       vtr train --list                        all presets by system, as JSON with --json
 
-{describe_presets()}
+presets to start with, by the records that they are trained on (vtr ingest --records):
+{starters()}
 """
 
 
@@ -65,6 +76,16 @@ class TrainFlags:
 
 
 @dataclass(frozen=True)
+class ListFlags:
+    """Flags of `vtr train --list`."""
+
+    list: bool = False
+    """Print all presets by system, and train nothing."""
+    json: bool = False
+    """Print them as JSON."""
+
+
+@dataclass(frozen=True)
 class ResumeFlags:
     """Flags of `vtr train --resume`."""
 
@@ -83,8 +104,10 @@ class ResumeFlags:
 
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
-    if not argv or argv[0] in ("-h", "--help"):
+    if not argv or argv[0] in HELP_WORDS:
         print(HELP, end="")
+    elif "--list" in argv:
+        print_json(as_json()) if parse(ListFlags, argv, "vtr train --list").json else print(listing())
     elif any(word.partition("=")[0] == "--resume" for word in argv):
         flags = parse(ResumeFlags, argv, "vtr train --resume RUN")
         with json_alone(flags.json):
@@ -97,8 +120,7 @@ def main(argv: Sequence[str]) -> None:
 def _new(argv: Sequence[str]) -> None:
     config, prog, rest = _starting_point(argv)
     if wants_help(rest):
-        print_help(prog, TrainFlags, config)
-        print("\n".join(variant_lines(config)))
+        print_preset_help(prog, TrainFlags, config, ALL in rest)
         return
     flags, changes = parse_with_changes(TrainFlags, with_joined_data(rest), prog, config.model_dump())
     with json_alone(flags.json):
@@ -119,7 +141,7 @@ def _starting_point(argv: Sequence[str]) -> tuple[TrainConfig, str, Sequence[str
     place = locate(value if equals else argv[1])
     if not storage.exists(place):
         raise ConfigError(f"there is no {place}; give the config.json of a run")
-    config = validate(TrainConfig, storage.read_json(place), str(place))
+    config = SYSTEMS.config(storage.read_json(place), str(place))
     return config, "vtr train --config FILE", argv[1 if equals else 2 :]
 
 
@@ -204,9 +226,9 @@ def resume(
     check_name(register)
     folder = RunFolder.at(uri)
     check_writable(folder.location)
-    folder.read()
+    folder.read(SYSTEMS)
     with Lease.take(folder.location) as lease:
-        record, config = folder.read()
+        record, config = folder.read(SYSTEMS)
         require_trackers(record.also)
         if on_bad_shard is not None:
             config = override(config, {"on_bad_shard": on_bad_shard})
@@ -224,10 +246,10 @@ def _initial_model(uri: str, config: TrainConfig, data: "Manifest", concepts: st
     """
     from vtr_core.data.shards.word_table import WordTable
     from vtr_core.run.inputs import model_vocabulary
-    from vtr_core.train.checkpoint.trained_model import fitting, load_model
+    from vtr_core.train.checkpoint.trained_model import fitting, read_model
     from vtr_core.train.training_labels import concept_table, names_of
 
-    given = load_model(uri)
+    given = read_model(uri, SYSTEMS)
     words = model_vocabulary(config.model, WordTable.load(data).vocabulary)
     fitting(config, words, names_of(config, concept_table(config, concepts)), given)
     return given.uri
@@ -251,7 +273,7 @@ def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manif
     training, validation = training_sets(weighted(flags.data, flags.data_weights), flags.validation)
     data = usable_data(config.model, training, config.on_bad_shard)
     judged = usable_data(config.model, validation) if validation else None
-    if reads_images(config.model) and judged is not None:
+    if config.model.system().records(config.model) == "images" and judged is not None:
         require_other_subjects(data, judged, "training and validation")
     return data, judged
 
@@ -294,6 +316,7 @@ def _run(
     with tracked_run(folder, record, config, origin, full_tracking_uri(record.tracking_uri)) as tracking:
         job = Job(
             config=config,
+            systems=SYSTEMS,
             run=folder.location.uri,
             data=record.data,
             validation=record.validation,
@@ -317,5 +340,5 @@ def _run(
         faults=counts_line(events.counts),
         registered=registered,
         validation=record.validation or "<data set>",
-        task=system_of(config.model).evaluation,
+        task=config.model.system().evaluation,
     )

@@ -133,13 +133,14 @@ def check_name(name: str | None) -> None:
 
 def register_best(tracked: "TrackedRun | None", checkpoint: str, name: str, run: str) -> str | None:
     """Register the checkpoint; returns the model's URI, or None, with printed instructions, where MLflow fails."""
+    from pipelines.systems.registry import SYSTEMS
     from vtr_core.errors import CheckpointError
     from vtr_core.tracking.models.registry import CHAMPION, register_checkpoint
 
     try:
         if tracked is None:
             raise CheckpointError("MLflow did not take the run")
-        version = register_checkpoint(tracked, checkpoint, name)
+        version = register_checkpoint(tracked, checkpoint, name, SYSTEMS)
     except CheckpointError as error:
         print(f"not registered: {error}; vtr train --resume {run} --register {name} tries again")
         return None

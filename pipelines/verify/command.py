@@ -7,6 +7,7 @@ from typing import Annotated
 import tyro
 
 from pipelines.arguments import parse, print_help, print_json, wants_help
+from pipelines.systems.registry import SYSTEMS
 
 PROG = "vtr verify"
 
@@ -54,12 +55,11 @@ def main(argv: Sequence[str]) -> None:
 def verify(flags: VerifyFlags) -> Verified:
     """The distance of two images, and whether it is at most the threshold."""
     from pipelines.evaluation_inputs import device
-    from vtr_core.run.build import lacking
-    from vtr_core.run.models import system_of
-    from vtr_core.train.checkpoint.trained_model import load_model
+    from vtr_core.systems.loaded_model import lacking
+    from vtr_core.train.checkpoint.trained_model import read_model
 
-    loaded = load_model(flags.checkpoint, device())
-    decide = system_of(loaded.config.model).implementation().decide
+    loaded = read_model(flags.checkpoint, SYSTEMS, device())
+    decide = loaded.config.model.system().implementation().decide
     if decide is None:
         raise lacking(loaded, PROG, lambda system: system.implementation().decide is not None)
     found = decide(loaded, flags.first, flags.second, flags.threshold, flags.resize)

@@ -15,9 +15,9 @@ from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
+from vtr_core.embedding.embedded_rows import embed
 from vtr_core.errors import ConfigError, InputError
 from vtr_core.extraction.features import extraction_of
-from vtr_core.retrieval.embed.embedded_rows import embed
 from vtr_core.run.presets import preset
 from vtr_core.systems.dual.dual_embeddings import embed_dual
 

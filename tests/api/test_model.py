@@ -16,9 +16,9 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.shards.word_table import WordTable
+from vtr_core.embedding.embedded_rows import embed
+from vtr_core.embedding.rankings import rankings
 from vtr_core.errors import CheckpointError, ConfigError, InputError
-from vtr_core.retrieval.embed.embedded_rows import embed
-from vtr_core.retrieval.evaluate.retrieval import rankings
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset

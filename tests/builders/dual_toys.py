@@ -4,9 +4,9 @@ import numpy as np
 import torch
 
 from vtr_core.analysis.transforms import ConceptSimilarity, Transform
+from vtr_core.embedding.video_ranking import DualQuery, DualVideos, Scoring
 from vtr_core.retrieval.explain.explained_queries import Described, explain_report
 from vtr_core.retrieval.explain.explanation import AskedQuery, ExplainOptions, ExplainReport
-from vtr_core.retrieval.search.video_ranking import DualQuery, DualVideos, Scoring
 
 WORDS = ("dog", "run", "grass", "cat", "sleep", "sofa", "man", "cook", "pan", "egg", "car", "road", "song", "guitar")
 

@@ -11,6 +11,7 @@ from jaxtyping import Float32, Int64
 
 from tests.builders.signal import Signal, measure
 from vtr_core.config.override import override
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.captions import InformationTable, reference_table
 from vtr_core.data.concepts.concept_table import ConceptCounts, ConceptTable, CountedSet, TableHead
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
@@ -20,9 +21,7 @@ from vtr_core.data.records.schema import CAPTION_VECTORS
 from vtr_core.data.records.schema import FRAMES as PICTURES
 from vtr_core.encoders.bundled import class_names
 from vtr_core.run.build import build_model, build_task
-from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import text_encoder_changes
-from vtr_core.run.models import system_of
 from vtr_core.systems.task import LossTables
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
 
@@ -56,7 +55,7 @@ class MadeBatch:
 
 def made_batch(config: TrainConfig, kind: FeatureKind, rows: int = MOST_ROWS, seed: int = 0) -> MadeBatch:
     """A random batch: every row is a different clip or video; for images, four rows of each subject."""
-    system, generator = system_of(config.model), np.random.default_rng(seed)
+    system, generator = config.model.system(), np.random.default_rng(seed)
     records = system.records(config.model)
     features = dict(system.usual_features(config.model))
     inputs = {"features": features, "num_words": NUM_WORDS}
@@ -87,7 +86,7 @@ def made_signal(config: TrainConfig, kind: FeatureKind, rows: int = MOST_ROWS, s
     made = made_batch(config, kind, rows, seed)
     torch.manual_seed(seed)
     task = build_task(made.config, 0, 1, made.tables)
-    standardizes = system_of(config.model).standardizes(config.model)
+    standardizes = config.model.system().standardizes(config.model)
     model = build_model(made.config.model, None, made.statistics if standardizes else None)
     return measure(model, task, made.columns)
 
@@ -111,7 +110,7 @@ def _tokens(config: TrainConfig, rows: int, generator: np.random.Generator) -> n
 
     For a model that reads texts a word is the name of a class of ImageNet.
     """
-    system, longest = system_of(config.model), config.model.inputs.max_words
+    system, longest = config.model.system(), config.model.inputs.max_words
     frequency = 1 / np.arange(1, NUM_WORDS + 1)
     words = generator.choice(NUM_WORDS, (rows, longest), p=frequency / frequency.sum()) + 1
     counts = np.minimum(generator.integers(4, 13, rows), longest)
@@ -187,7 +186,7 @@ def _frames(config: TrainConfig, rows: int, generator: np.random.Generator) -> C
 def _tables(config: TrainConfig, columns: Columns, generator: np.random.Generator) -> LossTables:
     """Labels and information at random; a clip's only reference is the caption of its row."""
     references = None
-    if system_of(config.model).scores_captions(config.loss):
+    if config.model.system().scores_captions(config.loss):
         told = [[row[row != 0].tolist()] for row in columns["tokens"]]
         references = reference_table(dict(zip(columns["clip_key"].tolist(), told, strict=True)))
     return LossTables(_concepts(config, columns), _information(config, columns, generator), references)
@@ -195,7 +194,7 @@ def _tables(config: TrainConfig, columns: Columns, generator: np.random.Generato
 
 def _concepts(config: TrainConfig, columns: Columns) -> ConceptTable | None:
     """Three concepts per video, for models that detect concepts."""
-    wanted = system_of(config.model).num_concepts(config.model)
+    wanted = config.model.system().num_concepts(config.model)
     if wanted is None:
         return None
     keys: Int64[np.ndarray, " rows"] = columns["video_key"]
@@ -207,7 +206,7 @@ def _concepts(config: TrainConfig, columns: Columns) -> ConceptTable | None:
 
 def _information(config: TrainConfig, columns: Columns, generator: np.random.Generator) -> InformationTable | None:
     """Random information content of the captions, where a loss has a granularity margin."""
-    margin = system_of(config.model).granularity(config.loss)
+    margin = config.model.system().granularity(config.loss)
     if margin is None:
         return None
     values = generator.uniform(0, 3, len(columns["tokens"]))

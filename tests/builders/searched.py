@@ -19,7 +19,7 @@ from vtr_core.retrieval.index.index import Shard, save_index
 from vtr_core.retrieval.index.items import Item
 from vtr_core.serving.server import AppServer
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.checkpoint import load_model
 
 HOSTILE = '<img src=x onerror="document.title=\'taken\'"><script>document.title="taken"</script>\u202e'
 KINDS = ("cooking", "sport & <b>fun</b>")

@@ -6,11 +6,11 @@ import sys
 import pytest
 
 from vtr_core.config.losses import GeometricMargin
-from vtr_core.config.override import override, validate
+from vtr_core.config.override import override
 from vtr_core.config.routing import NoRouting
 from vtr_core.errors import ConfigError
-from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import PRESETS, preset
+from vtr_core.systems.all import SYSTEMS
 
 
 def test_a_kind_brings_its_defaults_and_takes_its_own_settings() -> None:
@@ -46,7 +46,7 @@ def test_faults_are_named(change: dict[str, object], message: str) -> None:
 def test_a_preset_survives_json(name: str) -> None:
     config = preset(name)
     assert config.preset == name
-    assert validate(TrainConfig, config.model_dump(mode="json")) == config
+    assert SYSTEMS.config(config.model_dump(mode="json")) == config
 
 
 def test_the_papers_settings() -> None:

@@ -33,6 +33,7 @@ from vtr_core.data.plan import Plan
 from vtr_core.data.shards.shard_file import GroupTable, write_shard
 from vtr_core.errors import TrainingError
 from vtr_core.storage import locate
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, load_checkpoint
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux, pytest.mark.usefixtures("local_ray")]
@@ -107,7 +108,7 @@ def test_a_batch_with_nan_is_skipped(
 
 
 def state(run: Path, step: int) -> Checkpoint:
-    return load_checkpoint(locate(str(run)) / "checkpoints" / f"step-{step:08d}")
+    return load_checkpoint(locate(str(run)) / "checkpoints" / f"step-{step:08d}", SYSTEMS)
 
 
 def _assert_same_state(before: Checkpoint, after: Checkpoint) -> None:

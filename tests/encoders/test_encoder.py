@@ -10,7 +10,9 @@ import vtr_core
 from tests.builders import pretrained
 from vtr_core.backbones import swin
 from vtr_core.backbones.recipes import recipe
+from vtr_core.encoders.bundled import MINILM, BundledEncoder, class_names, class_vectors
 from vtr_core.encoders.encoder import SOURCES, encoder, frames_recipe, is_encoder
+from vtr_core.encoders.sentences import SentenceEncoder
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.extraction.networks import choose
 
@@ -116,7 +118,17 @@ def test_bundled_is_a_recipe_with_pinned_weights() -> None:
 
 
 def test_an_encoder_of_text_alone_makes_no_features() -> None:
-    from vtr_core.encoders.bundled import MINILM
-
     with pytest.raises(ConfigError, match="encodes text alone, and makes no features of videos"):
         choose([f"st:{MINILM.find().parent}"], {})
+
+
+def test_the_stored_vectors_of_class_names_are_minilms() -> None:
+    """In half precision; frames and their head need no MiniLM, which is loaded by the first text."""
+    made = BundledEncoder("cpu")
+    made.head()
+    assert "_sentences" not in vars(made)
+    some = slice(None, None, 97)
+    names = [name.split(" (")[0] for name in class_names()[some]]
+    sentences = SentenceEncoder(str(MINILM.find().parent), "cpu")
+    np.testing.assert_allclose(class_vectors()[some], sentences.encode_text(names), atol=2e-4)
+    assert (made.dim, made.token_dim) == (sentences.dim, sentences.token_dim)

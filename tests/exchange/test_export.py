@@ -13,9 +13,9 @@ from pipelines.cli import run
 from tests.builders.dual_checkpoints import dual_checkpoint
 from tests.builders.toy import toy_videos
 from vtr_core.data.manifest import Manifest
+from vtr_core.embedding.embedded_rows import model_fingerprint
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.exchange import CardText, model_card, public_provenance
-from vtr_core.retrieval.embed.embedded_rows import model_fingerprint
 from vtr_core.systems.dual.evaluation import checkpoint_figures
 from vtr_core.train.checkpoint import load_model
 

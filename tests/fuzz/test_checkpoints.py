@@ -18,7 +18,9 @@ from vtr_core.losses.contrastive import build_objective
 from vtr_core.run.build import build_model
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.checkpoint_files import (
     MARKER,
     VERSION,
@@ -28,7 +30,6 @@ from vtr_core.train.checkpoint.checkpoint_files import (
     save_checkpoint,
 )
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
-from vtr_core.train.checkpoint.trained_model import load_model
 from vtr_core.train.loop.learner import Learner
 
 pytestmark = pytest.mark.linux  # memory_limit
@@ -63,7 +64,7 @@ def write(place: Path, step: int = 7) -> None:
 def read(run: Path, restore: bool = True) -> None:
     """What evaluating and resuming do with the checkpoint of the run folder `run`."""
     load_model(str(run / CHECKPOINT))
-    found = load_checkpoint(locate(run / CHECKPOINT))
+    found = load_checkpoint(locate(run / CHECKPOINT), SYSTEMS)
     if restore:
         learner().restore(found, RunFolder.at(str(run)))
 
@@ -158,8 +159,8 @@ def test_run_folder(tmp_path: Path) -> None:
 
     def resume(root: Path) -> None:
         found = RunFolder.at(str(root))
-        found.read()
-        found.latest()
+        found.read(SYSTEMS)
+        found.latest(SYSTEMS)
         load_model(str(root))
 
     resume(tmp_path / "valid")

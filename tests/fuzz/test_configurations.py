@@ -22,6 +22,7 @@ from vtr_core.run.build import check_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.tracking.presentation import flatten
 
 pytestmark = pytest.mark.linux  # memory_limit
@@ -93,7 +94,7 @@ def _use(config: TrainConfig, data: Manifest) -> None:
     values = complete.model_dump(mode="json")
     fingerprint(values)
     json.dumps(values, allow_nan=False).encode()
-    assert TrainConfig.model_validate(json.loads(json.dumps(values))) == complete
+    assert SYSTEMS.config(json.loads(json.dumps(values))) == complete
 
 
 def _without_inputs(config: TrainConfig) -> Any:

@@ -21,7 +21,7 @@ from vtr_core.data.sources.synthetic import SyntheticVideos
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
-from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.checkpoint import load_model
 
 pytestmark = pytest.mark.integration
 EPOCHS, STEPS_PER_EPOCH = 6, 10

@@ -13,10 +13,9 @@ from pipelines.sweep.command import SweepFlags
 from pipelines.sweep.run import sweep
 from tests.drills.runs import kill_group, start_command, wait_until
 from tune_spaces.spaces import build_space
-from vtr_core.config.override import validate
+from vtr_core.config.search_space import planned_points
 from vtr_core.errors import DatasetError, TrainingError
-from vtr_core.run.config import TrainConfig
-from vtr_core.run.space import planned_points
+from vtr_core.systems.all import SYSTEMS
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("local_ray")]
 SMALL = {
@@ -129,8 +128,8 @@ def test_a_population_hands_on_weights(world: Path, tmp_path: Path, capsys: pyte
         (0, "finished", 8.0),
         (1, "finished", 8.0),
     ]
-    base = validate(TrainConfig, json.loads((out / "config.json").read_text()))
-    space = build_space("capsule-howto-tiny").fixed(["model.num_capsules"], base)
+    base = SYSTEMS.config(json.loads((out / "config.json").read_text()))
+    space = build_space("capsule-howto-tiny", SYSTEMS).fixed(["model.num_capsules"], base)
     planned = planned_points(space, "random", 2, 0)
     handed_on = [events(out / "trials" / f"{number:03d}", "adopted") for number in range(2)]
     assert any(handed_on)

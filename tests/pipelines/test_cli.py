@@ -24,7 +24,7 @@ from vtr_core.run.presets import preset
 ROOT = Path(__file__).parents[2]
 COMMANDS = [
     *("ingest", "concepts", "tagger", "train", "sweep", "evaluate", "analyze", "explain", "index", "search"),
-    *("tables", "submit", "doctor", "demo", "extract", "encoders", "runs", "data", "completion"),
+    *("tables", "submit", "doctor", "demo", "extract", "encoders", "runs", "data"),
 ]
 SOURCES = [
     *(
@@ -93,7 +93,6 @@ FAULTS = [
     (["data", "sho", "d"], "did you mean show?"),
     (["data", "show", "none"], "is not a data set"),
     (["data", "show", "d", "--rows", "0"], "--rows is 0; it must be 1 or more"),
-    (["completion", "bsh"], "did you mean bash?"),
     (["ingest", "nothing", "--out", "x"], "there is no source 'nothing'; sources: "),
     (["ingest", "sythetic", "--out", "x"], "there is no source 'sythetic'; did you mean synthetic?"),
     (["ingest", "synthetic"], "--out"),
@@ -118,7 +117,7 @@ FAULTS = [
     (["evaluate", "none", "--task", "verification", "--data", "d"], "Siamese networks read images/1"),
     (["verify", "none", "a.pgm", "b.pgm"], "is not a checkpoint"),
     (["tables", "siamese", "--faces", "none"], "none holds 0 subjects"),
-    (["train", "nothing", "--data", "x"], "no preset 'nothing'; presets: capsule-howto"),
+    (["train", "nothing", "--data", "x"], "no preset 'nothing'; vtr train --list shows all"),
     (["train", "capsule-hwoto", "--data", "x"], "no preset 'capsule-hwoto'; did you mean capsule-howto?"),
     (["train", "capsule-howto"], "--data"),
     (["train", "capsule-howto", "--data", "none"], "is not a data set: it has no manifest.json"),
@@ -305,7 +304,7 @@ def test_a_reader_that_ends_ends_the_command() -> None:
 
 
 def test_a_quiet_command_prints_errors_alone(tmp_path: Path) -> None:
-    assert vtr("--quiet", "completion", "bash", cwd=ROOT).stdout == ""
+    assert vtr("--quiet", "encoders", cwd=ROOT).stdout == ""
     failed = vtr("--quiet", "runs", "delete", "none", cwd=ROOT)
     assert (failed.returncode, failed.stdout, len(failed.stderr.splitlines())) == (2, "", 1)
 
@@ -326,11 +325,11 @@ def test_every_example_is_understood(words: list[str], monkeypatch: pytest.Monke
 
 
 def test_help_names_what_each_variant_brings(capsys: pytest.CaptureFixture[str]) -> None:
-    run("train", ["capsule-howto-tiny", "--help"])
+    run("train", ["capsule-howto-tiny", "--help-all"])
     said = " ".join(capsys.readouterr().out.split())
     assert "--loss.kind" in said
     assert "info_nce: InfoNCE on L2-normalised embeddings with a temperature. (" in said
     assert "temperature, learnable-temperature, max-scale, positives)" in said
     assert "dual_triplet" not in said, "which this model cannot take"
-    run("train", ["hybrid-msrvtt-tiny", "--help"])
+    run("train", ["hybrid-msrvtt-tiny", "--help-all"])
     assert "mil_nce: " not in " ".join(capsys.readouterr().out.split()), "which this model cannot take"

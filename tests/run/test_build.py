@@ -1,5 +1,6 @@
 """What every model of a joint space keeps to."""
 
+import json
 import subprocess
 import sys
 
@@ -25,6 +26,7 @@ from vtr_core.losses.contrastive import build_objective
 from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.capsules.config import CapsuleNetConfig, FullyConnectedConfig, SelfAttentionBaselineConfig
 
 SHARED = {"inputs": INPUTS, "words": WordEncoderConfig(hidden_dim=12), "embedding_dim": 16}
@@ -225,7 +227,7 @@ def test_choosing_another_model_starts_from_its_defaults(kind):
 @pytest.mark.parametrize("name", list(MODELS))
 def test_a_configuration_survives_json(name):
     config = TrainConfig(model=MODELS[name])
-    assert TrainConfig.model_validate_json(config.model_dump_json()) == config
+    assert SYSTEMS.config(json.loads(config.model_dump_json())) == config
 
 
 def test_a_model_is_checked_without_torchs_compiler():
@@ -234,11 +236,10 @@ def test_a_model_is_checked_without_torchs_compiler():
 import sys
 from vtr_core.config.override import override
 from vtr_core.run.build import check_model
-from vtr_core.run.models import system_of
 from vtr_core.run.presets import preset
 for name in sys.argv[1:]:
     model = preset(name).model
-    features = dict(system_of(model).usual_features(model))
+    features = dict(model.system().usual_features(model))
     given = {"model.inputs.features": features, "model.inputs.num_words": 9, "model.inputs.max_words": 20}
     assert check_model(override(preset(name), given if features else {}).model)
     print(name, "torch._dynamo" in sys.modules)

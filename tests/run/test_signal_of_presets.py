@@ -10,20 +10,19 @@ from dataclasses import dataclass
 import pytest
 
 from tests.builders.made_batch import KINDS, FeatureKind, made_signal
-from vtr_core.run.models import system_of
 from vtr_core.run.presets import PRESETS, preset
-from vtr_core.systems.capsules.presets import BASES as CAPSULE_BASES
-from vtr_core.systems.captioning.presets import CAPTION_BASES, CAPTION_VARIANTS
-from vtr_core.systems.clip4clip.presets import CLIP4CLIP_VARIANTS
-from vtr_core.systems.dual.presets import DUAL_BASES, DUAL_VARIANTS
-from vtr_core.systems.muse.presets import MUSE_BASES, MUSE_VARIANTS
-from vtr_core.systems.siamese.presets import SIAMESE_BASES, SIAMESE_VARIANTS
+from vtr_core.systems.capsules.presets import CAPSULE_PRESETS
+from vtr_core.systems.captioning.presets import CAPTION_PRESETS
+from vtr_core.systems.clip4clip.presets import CLIP4CLIP_PRESETS
+from vtr_core.systems.dual.presets import DUAL_PRESETS
+from vtr_core.systems.muse.presets import MUSE_PRESETS
+from vtr_core.systems.siamese.presets import SIAMESE_PRESETS
 
 QUICK = ("hybrid-msrvtt-tiny", "siamese-att-tiny", "caption-msrvtt-tiny", "muse-msrvtt-tiny", "clip4clip-tiny")
-DUAL = tuple(name for name in DUAL_BASES if name != "hybrid-msrvtt-published")
-CAPTIONING = tuple(name for name in CAPTION_BASES if name != "caption-swin-msrvtt")
+DUAL = (*DUAL_PRESETS.bases, "hybrid-msrvtt-tiny-published")
+CAPTIONING = tuple(name for name in CAPTION_PRESETS.bases if name != "caption-swin-msrvtt")
 BASES = (
-    *(*CAPSULE_BASES, *DUAL, *MUSE_BASES, *SIAMESE_BASES, *CAPTIONING),
+    *(*CAPSULE_PRESETS.bases, *DUAL, *MUSE_PRESETS.bases, *SIAMESE_PRESETS.bases, *CAPTIONING),
     *("clip4clip-tiny", "muse-clip-tiny"),
 )
 """Presets of CLIP4Clip and Video Swin at published sizes begin with given weights, whose signal is that of training."""
@@ -111,20 +110,23 @@ def unexpected(name: str, kind: FeatureKind, rows: int) -> list[str]:
 def kinds(name: str) -> tuple[FeatureKind, ...]:
     """Of features; images and frames have one."""
     model = preset(name).model
-    return ("standardized",) if system_of(model).records(model) in ("images", "frames") else tuple(KINDS)
+    return ("standardized",) if model.system().records(model) in ("images", "frames") else tuple(KINDS)
 
 
 def looks(names: tuple[str, ...]) -> list[tuple[str, FeatureKind]]:
     return [(name, kind) for name in names for kind in kinds(name)]
 
 
+LARGE_VARIANTS = ("scales-4", "scales-5", "layers-16")
 VARIANTS = [
-    *(f"hybrid-msrvtt-tiny-{name}" for name in DUAL_VARIANTS),
-    *(f"muse-msrvtt-tiny-{name}" for name in MUSE_VARIANTS),
-    *(f"muse-tokens-tiny-{name}" for name in MUSE_VARIANTS if name not in ("scales-4", "scales-5", "layers-16")),
-    *(f"siamese-att-small-{name}" for name in SIAMESE_VARIANTS),
-    *(f"caption-msrvtt-tiny-{name}" for name in CAPTION_VARIANTS),
-    *(f"clip4clip-tiny-{name}" for name in CLIP4CLIP_VARIANTS if name != "frozen"),
+    *(f"hybrid-msrvtt-tiny-{name}" for name in DUAL_PRESETS.variants),
+    *(f"muse-msrvtt-tiny-{name}" for name in MUSE_PRESETS.variants),
+    *(f"muse-tokens-tiny-{name}" for name in MUSE_PRESETS.variants if name not in LARGE_VARIANTS),
+    *(f"siamese-att-small-{name}" for name in SIAMESE_PRESETS.variants),
+    *(f"siamese-att-small-published{name}" for name in ("", "-drop-caps", "-lenet", "-alexnet")),
+    *(f"siamese-att-small-published-{name}" for name in ("resnet-34", "inception-v3")),
+    *(f"caption-msrvtt-tiny-{name}" for name in CAPTION_PRESETS.variants),
+    *(f"clip4clip-tiny-{name}" for name in CLIP4CLIP_PRESETS.variants if name != "frozen"),
 ]
 
 

@@ -12,9 +12,10 @@ from tests.tracking.models.test_registry import NAME, saved
 from vtr_core import storage
 from vtr_core.errors import CheckpointError
 from vtr_core.storage import locate
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.tracking.models.registry import register_checkpoint
 from vtr_core.tracking.run import TrackedRun, open_run
-from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.checkpoint import load_model
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def test_only_its_uri_and_hash_are_kept(tmp_path: Path, folder: str, run: Tracke
     data = toy_dataset(tmp_path / "data")[0]
     saved(data, tmp_path / "first", seed=0)
     uri = uploaded(tmp_path / "first", f"{folder}/step-00000007")
-    register_checkpoint(run, uri, NAME)
+    register_checkpoint(run, uri, NAME, SYSTEMS)
     files = {file.name for file in (tmp_path / "mlartifacts").rglob("*") if file.is_file()}
     assert "reference.json" in files
     (requirements,) = (tmp_path / "mlartifacts").rglob("requirements.txt")
@@ -67,7 +68,7 @@ def test_artifacts_on_the_store_hold_a_copy_of_a_local_checkpoint(
     run = open_run(tracking, "on-store", "run", {})
     assert run is not None
     data = toy_dataset(tmp_path / "data")[0]
-    register_checkpoint(run, saved(data, tmp_path / "here", seed=0), NAME)
+    register_checkpoint(run, saved(data, tmp_path / "here", seed=0), NAME, SYSTEMS)
     (tmp_path / "here").rename(tmp_path / "gone")
     copies = fetch(f"{folder}/artifacts", tmp_path / "fetched")
     assert [file.parent.name for file in copies.rglob("model.safetensors")] == ["checkpoint"]

@@ -10,12 +10,12 @@ import pytest
 
 from tests.builders.dual_toys import hybrid, query, videos
 from vtr_core.analysis.transforms import Transform
+from vtr_core.embedding.video_ranking import DualQuery
 from vtr_core.errors import InputError
 from vtr_core.retrieval.explain.explained_queries import ExplainSession
 from vtr_core.retrieval.explain.explanation import ExplainOptions
 from vtr_core.retrieval.explain.html_pages import render_explorer
 from vtr_core.retrieval.explain.key_frames import Picture, read_pictures
-from vtr_core.retrieval.search.video_ranking import DualQuery
 from vtr_core.serving.applications import Explorer, explorer_app
 from vtr_core.serving.server import AppServer
 from vtr_core.storage import locate

@@ -18,7 +18,7 @@ from vtr_core.retrieval.search.index_search import searcher
 from vtr_core.retrieval.search.searcher import SearchOptions
 from vtr_core.serving.server import AppServer
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.checkpoint import load_model
 
 QUERY = "Caption number1 of video number2"
 

@@ -6,8 +6,6 @@ import pytest
 
 import vtr_core.systems
 from vtr_core.errors import ConfigError
-from vtr_core.run.config import TrainConfig
-from vtr_core.run.models import system_of
 from vtr_core.run.presets import preset
 from vtr_core.systems.all import OWN, SYSTEMS
 from vtr_core.systems.system import System, by_name
@@ -30,15 +28,14 @@ def test_kinds_tell_models_apart_and_losses() -> None:
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
 def test_its_presets_and_spaces_are_of_the_system(system: System) -> None:
-    presets = system.presets()
-    for base in presets.bases:
-        for name in (base, *(f"{base}-{variant}" for variant in presets.variants)):
+    table = system.presets()
+    for base, row in table.bases.items():
+        for name in (base, *(f"{base}-{variant}" for variant in table.variants if row.varied)):
             config = preset(name)
             assert config.preset == name
-            assert system_of(config.model) is system
-    for name, space in presets.spaces.items():
-        assert space().name == name
-        assert system_of(preset(space().preset).model) is system
+            assert config.model.system() is system
+    for space in table.spaces:
+        assert preset(space.preset).model.system() is system
 
 
 def test_a_name_is_of_one_system() -> None:
@@ -47,5 +44,5 @@ def test_a_name_is_of_one_system() -> None:
         by_name([("a", 1), ("a", 2)], "a preset")
 
 
-def test_an_empty_configuration_is_of_the_first_one() -> None:
-    assert system_of(TrainConfig().model) is SYSTEMS[0]
+def test_every_configuration_of_a_model_knows_its_system() -> None:
+    assert all(config.system() is system for system in SYSTEMS for config in system.configs)

@@ -18,9 +18,9 @@ from tests.drills.runs import assert_equal_weights, cut_short, losses
 from tests.systems.linear.choice import choice_accuracy
 from tests.systems.linear.config import LogisticRankingConfig
 from tests.systems.linear.loss import LogisticRanking
+from vtr_core.embedding.embedded_rows import EmbeddedRows
 from vtr_core.losses.objective import Share
 from vtr_core.nn.embeddings import Embeddings
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
 from vtr_core.systems.all import GROUP
 
 ROOT = Path(__file__).parents[2]

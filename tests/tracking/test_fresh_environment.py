@@ -14,6 +14,7 @@ import pytest
 from tests.builders.toy import toy_dataset
 from tests.tracking.models.test_registry import LOADS, NAME, close, saved, table
 from tests.tracking.server import serving
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.tracking.models.registry import register_checkpoint
 from vtr_core.tracking.run import open_run
 
@@ -39,7 +40,7 @@ def test_it_is_loaded_and_served_without_this_package(tmp_path: Path, monkeypatc
     data = toy_dataset(tmp_path / "data")[0]
     run = open_run(uri, "vtr", "a run", {})
     assert run is not None
-    register_checkpoint(run, saved(data, tmp_path / "checkpoint", seed=0), NAME)
+    register_checkpoint(run, saved(data, tmp_path / "checkpoint", seed=0), NAME, SYSTEMS)
     (tmp_path / "checkpoint").rename(tmp_path / "gone")
     rows = table(data)
     expected = mlflow.pyfunc.load_model(MODEL).predict(rows)

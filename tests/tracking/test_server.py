@@ -12,9 +12,10 @@ import pytest
 from tests.builders.toy import toy_dataset
 from tests.tracking.models.test_registry import NAME, close, embedded, saved, table
 from tests.tracking.server import postgres_programs, running_server
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.tracking.models.registry import register_checkpoint
 from vtr_core.tracking.run import Point, open_run
-from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.checkpoint import load_model
 
 pytestmark = [
     pytest.mark.integration,
@@ -50,7 +51,7 @@ def test_a_checkpoint_is_registered_and_loaded_through_the_server(
     run.log_input(data, "training")
     run.log_json("config.json", {"seed": 0})
     run.log_checkpoint("p", checkpoint, [Point("val/t2v/r1", 12.5, 7, 1)], 7)
-    assert register_checkpoint(run, checkpoint, NAME) == "1"
+    assert register_checkpoint(run, checkpoint, NAME, SYSTEMS) == "1"
     run.finish("FINISHED")
     (tmp_path / "checkpoint").rename(tmp_path / "gone")
     assert run.steps("val/t2v/r1") == set(range(300))

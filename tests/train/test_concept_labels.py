@@ -14,10 +14,11 @@ from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.text.concepts import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, load_checkpoint, save_checkpoint
-from vtr_core.train.checkpoint.trained_model import load_model
 from vtr_core.train.training_labels import concept_places, concept_table, names_of, require_names, usable_concepts
 
 NAMES = ("cat", "dog", "run")
@@ -82,7 +83,7 @@ def test_a_checkpoint_carries_the_names(tmp_path: Path) -> None:
     place = locate(str(tmp_path / "c"))
     save_checkpoint(place, _checkpoint(("cat", "läuft")))
     assert load_model(place.uri).concepts == ("cat", "läuft")
-    assert load_checkpoint(place).concepts == ConceptNames(("cat", "läuft"), "f")
+    assert load_checkpoint(place, SYSTEMS).concepts == ConceptNames(("cat", "läuft"), "f")
 
 
 @pytest.mark.parametrize("held", [None, ("cat",), NAMES])

@@ -15,6 +15,7 @@ from mlflow import MlflowClient
 from tests.builders.toy import toy_dataset
 from vtr_core.errors import ConfigError, Interrupted
 from vtr_core.run.presets import preset
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.tracking import other_trackers as follower
 from vtr_core.tracking.other_trackers import RunPage, open_tracker
 from vtr_core.tracking.run import TrackedRun
@@ -38,7 +39,7 @@ def folder(tmp_path: Path) -> RunFolder:
 
 
 def history(folder: RunFolder) -> list[tuple[int, float, int]]:
-    record, _ = folder.read()
+    record, _ = folder.read(SYSTEMS)
     assert record.mlflow_run_id is not None
     found = MlflowClient(record.tracking_uri).get_metric_history(record.mlflow_run_id, "train/loss")
     return sorted((metric.step, metric.value, metric.timestamp) for metric in found)
@@ -51,19 +52,19 @@ def test_a_store_that_is_away_is_sent_everything_by_the_next_session(
     folder: RunFolder, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "store").write_text("in the way")
-    record, _ = folder.read()
+    record, _ = folder.read(SYSTEMS)
     with tracked_run(folder, record, CONFIG, {}, record.tracking_uri) as tracking:
         assert tracking.for_workers is None
     assert f"vtr train --resume {folder.location} sends what MLflow lacks" in caplog.text
-    assert folder.read()[0].mlflow_run_id is None
+    assert folder.read(SYSTEMS)[0].mlflow_run_id is None
     (tmp_path / "store").unlink()
     (tmp_path / "store").mkdir()
     for _ in range(2):
-        record, _ = folder.read()
+        record, _ = folder.read(SYSTEMS)
         with tracked_run(folder, record, CONFIG, {"git.commit": "abc"}, record.tracking_uri):
             pass
         assert history(folder) == EXPECTED
-    client, run_id = MlflowClient(record.tracking_uri), folder.read()[0].mlflow_run_id
+    client, run_id = MlflowClient(record.tracking_uri), folder.read(SYSTEMS)[0].mlflow_run_id
     run = client.get_run(str(run_id))
     assert (run.info.status, run.info.start_time) == ("FINISHED", 100_500)
     assert run.data.params["training.epochs"] == "10"
@@ -82,12 +83,12 @@ def test_a_store_that_comes_back_during_the_run_is_sent_the_points_then(
     monkeypatch.setattr(tracked, "_PAUSES_S", (0.05, 0.05))
     monkeypatch.setattr(tracked, "_SEND_EVERY_S", 0.05)
     (tmp_path / "store").write_text("in the way")
-    record, _ = folder.read()
+    record, _ = folder.read(SYSTEMS)
     with tracked_run(folder, record, CONFIG, {}, record.tracking_uri) as tracking:
         assert tracking.for_workers is None
         (tmp_path / "store").unlink()
         (tmp_path / "store").mkdir()
-        wait_for(lambda: folder.read()[0].mlflow_run_id is not None and history(folder) == EXPECTED)
+        wait_for(lambda: folder.read(SYSTEMS)[0].mlflow_run_id is not None and history(folder) == EXPECTED)
         assert MlflowClient(record.tracking_uri).get_run(str(tracking.run_id)).info.status == "RUNNING"
 
 
@@ -108,7 +109,7 @@ class Slow:
 def test_training_waits_for_a_slow_store(folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "store").mkdir()
     store = Slow(monkeypatch)
-    record, _ = folder.read()
+    record, _ = folder.read(SYSTEMS)
     tracking = Tracking(folder, record, CONFIG, {}, record.tracking_uri)
     beginning = threading.Thread(target=tracking.begin)
     beginning.start()
@@ -127,7 +128,7 @@ def test_training_begins_without_a_store_that_takes_too_long(
     (tmp_path / "store").mkdir()
     store = Slow(monkeypatch)
     monkeypatch.setenv("VTR_MLFLOW_PATIENCE_S", "0")
-    record, _ = folder.read()
+    record, _ = folder.read(SYSTEMS)
     with tracked_run(folder, record, CONFIG, {}, record.tracking_uri) as tracking:
         assert tracking.for_workers is None
         assert "without MLflow, which did not answer in 0 s (VTR_MLFLOW_PATIENCE_S); " in caplog.text
@@ -139,7 +140,7 @@ def test_a_patience_that_is_no_number_ends_the_run_before_it_begins(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VTR_MLFLOW_PATIENCE_S", "long")
-    record, _ = folder.read()
+    record, _ = folder.read(SYSTEMS)
     with (
         pytest.raises(ConfigError, match="VTR_MLFLOW_PATIENCE_S is 'long'"),
         tracked_run(folder, record, CONFIG, {}, record.tracking_uri),
@@ -149,7 +150,7 @@ def test_a_patience_that_is_no_number_ends_the_run_before_it_begins(
 
 def test_the_points_are_not_looked_at_where_workers_sent_all(folder: RunFolder, tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
-    record, _ = folder.read()
+    record, _ = folder.read(SYSTEMS)
     with tracked_run(folder, record, CONFIG, {}, record.tracking_uri) as tracking:
         assert tracking.for_workers is not None
         tracking.workers_sent_all()
@@ -161,10 +162,10 @@ def test_how_a_run_ends_is_its_status(
     folder: RunFolder, tmp_path: Path, error: BaseException, status: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "store").mkdir()
-    record, _ = folder.read()
+    record, _ = folder.read(SYSTEMS)
     with pytest.raises(type(error)), tracked_run(folder, record, CONFIG, {}, record.tracking_uri):
         raise error
-    run_id = folder.read()[0].mlflow_run_id
+    run_id = folder.read(SYSTEMS)[0].mlflow_run_id
     assert MlflowClient(record.tracking_uri).get_run(str(run_id)).info.status == status
     assert history(folder) == EXPECTED
     assert not [message for message in caplog.records if message.levelno >= logging.WARNING]
@@ -174,7 +175,7 @@ def test_a_record_has_its_run_even_where_the_first_writing_failed(
     folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "store").mkdir()
-    record, _ = folder.read()
+    record, _ = folder.read(SYSTEMS)
     written = RunFolder.write_record
     calls: list[RunRecord] = []
 
@@ -187,7 +188,7 @@ def test_a_record_has_its_run_even_where_the_first_writing_failed(
     monkeypatch.setattr(RunFolder, "write_record", fail_once)
     with tracked_run(folder, record, CONFIG, {}, record.tracking_uri):
         pass
-    assert folder.read()[0] == dataclasses.replace(record, mlflow_run_id=calls[0].mlflow_run_id)
+    assert folder.read(SYSTEMS)[0] == dataclasses.replace(record, mlflow_run_id=calls[0].mlflow_run_id)
     experiment = MlflowClient(record.tracking_uri).get_experiment_by_name("vtr")
     assert experiment is not None
     assert len(MlflowClient(record.tracking_uri).search_runs([experiment.experiment_id])) == 1
@@ -195,7 +196,7 @@ def test_a_record_has_its_run_even_where_the_first_writing_failed(
 
 def test_other_trackers_get_the_points_too(folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "store").mkdir()
-    record = dataclasses.replace(folder.read()[0], also=["tensorboard"])
+    record = dataclasses.replace(folder.read(SYSTEMS)[0], also=["tensorboard"])
     told: list[RunPage] = []
     monkeypatch.setattr(follower, "open_tracker", lambda kind, page: (told.append(page), open_tracker(kind, page))[1])
     for _ in range(2):

@@ -13,6 +13,7 @@ from vtr_core import storage
 from vtr_core.config.override import override
 from vtr_core.errors import TrainingError
 from vtr_core.run.presets import preset
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.train import trial as module
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 from vtr_core.train.fleet.lease import is_released
@@ -38,7 +39,7 @@ def validation(step: int, value: float) -> dict[str, Any]:
 
 def started(folder: RunFolder, monkeypatch: pytest.MonkeyPatch, play: Play) -> Trial:
     monkeypatch.setattr(module, "fit", play)
-    return Trial(folder, {"git.commit": "c"})
+    return Trial(folder, {"git.commit": "c"}, SYSTEMS)
 
 
 def test_validations_then_the_end_with_the_last_one(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +128,7 @@ def test_a_trial_that_pauses_begins_again_when_it_is_asked(folder: RunFolder, mo
         on_report(validation(5 * len(jobs), 40.0 - len(jobs)))
 
     monkeypatch.setattr(module, "fit", play)
-    trial = Trial(folder, {}, pauses=True)
+    trial = Trial(folder, {}, SYSTEMS, pauses=True)
     assert trial.next() == Standing(5, 1.0, 39.0, 39.0, finished=False)
     assert len(jobs) == 1
     assert trial.next() == Standing(10, 2.0, 38.0, 39.0, finished=True)
@@ -146,7 +147,7 @@ def test_a_trial_that_pauses_ends_early(
         storage.write_json(folder.checkpoint_at(5) / "progress.json", {"flat_validations": flat})
 
     monkeypatch.setattr(module, "fit", play)
-    trial = Trial(folder, {}, pauses=True)
+    trial = Trial(folder, {}, SYSTEMS, pauses=True)
     assert trial.next().finished is finished
     trial.stop()
 

@@ -5,9 +5,10 @@ import xml.etree.ElementTree as ET
 from tune_spaces.spaces import build_space
 from tune_spaces.sweep_figures import Importance, Scored, importance_bars, parallel_coordinates, pareto
 from vtr_core.config.domains import Choice
-from vtr_core.run.space import Parameter, Space, planned_points
+from vtr_core.config.search_space import Parameter, Space, planned_points
+from vtr_core.systems.all import SYSTEMS
 
-SPACE = build_space("capsule-howto-tiny")
+SPACE = build_space("capsule-howto-tiny", SYSTEMS)
 TRIALS = [Scored(str(i), p, 50.0 + i, 1000 * (i + 1)) for i, p in enumerate(planned_points(SPACE, "random", 8, 0))]
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -8,7 +8,7 @@ from scipy.stats import rankdata, spearmanr
 
 from tune_spaces.sweep_figures import importances, pareto_front
 from vtr_core.config.domains import Choice, Uniform
-from vtr_core.run.space import Parameter, Space
+from vtr_core.config.search_space import Parameter, Space
 
 SPACE = Space("s", "p", {"x": Parameter(Uniform(0.0, 1.0)), "c": Parameter(Choice(("a", "b", "c")))})
 

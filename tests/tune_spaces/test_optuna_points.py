@@ -5,9 +5,10 @@ import pickle
 from tune_spaces.spaces import build_space
 from tune_spaces.trial_search import OptunaPoints
 from vtr_core.config.domains import Uniform, contains
-from vtr_core.run.space import Parameter, Space
+from vtr_core.config.search_space import Parameter, Space
+from vtr_core.systems.all import SYSTEMS
 
-SPACE = build_space("capsule-howto-tiny")
+SPACE = build_space("capsule-howto-tiny", SYSTEMS)
 
 
 def test_points_are_numbered_and_inside() -> None:

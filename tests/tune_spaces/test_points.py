@@ -6,10 +6,11 @@ import pytest
 
 from tune_spaces.spaces import build_space
 from vtr_core.config.domains import Choice, Integer, Uniform, Variant, contains
+from vtr_core.config.search_space import Parameter, Space, perturbed, planned_points
 from vtr_core.errors import ConfigError
-from vtr_core.run.space import Parameter, Space, perturbed, planned_points
+from vtr_core.systems.all import SYSTEMS
 
-TINY = build_space("capsule-howto-tiny")
+TINY = build_space("capsule-howto-tiny", SYSTEMS)
 
 
 def test_random_points_are_a_function_of_the_seed() -> None:

@@ -8,8 +8,9 @@ from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
 from tune_spaces.spaces import build_space
 from tune_spaces.trial_search import Population, build_scheduler, tell_earlier
+from vtr_core.systems.all import SYSTEMS
 
-SPACE = build_space("capsule-howto-tiny")
+SPACE = build_space("capsule-howto-tiny", SYSTEMS)
 
 
 def report(scheduler: TrialScheduler, trial: Any, epoch: float, value: float) -> str:

@@ -5,13 +5,14 @@ from random import Random
 import pytest
 
 from tune_spaces.check import check_space, num_weights, require_equal_shapes
-from tune_spaces.spaces import SPACES, build_space, describe_space, describe_spaces
+from tune_spaces.spaces import build_space, describe_space, describe_spaces, search_spaces
 from vtr_core.config.domains import Choice, contains, levels
 from vtr_core.config.override import override
+from vtr_core.config.search_space import OnlyWith, Parameter, Space, extremes
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
-from vtr_core.run.space import OnlyWith, Parameter, Space, extremes
+from vtr_core.systems.all import SYSTEMS
 
 FEATURES = {"model.inputs.features": {"video": 32, "audio": 8}, "model.inputs.num_words": 10}
 TOKENS = {**FEATURES, "model.inputs.features": {"video": 50 * 16, "text": 16}}
@@ -19,12 +20,12 @@ TOKENS = {**FEATURES, "model.inputs.features": {"video": 50 * 16, "text": 16}}
 
 def base(name: str) -> TrainConfig:
     inputs = {} if name.startswith("siamese") else TOKENS if name == "muse-msrvtt" else FEATURES
-    return override(preset(build_space(name).preset), inputs)
+    return override(preset(build_space(name, SYSTEMS).preset), inputs)
 
 
-@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize("name", search_spaces(SYSTEMS))
 def test_every_end_and_choice_is_a_configuration(name: str) -> None:
-    space = build_space(name)
+    space = build_space(name, SYSTEMS)
     assert space.name == name
     check_space(space, base(name))
     seen = {(key, value) for point in extremes(space) for key, value in point.items()}
@@ -32,27 +33,29 @@ def test_every_end_and_choice_is_a_configuration(name: str) -> None:
         assert {(key, value) for value in levels(parameter.domain, 2)} <= seen
 
 
-@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize("name", search_spaces(SYSTEMS))
 def test_every_drawn_point_is_a_configuration(name: str) -> None:
-    space, random = build_space(name), Random(0)
+    space, random = build_space(name, SYSTEMS), Random(0)
     points = [space.sample(random) for _ in range(50)]
     for point in points:
         assert all(contains(space.parameters[key].domain, value) for key, value in point.items())
     assert len({space.applied(base(name), point).model_dump_json() for point in points}) > 3
 
 
-@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize("name", search_spaces(SYSTEMS))
 def test_a_setting_stands_after_those_it_depends_on(name: str) -> None:
-    names = list(build_space(name).parameters)
-    for key, parameter in build_space(name).parameters.items():
+    names = list(build_space(name, SYSTEMS).parameters)
+    for key, parameter in build_space(name, SYSTEMS).parameters.items():
         only = parameter.only_with
         if only is not None:
             assert names.index(only.name) < names.index(key)
-            assert all(contains(build_space(name).parameters[only.name].domain, value) for value in only.values)
+            assert all(
+                contains(build_space(name, SYSTEMS).parameters[only.name].domain, value) for value in only.values
+            )
 
 
 def test_the_point_reaches_the_configuration() -> None:
-    space = build_space("capsule-howto")
+    space = build_space("capsule-howto", SYSTEMS)
     point = {"loss": "geometric margin", "loss.margin.factor": 1.004, "model.routing": "self_attention, 4 heads"}
     config = space.applied(base("capsule-howto"), point)
     assert config.loss.margin.factor == 1.004  # type: ignore[union-attr]
@@ -68,7 +71,7 @@ def test_a_fault_in_a_space_names_the_point() -> None:
 
 
 def test_settings_count_only_where_they_exist() -> None:
-    space = build_space("capsule-howto-tiny")
+    space = build_space("capsule-howto-tiny", SYSTEMS)
     random = Random(1)
     points = [space.sample(random) for _ in range(40)]
     for point in points:
@@ -82,7 +85,7 @@ def test_settings_count_only_where_they_exist() -> None:
 
 
 def test_a_given_setting_is_not_searched() -> None:
-    space, config = build_space("capsule-howto-tiny"), base("capsule-howto-tiny")
+    space, config = build_space("capsule-howto-tiny", SYSTEMS), base("capsule-howto-tiny")
     assert list(space.fixed(["model.num_capsules"], config).parameters) == ["loss", *list(space.parameters)[1:3]]
     given = override(config, {"loss.kind": "info_nce"})
     assert list(space.fixed(["loss.kind"], given).parameters) == ["loss.temperature", "model.num_capsules"]
@@ -92,7 +95,7 @@ def test_a_given_setting_is_not_searched() -> None:
 
 
 def test_only_some_settings() -> None:
-    space = build_space("capsule-howto-tiny")
+    space = build_space("capsule-howto-tiny", SYSTEMS)
     assert list(space.only(["model.num_capsules"]).parameters) == ["model.num_capsules"]
     assert space.only([]) == space
     with pytest.raises(ConfigError, match=r"does not vary model\.size; it varies loss,"):
@@ -102,7 +105,7 @@ def test_only_some_settings() -> None:
 
 
 def test_population_based_training_needs_equal_shapes() -> None:
-    space, config = build_space("capsule-howto-tiny"), base("capsule-howto-tiny")
+    space, config = build_space("capsule-howto-tiny", SYSTEMS), base("capsule-howto-tiny")
     with pytest.raises(ConfigError, match=r"model.num_capsules of .*--model.num-capsules VALUE"):
         require_equal_shapes(space, config)
     require_equal_shapes(space.fixed(["model.num_capsules"], config), config)
@@ -115,15 +118,15 @@ def test_number_of_weights() -> None:
 
 def test_an_unknown_space() -> None:
     with pytest.raises(ConfigError, match=r"did you mean capsule-howto\?$"):
-        build_space("capsule-howtoo")
+        build_space("capsule-howtoo", SYSTEMS)
 
 
 def test_help_has_every_setting() -> None:
-    shown = " ".join(describe_spaces().split())
-    for name in SPACES:
-        assert f"{name} {', '.join(build_space(name).parameters)}" in shown
+    shown = " ".join(describe_spaces(SYSTEMS).split())
+    for name in search_spaces(SYSTEMS):
+        assert f"{name} {', '.join(build_space(name, SYSTEMS).parameters)}" in shown
     assert "loss.temperature    0.02 to 1, logarithmic  (with loss: temperature)" in describe_space(
-        build_space("capsule-howto-tiny")
+        build_space("capsule-howto-tiny", SYSTEMS)
     )
 
 
@@ -137,7 +140,7 @@ def test_extremes_bring_what_a_setting_depends_on() -> None:
 
 
 def test_a_sequence_is_chosen_by_its_label() -> None:
-    space, config = build_space("muse-msrvtt"), base("muse-msrvtt")
+    space, config = build_space("muse-msrvtt", SYSTEMS), base("muse-msrvtt")
     assert space.applied(config, {"model.scales": "1, 3"}).model.scales == (1, 3)  # type: ignore[union-attr]
     with pytest.raises(ConfigError, match=r"fix them \(--model.scales VALUE --model.learner.layers VALUE"):
         require_equal_shapes(space, config)

@@ -55,6 +55,8 @@ class ConceptText(Settings):
 
 PUBLISHED_CAPTIONS = CaptionText(tokenizer="alphanumeric", min_count=5, unknown="token", uncut=True)
 """As the published code of dual encoding makes them (github.com/danieljf24/hybrid_space, util/vocab.py)."""
+MSRVTT_CAPTIONS = 20
+"""Captions of a video of MSR-VTT. A published epoch is a pass over all captions, ours over all videos."""
 
 
 ConceptSimilarity = Literal["jaccard", "cosine"]

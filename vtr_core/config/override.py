@@ -46,14 +46,17 @@ def override(config: C, changes: Mapping[str, Any]) -> C:
     for name in sorted(changes, key=lambda n: (not n.endswith("kind"), n.count("."), n)):
         _set(values, name, changes[name])
         if name.endswith("kind"):
-            values = validate(type(config), values).model_dump()
-    return validate(type(config), values)
+            values = validate(type(config), values, context=config.validation_context).model_dump()
+    return validate(type(config), values, context=config.validation_context)
 
 
-def validate(cls: type[C], values: Any, where: str = "") -> C:
-    """`cls` made of plain values; a ConfigError of one line names the first fault, and `where` they are from."""
+def validate(cls: type[C], values: Any, where: str = "", context: Mapping[str, Any] | None = None) -> C:
+    """`cls` made of plain values; a ConfigError of one line names the first fault, and `where` they are from.
+
+    context: what the class's validators have to know beside the values.
+    """
     try:
-        return cls.model_validate(values)
+        return cls.model_validate(values, context=context)
     except ValidationError as error:
         raise ConfigError(f"{where}: {describe(error, values)}" if where else describe(error, values)) from error
 

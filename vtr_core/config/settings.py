@@ -19,6 +19,11 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
+    @property
+    def validation_context(self) -> Mapping[str, Any]:
+        """What a validation of changed values has to know beside these."""
+        return {}
+
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         """Descriptions are of one line each, as help breaks lines anew."""

@@ -42,7 +42,9 @@ MINILM = PinnedWeights(
     repository="sentence-transformers/all-MiniLM-L6-v2",
 )
 TEMPERATURE = 2.0
-_REVISION = 1
+DIM = 384
+"""Of MiniLM's vectors, of texts and of tokens."""
+_REVISION = 2
 
 
 def class_names() -> tuple[str, ...]:
@@ -50,20 +52,33 @@ def class_names() -> tuple[str, ...]:
     return tuple((files(__package__) / "imagenet_classes.txt").read_text().splitlines())
 
 
+def class_vectors() -> Float32[np.ndarray, "classes dim"]:
+    """MiniLM's unit vector of each class's name, without what stands in brackets.
+
+    They are stored, in half precision, so that frames are encoded without MiniLM and a search encodes its query alone.
+    """
+    with (files(__package__) / "imagenet_classes.npy").open("rb") as file:
+        return np.load(file, allow_pickle=False).astype(np.float32)
+
+
 class BundledEncoder(Encoder):
     """See the module."""
 
     def __init__(self, device: str) -> None:
         self.name = BUNDLED
-        self._device = device
-        self._sentences = SentenceEncoder(str(MINILM.find().parent), device)
-        self.dim, self.token_dim = self._sentences.dim, self._sentences.token_dim
+        self._device, self._minilm = device, MINILM.find().parent
+        self.dim = self.token_dim = DIM
         self.concepts = class_names()
         self.fingerprint = fingerprint([LITE0.sha256, MINILM.sha256, TEMPERATURE, list(self.concepts), _REVISION])
         self.recipe = replace(recipe("imagenet-lite"), name=BUNDLED, fingerprint=self.fingerprint, load=_load_frames)
-        named = self._sentences.encode_text([name.split(" (")[0] for name in self.concepts])
-        self._centre = named.mean(axis=0)
-        self._names = named - self._centre
+        vectors = class_vectors()
+        self._centre = vectors.mean(axis=0)
+        self._names = vectors - self._centre
+
+    @cached_property
+    def _sentences(self) -> SentenceEncoder:
+        """Loaded when the first text comes: its libraries take seconds to import."""
+        return SentenceEncoder(str(self._minilm), self._device)
 
     def encode_text(self, texts: Sequence[str]) -> Float32[np.ndarray, "texts dim"]:
         """The unit vector of each text."""

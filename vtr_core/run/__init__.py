@@ -1,4 +1,1 @@
-"""A run's complete configuration, its presets by name, its model and its task.
-
-Asks the systems of `systems/all.py`, so that the rest of the code need not.
-"""
+"""A run's presets by name, its model and its task, and what it takes from the training data."""

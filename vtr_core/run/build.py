@@ -1,6 +1,6 @@
-"""The model and the task that a configuration names, and the error for a model that lacks what is needed."""
+"""The model and the task that a configuration names."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,14 +9,10 @@ from jaxtyping import Float32
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from vtr_core.config.run import ModelConfig, TrainConfig
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
-from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import check_parts
-from vtr_core.run.models import ModelConfig, system_of
-from vtr_core.systems.all import SYSTEMS
-from vtr_core.systems.loaded_model import TrainedModel
-from vtr_core.systems.system import System
 from vtr_core.systems.task import NO_TABLES, LossTables, Task
 
 
@@ -31,7 +27,7 @@ def build_model(
     statistics: of the training data's features, for a model that standardises them; a checkpoint includes them.
     Raises ConfigError where the parts of `config` do not fit together.
     """
-    return system_of(config).implementation().build(config, word_vectors, statistics)
+    return config.system().implementation().build(config, word_vectors, statistics)
 
 
 def check_model(config: ModelConfig) -> dict[str, tuple[int, ...]]:
@@ -52,7 +48,7 @@ def frozen_weights(config: ModelConfig) -> frozenset[str]:
 def _sketch(config: ModelConfig) -> nn.Module:
     """The model with sizes alone."""
     build = (
-        system_of(config).implementation().build
+        config.system().implementation().build
     )  # here: modules that were imported below would hold tensors without values
     try:
         with torch.device("meta"), _Unfilled():
@@ -91,16 +87,4 @@ def build_task(config: TrainConfig, rank: int, world: int, tables: LossTables = 
     Raises ConfigError for a configuration whose parts do not fit together.
     """
     check_parts(config)
-    return system_of(config.model).implementation().task(config, rank, world, tables)
-
-
-def lacking(loaded: TrainedModel, what: str, offers: Callable[[System], bool]) -> ConfigError:
-    """States that `what` needs a model of a system that `offers` it, which models those are, and which one this is."""
-    model = loaded.config.model
-    able = [system for system in SYSTEMS if offers(system)]
-    kinds = " or ".join(repr(kind) for system in able for kind in system.kinds)
-    example = next(iter(able[0].presets().bases))
-    return ConfigError(
-        f"{loaded.uri} is of a {model.kind!r} model, for which there are {system_of(model).used_by}; "
-        f"{what} needs one of {kinds}, such as vtr train {example} makes"
-    )
+    return config.model.system().implementation().task(config, rank, world, tables)

@@ -7,7 +7,8 @@ from typing import Any
 from vtr_core.config.caption_text import ConceptText
 from vtr_core.config.data_sets import OnBadShard
 from vtr_core.config.override import override
-from vtr_core.config.settings import ModelInputs, Settings
+from vtr_core.config.run import ModelConfig, TrainConfig, loss_kinds, unfit_loss
+from vtr_core.config.settings import ModelInputs
 from vtr_core.data.concepts.concept_table import TableHead
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.reading.feature_statistics import absent_features
@@ -16,26 +17,14 @@ from vtr_core.data.records.required_kind import require_clips, require_frames, r
 from vtr_core.data.shards.shard_file import usable
 from vtr_core.encoders.frozen_text import read_record
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.run.config import TrainConfig
-from vtr_core.run.models import ModelConfig, system_of
-from vtr_core.systems.all import SYSTEMS
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
 
 
 def check_parts(config: TrainConfig) -> None:
     """ConfigError unless model and loss fit together, and the requirements of the model's system are met."""
-    mine = system_of(config.model)
-    for system in SYSTEMS:
-        if system.losses and (system is mine) != isinstance(config.loss, system.losses):
-            raise ConfigError(
-                f"model.kind = {config.model.kind!r} with loss.kind = {config.loss.kind!r}: "
-                f"{_kinds(system.configs)} and {_kinds(system.losses)} go together, and with no other"
-            )
-    mine.check(config)
-
-
-def _kinds(configs: Sequence[type[Settings]]) -> str:
-    return " or ".join(repr(config.model_fields["kind"].default) for config in configs)
+    if not isinstance(config.loss, loss_kinds(config.model)):
+        raise ConfigError(unfit_loss(config.model, config.loss.kind))
+    config.model.system().check(config)
 
 
 _LONGEST_VALUE = 200
@@ -46,7 +35,7 @@ def check_captions(config: TrainConfig, manifest: Manifest) -> None:
     asks, or in a way that the model cannot read.
     """
     made = manifest.vocabulary.made or {}
-    if made.get("unknown") == "token" and not system_of(config.model).reads_unknown_words:
+    if made.get("unknown") == "token" and not config.model.system().reads_unknown_words:
         raise DatasetError(
             f"{manifest.uri} has <unk> for unknown words, which {config.model.kind} models do not read; make a data "
             "set without: vtr ingest … --unknown-words dropped"
@@ -101,7 +90,7 @@ _REQUIRE = MappingProxyType(
 
 def usable_data(model: ModelConfig, uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
     """The manifest of a data set of the records that the model reads; see `usable`."""
-    return usable(uri, _REQUIRE[system_of(model).records(model)], on_bad_shard)
+    return usable(uri, _REQUIRE[model.system().records(model)], on_bad_shard)
 
 
 def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
@@ -112,7 +101,7 @@ def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
     not fit together, DatasetError for data that the system cannot be trained on.
     """
     check_parts(config)
-    system = system_of(config.model)
+    system = config.model.system()
     system.check_data(manifest)
     check_captions(config, manifest)
     inputs = system.inputs(manifest, config.model) or _features_and_words(config.model, manifest)
@@ -124,7 +113,7 @@ def training_reader(model: ModelConfig, manifest: Manifest, extra_captions: int)
 
     extra_captions: beside its own, for each clip.
     """
-    system = system_of(model)
+    system = model.system()
     columns = training_columns(manifest.schema, extra_captions, system.reads_features(model))
     texts = system.reads_texts(model)
     return RowGroupReader(manifest, columns, system.reads_means(model), texts, texts and system.reads_words_too)
@@ -132,7 +121,7 @@ def training_reader(model: ModelConfig, manifest: Manifest, extra_captions: int)
 
 def model_vocabulary(model: ModelConfig, data: Vocabulary) -> Vocabulary:
     """The vocabulary of a model trained on data with the vocabulary `data`: that, texts as bytes, or both."""
-    system = system_of(model)
+    system = model.system()
     if not system.reads_texts(model):
         return data
     return data.with_texts() if system.reads_words_too else Vocabulary.utf8()
@@ -143,7 +132,7 @@ def text_encoder_changes(model: ModelConfig) -> dict[str, Any]:
 
     ConfigError where there is no such encoder, CheckpointError where it is another than a run has recorded.
     """
-    setting = system_of(model).text_encoder(model)
+    setting = model.system().text_encoder(model)
     if setting is None:
         return {}
     record: Any = model
@@ -157,7 +146,7 @@ def text_encoder_changes(model: ModelConfig) -> dict[str, Any]:
 
 def require_features(config: TrainConfig, manifest: Manifest) -> None:
     """DatasetError where a model standardises a feature that no clip has, such as the sound of silent films."""
-    if not system_of(config.model).standardizes(config.model):
+    if not config.model.system().standardizes(config.model):
         return
     absent = absent_features(manifest)
     for name in config.model.inputs.features:
@@ -171,14 +160,14 @@ def require_features(config: TrainConfig, manifest: Manifest) -> None:
 
 
 def _features_and_words(model: ModelConfig, manifest: Manifest) -> dict[str, Any]:
-    features = _taken(system_of(model).takes(model), manifest)
+    features = _taken(model.system().takes(model), manifest)
     given = model.inputs
     if given.features and given.features != features:
         raise DatasetError(
             f"{manifest.uri} delivers {_listed(features)}, the configuration was made for {_listed(given.features)}; "
             "use a preset, which takes what the data set has"
         )
-    if system_of(model).reads_texts(model) and not system_of(model).reads_words_too:
+    if model.system().reads_texts(model) and not model.system().reads_words_too:
         texts = ModelInputs(features=features, num_words=256, word_dim=given.word_dim, max_words=TEXT_BYTES)
         return {"model.inputs": texts.model_dump()}
     words = manifest.vocabulary
@@ -189,7 +178,7 @@ def _features_and_words(model: ModelConfig, manifest: Manifest) -> dict[str, Any
         max_words=manifest.schema.max_words,
     )
     changes: dict[str, Any] = {"model.inputs": inputs.model_dump()}
-    trained = system_of(model).trained_vectors(model)
+    trained = model.system().trained_vectors(model)
     if words.vectors is None and trained is not None:
         changes[trained] = True
     return changes

@@ -1,43 +1,43 @@
-"""Presets: named functions that return a complete configuration; a variant changes a few settings of another."""
+"""Presets: complete configurations by name, made of the rows of the systems' tables.
+
+`preset(name)` takes no list of systems, so this module reads the installed ones itself; no other module of the library
+but `vtr_core.api` and `vtr_core.train.checkpoint`, whose `load_model(uri)` takes none either, may do so.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from vtr_core.errors import ConfigError, nearest, one_line
-from vtr_core.run.config import TrainConfig
+from vtr_core.config.preset_table import applied, base_config
+from vtr_core.config.run import TrainConfig
+from vtr_core.errors import ConfigError, nearest
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.system import Presets, by_name
 
-_FAMILIES: tuple[Presets, ...] = tuple(system.presets() for system in SYSTEMS)
+
+def _config(table: Presets, base: str, variant: str, recipe: str, name: str) -> TrainConfig:
+    config = base_config(table.bases, base, name)
+    if variant:
+        config = applied(config, table.variants, variant)
+    return applied(config, table.recipes, recipe) if recipe else config
 
 
-def _variant(family: Presets, base: str, name: str) -> TrainConfig:
-    return family.variant(family.bases[base](), name)
-
-
-def _presets(family: Presets) -> Iterator[tuple[str, Callable[[], TrainConfig]]]:
-    yield from family.bases.items()
-    for base in family.bases:
-        for name in family.variants:
-            yield f"{base}-{name}", partial(_variant, family, base, name)
+def _presets(table: Presets) -> Iterator[tuple[str, Callable[[], TrainConfig]]]:
+    """`<base>`, `<base>-<variant>`, and what a recipe makes of both: `<base>-<recipe>`, `<base>-<recipe>-<variant>`."""
+    for base, row in table.bases.items():
+        for recipe in ("", *table.recipes) if row.varied else ("",):
+            for variant in ("", *table.variants) if row.varied else ("",):
+                name = "-".join(filter(None, (base, recipe, variant)))
+                yield name, partial(_config, table, base, variant, recipe, name)
 
 
 PRESETS: Mapping[str, Callable[[], TrainConfig]] = by_name(
-    (pair for family in _FAMILIES for pair in _presets(family)), "a preset"
+    (pair for system in SYSTEMS for pair in _presets(system.presets())), "a preset"
 )
-"""The base presets, and for each base the variants of the papers' tables as `<base>-<variant>`."""
+"""All presets, by name."""
 
 
 def preset(name: str) -> TrainConfig:
-    """The configuration of the preset `name`; ConfigError lists the known ones."""
+    """The configuration of the preset `name`; ConfigError suggests a known one."""
     if name not in PRESETS:
-        raise ConfigError(f"no preset {name!r}; {nearest(name, PRESETS, one_line(describe_presets()))}")
+        raise ConfigError(f"no preset {name!r}; {nearest(name, PRESETS, 'vtr train --list shows all of them')}")
     return PRESETS[name]()
-
-
-def describe_presets() -> str:
-    """The names of all presets, two lines for each family."""
-    return ";\n".join(
-        f"presets: {', '.join(family.bases)};\nvariants of each, <preset>-<variant>: {', '.join(family.variants)}"
-        for family in _FAMILIES
-    )

@@ -23,8 +23,9 @@ from vtr_core.retrieval.search.filters import Condition, meeting
 from vtr_core.retrieval.search.index_search import searcher
 from vtr_core.retrieval.search.searcher import Hit, Searcher, SearchOptions
 from vtr_core.storage import locate
+from vtr_core.systems.registry import Systems
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.checkpoint.trained_model import read_model
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
@@ -235,6 +236,8 @@ class Source:
     """Where an index and its model lie, for every process that loads a shard of it."""
 
     index: str
+    systems: Systems
+    """Those among which the model's own is looked for."""
     checkpoint: str | None = None
     """The checkpoint, where it is no longer where the index says."""
     device: str = "cpu"
@@ -242,7 +245,7 @@ class Source:
     def shard(self, number: int = 0, shards: int = 1) -> Shard:
         """Part `number` of `shards` of the index's shards, of which no others are read. Raises what loading raises."""
         index = load_index(locate(self.index), number, shards)
-        loaded = load_model(self.checkpoint or index.record.checkpoint, self.device)
+        loaded = read_model(self.checkpoint or index.record.checkpoint, self.systems, self.device)
         return Shard(index.record, searcher(index, loaded, SearchOptions()), Catalogue(index, None))
 
 

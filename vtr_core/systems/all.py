@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 
 from vtr_core.errors import ConfigError
-from vtr_core.systems.adapter.system import ADAPTER
+from vtr_core.systems.adapter.config import ADAPTER
 from vtr_core.systems.capsules.config import CAPSULES
 from vtr_core.systems.captioning.config import CAPTIONING
 from vtr_core.systems.clip4clip.config import CLIP4CLIP
 from vtr_core.systems.dual.config import DUAL
 from vtr_core.systems.muse.config import MUSE
+from vtr_core.systems.registry import Systems
 from vtr_core.systems.siamese.config import SIAMESE
 from vtr_core.systems.system import System
 
@@ -65,8 +66,7 @@ OWN: tuple[System, ...] = (
     CLIP4CLIP,
     ADAPTER,
 )
-"""In the order in which presets, search spaces and settings are listed; the first one is the default of a
-configuration.
+"""In the order in which presets, search spaces and settings are listed.
 """
 
-SYSTEMS: tuple[System, ...] = (*OWN, *installed_systems(OWN))
+SYSTEMS = Systems((*OWN, *installed_systems(OWN)))

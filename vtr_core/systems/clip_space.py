@@ -9,18 +9,17 @@ import torch
 from jaxtyping import Bool, Float, Float32, Shaped
 from torch import Tensor, nn
 
+from vtr_core.config.run import ModelConfig, TrainConfig
 from vtr_core.data.batches import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.data.stream.assemble import Columns
+from vtr_core.embedding.data_frames import columns_of, embeddings_frame
+from vtr_core.embedding.embedded_rows import EmbeddedRows, check_features, embed, embed_captions, embed_columns
 from vtr_core.nn.embeddings import TEXT
-from vtr_core.retrieval.embed.data_frames import columns_of, embeddings_frame
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, check_features, embed, embed_captions, embed_columns
-from vtr_core.retrieval.spaces import Encoded, JointSpace
-from vtr_core.run.config import TrainConfig
-from vtr_core.run.models import ModelConfig
 from vtr_core.systems.joint_space import RetrievalTask
 from vtr_core.systems.loaded_model import Column, Signature, TrainedModel
+from vtr_core.systems.spaces import Encoded, JointSpace
 from vtr_core.systems.task import LossTables
 from vtr_core.text.tokens.vocabulary import Vocabulary
 

@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import torch
 from torch import Tensor, nn
 
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import RowGroup
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
-from vtr_core.retrieval.embed.embedding_job import Output
-from vtr_core.retrieval.spaces import DualSpaces, JointSpace
-from vtr_core.run.config import TrainConfig
 from vtr_core.systems.loaded_model import Descriptions, KnockOuts, PairDecision, Responses, Signature, TrainedModel
+from vtr_core.systems.spaces import DualSpaces, JointSpace
 from vtr_core.systems.task import LossTables, Task
 
 
@@ -36,6 +37,21 @@ def _unknown(*_: Any) -> bool:
 
 def _no_knock_outs(*_: Any) -> KnockOuts:
     return {}
+
+
+OutputSettings = Mapping[str, int | float]
+
+
+@dataclass(frozen=True)
+class Output:
+    """A table of a data set's clips or videos, written row group by row group."""
+
+    check: Callable[[TrainedModel, Manifest, OutputSettings], None]
+    """ConfigError or DatasetError for a model, a data set or settings that it cannot be written with."""
+    table: Callable[[TrainedModel, Manifest, Sequence[RowGroup], OutputSettings], pa.Table]
+    """The rows of some row groups in file order, computed on the model's device; the model's mode is restored."""
+    settings: frozenset[str] = frozenset()
+    """The names of the settings that it takes."""
 
 
 @dataclass(frozen=True)

@@ -9,23 +9,23 @@ import torch
 from torch import nn
 
 from vtr_core.config.losses import ObjectiveConfig
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.batches import CaptionedBatch, RowKeys
 from vtr_core.data.captions import InformationTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns
+from vtr_core.embedding.collectives import gather_embeddings, gather_keys, sum_shares
+from vtr_core.embedding.rankings import metric_values
+from vtr_core.embedding.sharded_ranking import contiguous_share, evaluate_shares
 from vtr_core.losses.contrastive import build_objective
 from vtr_core.losses.granularity import embedding_margin, granularity_margin
 from vtr_core.losses.objective import Objective, Share, modality_pairs
 from vtr_core.nn.embeddings import Embeddings
 from vtr_core.nn.precision import at_least_float32
-from vtr_core.retrieval.embed.embedded_rows import embed_rows
-from vtr_core.retrieval.evaluate.retrieval import metric_values
-from vtr_core.run.config import TrainConfig
+from vtr_core.systems.spaces import embed_rows
 from vtr_core.systems.task import MOST_ROWS, Compared, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.distributed.collectives import gather_embeddings, gather_keys, sum_shares
-from vtr_core.train.distributed.sharded_ranking import contiguous_share, evaluate_shares
 
 
 def compared_embeddings(objective: Objective, embeddings: Embeddings, keys: RowKeys, step: int) -> Compared:

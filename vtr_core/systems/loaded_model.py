@@ -9,7 +9,10 @@ import numpy as np
 from jaxtyping import Float32
 from torch import nn
 
-from vtr_core.run.config import TrainConfig
+from vtr_core.config.run import TrainConfig
+from vtr_core.errors import ConfigError
+from vtr_core.systems.registry import Systems
+from vtr_core.systems.system import System
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
@@ -41,6 +44,23 @@ class TrainedModel(Protocol):
     def uri(self) -> str:
         """Its location, for messages."""
         ...
+
+    @property
+    def systems(self) -> Systems:
+        """The systems among which its own was found, for messages that name others."""
+        ...
+
+
+def lacking(loaded: TrainedModel, what: str, offers: Callable[[System], bool]) -> ConfigError:
+    """States that `what` needs a model of a system that `offers` it, which models those are, and which one this is."""
+    model = loaded.config.model
+    able = [system for system in loaded.systems if offers(system)]
+    kinds = " or ".join(repr(kind) for system in able for kind in system.kinds)
+    example = next(iter(able[0].presets().bases))
+    return ConfigError(
+        f"{loaded.uri} is of a {model.kind!r} model, for which there are {model.system().used_by}; "
+        f"{what} needs one of {kinds}, such as vtr train {example} makes"
+    )
 
 
 ColumnKind = Literal["text", "integers", "floats", "doubles", "frames"]

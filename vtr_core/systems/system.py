@@ -1,19 +1,20 @@
 """`System`: the interface of a system. Generic code depends on it and on no particular system."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from vtr_core.config.losses import GranularityMarginConfig
+from vtr_core.config.preset_table import Row
 from vtr_core.config.settings import ModelInputs, Settings
 from vtr_core.errors import ConfigError, DatasetError
 
 if TYPE_CHECKING:
+    from vtr_core.config.run import TrainConfig
+    from vtr_core.config.search_space import Space
     from vtr_core.data.manifest import Manifest
     from vtr_core.encoders.encoder import Encoder
-    from vtr_core.run.config import TrainConfig
-    from vtr_core.run.space import Space
     from vtr_core.systems.implementation import Implementation
 
 
@@ -42,16 +43,22 @@ RecordKind = Literal["clips", "videos", "images", "frames"]
 
 @dataclass(frozen=True)
 class Presets:
-    """Complete configurations by name, changes that make a variant, `<base>-<name>`, of each of them, and search spaces
-    of sweeps.
-    """
+    """The presets of a system: the table that their names and settings are made of, and search spaces of sweeps."""
 
-    bases: Mapping[str, Callable[[], "TrainConfig"]]
-    variants: tuple[str, ...]
-    variant: Callable[["TrainConfig", str], "TrainConfig"]
-    """The variant of a base by its name."""
-    spaces: "Mapping[str, Callable[[], Space]]"
-    """Search spaces by name."""
+    bases: Mapping[str, Row]
+    variants: Mapping[str, Row] = field(default_factory=dict)
+    """Changes to each base: the preset `<base>-<variant>`."""
+    recipes: Mapping[str, Row] = field(default_factory=dict)
+    """Ways to train a base and each of its variants: `<base>-<recipe>` and `<base>-<recipe>-<variant>`."""
+    spaces: "tuple[Space, ...]" = ()
+    """Search spaces, each with a name of its own."""
+    most_used: tuple[str, ...] = ()
+    """Settings that a preset's help shows beside those of every training, by dotted name; others of its models and
+    losses follow until there are twenty.
+    """
+    own_settings: tuple[str, ...] = ()
+    """Settings and groups that every configuration has and only its models read; help of other systems leaves them out.
+    """
 
 
 def _nothing(*_: Any) -> None:

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
 from vtr_core.config.override import override
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.concepts.concept_table import ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Part, Plan
@@ -15,9 +16,7 @@ from vtr_core.data.reading.row_groups import Columns
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.stream.assemble import read_directly
 from vtr_core.run.build import build_model, build_task
-from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import training_reader
-from vtr_core.run.models import system_of
 from vtr_core.systems.task import LossTables, Task
 from vtr_core.train.training_labels import loss_tables
 
@@ -40,7 +39,7 @@ def first_batch(config: TrainConfig, manifest: Manifest, labels: ConceptTable | 
 
     labels: the concept table of a model with a concept space.
     """
-    system = system_of(config.model)
+    system = config.model.system()
     words = WordTable.load(manifest)
     tables = loss_tables(config, manifest, words.vocabulary, labels)
     read = system.reads_features(config.model)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import nn
 
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.stream.assemble import read_directly
 from vtr_core.errors import ClusterError
-from vtr_core.run.config import TrainConfig
 from vtr_core.train.job import Job, Reason, Report, WorkerContext, graceful
 from vtr_core.train.loop.worker import Worker
 

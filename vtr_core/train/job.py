@@ -14,12 +14,13 @@ import torch
 from torch import nn
 
 from vtr_core.config.data_sets import OnBadShard
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Part, Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
 from vtr_core.errors import Interrupted
 from vtr_core.extraction.features import extraction_of
-from vtr_core.run.config import TrainConfig
+from vtr_core.systems.registry import Systems
 from vtr_core.tracking.run import TrackedRun
 
 
@@ -28,6 +29,8 @@ class Job:
     """The inputs of every worker, from the driver."""
 
     config: TrainConfig
+    systems: Systems
+    """Those among which the systems of checkpoints are looked for."""
     run: str
     data: str
     validation: str | None

@@ -11,10 +11,9 @@ import pandas as pd
 import torch
 
 from vtr_core.errors import InputError
-from vtr_core.run.models import system_of
 from vtr_core.storage import locate
 from vtr_core.tracking.models.kept_files import kept_checkpoint
-from vtr_core.train.checkpoint.trained_model import LoadedModel, load_model
+from vtr_core.train.checkpoint import LoadedModel, load_model
 
 
 class ServedModel:
@@ -30,7 +29,7 @@ class ServedModel:
         """The model's output for a table's rows; InputError for a missing column or an invalid value."""
         if params:
             raise InputError(f"the model has no parameters, {', '.join(params)} were given")
-        return system_of(self._loaded.config.model).implementation().predict(self._loaded, model_input)
+        return self._loaded.config.model.system().implementation().predict(self._loaded, model_input)
 
 
 def _load_pyfunc(data_path: str) -> ServedModel:

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from vtr_core import storage
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError
 from vtr_core.fingerprint import fingerprint, short
 from vtr_core.patience import MLFLOW
-from vtr_core.run.config import TrainConfig
 from vtr_core.tracking.environment import environment
 from vtr_core.tracking.json_lines import Line, read_lines
 from vtr_core.tracking.metric_log import PointSender

@@ -12,8 +12,8 @@ from ray.train import FailureConfig, RunConfig, ScalingConfig, TrainingFailedErr
 from ray.train.torch import TorchConfig, TorchTrainer
 
 from vtr_core import storage
+from vtr_core.config.run import TrainConfig
 from vtr_core.errors import ClusterError
-from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location, locate
 from vtr_core.train.checkpoint.checkpoint_files import complete_checkpoints
 from vtr_core.train.checkpoint.run_folder import RunFolder

@@ -2,13 +2,12 @@
 
 from vtr_core import storage
 from vtr_core.config.data_sets import JOINED, joined_uris
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.captions import cache_folder, training_information, training_references
 from vtr_core.data.concepts.concept_table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError, DatasetError
-from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import check_concepts
-from vtr_core.run.models import system_of
 from vtr_core.storage import Location, locate
 from vtr_core.systems.task import LossTables
 from vtr_core.text.concepts import ConceptNames
@@ -20,7 +19,7 @@ FOLDER = "concepts"
 
 def num_concepts(config: TrainConfig) -> int | None:
     """K of a model with a concept space, else None."""
-    return system_of(config.model).num_concepts(config.model)
+    return config.model.system().num_concepts(config.model)
 
 
 def usable_concepts(config: TrainConfig, data: Manifest, folder: str, given: str | None) -> str | None:
@@ -94,7 +93,7 @@ def loss_tables(
     config: TrainConfig, manifest: Manifest, vocabulary: Vocabulary, concepts: ConceptTable | None
 ) -> LossTables:
     """The tables of the captions of `manifest`; `concepts`: the labels of a model with a concept space."""
-    system = system_of(config.model)
+    system = config.model.system()
     margin = system.granularity(config.loss)
     return LossTables(
         concepts,

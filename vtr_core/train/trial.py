@@ -14,6 +14,7 @@ from vtr_core.data.plan import Plan
 from vtr_core.errors import RunConflict, TrainingError
 from vtr_core.patience import SWEEP
 from vtr_core.storage import Location
+from vtr_core.systems.registry import Systems
 from vtr_core.tracking.json_lines import EventLog
 from vtr_core.train.checkpoint.checkpoint_files import is_complete
 from vtr_core.train.checkpoint.run_folder import RunFolder, adopt
@@ -45,13 +46,13 @@ class _End:
 class Trial:
     """The training of a claimed run folder; it goes on from the folder's newest checkpoint.
 
-    origin: where the code comes from, for the checkpoints.
+    origin: where the code comes from, for the checkpoints. systems: those of the driver.
     pauses: training waits at every validation until the next one is asked for, so that what is decided meanwhile
     counts. Its workers are given back; beginning again costs a few seconds.
     """
 
-    def __init__(self, folder: RunFolder, origin: Mapping[str, str], pauses: bool = False) -> None:
-        self.folder = folder
+    def __init__(self, folder: RunFolder, origin: Mapping[str, str], systems: Systems, pauses: bool = False) -> None:
+        self.folder, self._systems = folder, systems
         self._origin, self._pauses = dict(origin), pauses
         self._events = EventLog(folder.location / "events.jsonl")
         self._lease = _hold(folder.location)
@@ -107,7 +108,7 @@ class Trial:
         self._lease.__exit__()
 
     def _start(self) -> None:
-        record, config = self.folder.read()
+        record, config = self.folder.read(self._systems)
         self._metric = config.training.metric
         self._steps_per_epoch = Plan(Manifest.load(record.data), config.batch, config.seed).steps_per_epoch
         if self._standing is None:
@@ -116,6 +117,7 @@ class Trial:
         origin = {**self._origin, **run, **({"mlflow.tracking_uri": record.tracking_uri} if run else {})}
         job = Job(
             config=config,
+            systems=self._systems,
             run=self.folder.location.uri,
             data=record.data,
             validation=record.validation,
@@ -178,7 +180,7 @@ class Trial:
         """The earlier state of a trial, from its folder."""
         self.folder.tidy()
         file = self.folder.checkpoints / "best.json"
-        found = self.folder.latest()
+        found = self.folder.latest(self._systems)
         if found is None or not storage.exists(file):
             return None
         best = float(storage.read_json(file)["value"])

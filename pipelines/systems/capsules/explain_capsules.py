@@ -8,6 +8,7 @@ import tyro
 
 from pipelines.arguments import parse, print_help, wants_help, written_as_json
 from pipelines.explain.command import video_files
+from pipelines.systems.registry import SYSTEMS
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
@@ -73,17 +74,17 @@ def explain(flags: ExplainFlags) -> dict[str, Any]:
     from vtr_core import storage
     from vtr_core.data.records.required_kind import require_clips
     from vtr_core.data.shards.shard_file import usable
-    from vtr_core.retrieval.embed.embedded_rows import check_features
+    from vtr_core.embedding.embedded_rows import check_features
     from vtr_core.storage import check_writable, locate
     from vtr_core.systems.capsules.activation_report import render_page
     from vtr_core.systems.capsules.activations import capsule_model
-    from vtr_core.train.checkpoint.trained_model import load_model
+    from vtr_core.train.checkpoint.trained_model import read_model
 
     options = _options(flags)
     check_writable(locate(flags.out))
     manifests = [usable(uri, require_clips) for uri in flags.data]
     videos = video_files(flags.videos, manifests[0])
-    loaded = load_model(flags.checkpoint, device())
+    loaded = read_model(flags.checkpoint, SYSTEMS, device())
     capsule_model(loaded.model, loaded.config.model.kind)
     for manifest in manifests:
         check_features(manifest, loaded.config.model.inputs.features)

@@ -11,6 +11,7 @@ from pipelines.report.bar_figure import Bar, Panel, bar_figure
 from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
 from pipelines.report.printed_page import Printed, blank_table, page, print_link, show
 from pipelines.systems.captioning.evaluate_captions import CaptioningFlags
+from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
@@ -26,7 +27,7 @@ from vtr_core.systems.captioning.generated_captions import (
     require_captioner,
 )
 from vtr_core.systems.loaded_model import CaptionedVideos
-from vtr_core.train.checkpoint.trained_model import LoadedModel, load_model
+from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
 
 _COLUMNS = ("B@1", "B@2", "B@3", "B@4", "METEOR", "ROUGE-L", "CIDEr")
 
@@ -65,7 +66,7 @@ def evaluate(flags: CaptioningFlags) -> list[CaptioningResult]:
 
 def _captioner(flags: CaptioningFlags) -> tuple[LoadedModel, DecodingConfig]:
     """The captioner of a checkpoint with its decoding settings; CheckpointError for another model."""
-    loaded = load_model(flags.checkpoint, device(), flags.average_checkpoints)
+    loaded = read_model(flags.checkpoint, SYSTEMS, device(), flags.average_checkpoints)
     decoding = require_captioner(loaded.model, loaded.uri).config.decoding
     return loaded, override(decoding, decoding_changes(flags))
 

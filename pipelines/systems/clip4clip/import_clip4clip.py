@@ -95,13 +95,12 @@ def _built(changes: dict[str, object], flags: Clip4ClipFlags) -> "tuple[TrainCon
     """The configuration with what its source or tokenizer decides, and its model."""
     from vtr_core.config.override import override
     from vtr_core.run.build import build_model
-    from vtr_core.run.models import system_of
     from vtr_core.run.presets import preset
     from vtr_core.systems.clip4clip.config import Clip4ClipConfig
     from vtr_core.systems.clip4clip.model import Clip4Clip
 
     config = override(preset("clip4clip-msrvtt"), {**changes, "batch.max_frames": flags.max_frames})
-    decided = system_of(config.model).of_source(config.model)
+    decided = config.model.system().of_source(config.model)
     config = override(config, {**decided, "model.stored_size": decided["model.backbone"]["image_size"]})
     assert isinstance(config.model, Clip4ClipConfig)
     model = build_model(config.model)

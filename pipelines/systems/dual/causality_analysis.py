@@ -14,6 +14,7 @@ from pipelines.report.bar_figure import blank_figure, name_axes
 from pipelines.report.logged_run import write_analysis
 from pipelines.systems.dual.analysed_set import AnalysedSet, analysed_set, matched_figures
 from pipelines.systems.dual.causality import CausalityFlags
+from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.analysis.causality import CausalityCurves, causality_curves, every_set, matched_pairs
 from vtr_core.analysis.concept_detectors import Fate, TagPrecision, fates, tag_precision
@@ -37,7 +38,7 @@ from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.similarity import hybrid
 from vtr_core.storage import check_writable, locate
 from vtr_core.systems.dual.dual_embeddings import dual_encoder, embed_dual
-from vtr_core.train.checkpoint.trained_model import ENCODER, LoadedModel, load_model
+from vtr_core.train.checkpoint.trained_model import ENCODER, LoadedModel, read_model
 from vtr_core.train.training_labels import concept_places
 
 ENOUGH = 0.72
@@ -64,7 +65,7 @@ def analyze(flags: CausalityFlags) -> None:
             "transform was searched on would flatter it, so give another one"
         )
     table = _table(flags, manifests)
-    loaded = load_model(flags.checkpoint, device())
+    loaded = read_model(flags.checkpoint, SYSTEMS, device())
     if table is not None:
         _check_concepts(loaded, table)
     names = short_names(manifests)

@@ -18,6 +18,7 @@ from pipelines.report.bar_figure import blank_figure, name_axes
 from pipelines.report.logged_run import write_analysis
 from pipelines.systems.dual.analysed_set import AnalysedSet, analysed_set, matched_figures
 from pipelines.systems.dual.complementarity import ComplementarityFlags
+from pipelines.systems.registry import SYSTEMS
 from vtr_core.analysis.correlation import canonical_correlations
 from vtr_core.analysis.effective_dimension import component_counts, principal_components, truncated_cosines
 from vtr_core.analysis.ensembles import difference, spread, stable_region
@@ -34,7 +35,7 @@ from vtr_core.storage import check_writable, locate
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 from vtr_core.systems.dual.dual_embeddings import dual_encoder, embed_dual
 from vtr_core.tracking.presentation import flatten
-from vtr_core.train.checkpoint.trained_model import LoadedModel, load_model
+from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
 
 TESTED, STUDIED = ("map", "sum_r"), ("map", "sum_r", "t2v_r1", "v2t_r1")
 """Metrics of the significance tests, and of a dimension study."""
@@ -138,7 +139,7 @@ def analyze(flags: ComplementarityFlags) -> None:
     check_writable(locate(flags.out))
     manifest = usable(flags.data, require_videos)
     (data,) = short_names([manifest])
-    models = [load_model(uri, device()) for uri in flags.checkpoints]
+    models = [read_model(uri, SYSTEMS, device()) for uri in flags.checkpoints]
     values = {"data": data, **compared(_runs(flags, models, data, manifest))}
     metrics = {
         f"test/{data}/{one['scoring'].replace(' ', '_')}/{_as_metric(one['way'])}/{name}": one["figures"][name]["mean"]

@@ -41,7 +41,6 @@ def import_hybrid_space(flags: HybridSpaceFlags) -> None:
     from pipelines.systems.dual.hybrid_weights import published_config, published_weights, read_published
     from vtr_core.config.override import override
     from vtr_core.fingerprint import fingerprint
-    from vtr_core.run.models import system_of
     from vtr_core.run.presets import preset
     from vtr_core.storage import check_writable, locate
     from vtr_core.text.concepts import ConceptNames
@@ -53,7 +52,7 @@ def import_hybrid_space(flags: HybridSpaceFlags) -> None:
     base = override(preset("hybrid-msrvtt-published"), {"model.concept_similarity": flags.similarity})
     parts = read_published(flags.file)
     config = published_config(parts, base, flags.max_words)
-    names = _concepts(flags.concepts, system_of(config.model).num_concepts(config.model) or 0)
+    names = _concepts(flags.concepts, config.model.system().num_concepts(config.model) or 0)
     words = Vocabulary(_words(flags.words, config.model.inputs.num_words), "alphanumeric", "token")
     concepts = ConceptNames(names, fingerprint(list(names))) if names else None
     save_checkpoint(out, Checkpoint.imported(PROJECT, config, published_weights(parts, config), words, concepts))

@@ -11,6 +11,7 @@ from pipelines.systems.dual.analysed_set import AnalysedSet, analysed_set
 from pipelines.systems.dual.causality import CausalityFlags
 from pipelines.systems.dual.causality_analysis import detector_values, inferences, search_transform
 from pipelines.systems.dual.complementarity_analysis import figures_by_space, fused_figures
+from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.data.concepts.concept_table import ConceptTable
 from vtr_core.data.records.required_kind import require_videos
@@ -30,7 +31,7 @@ from vtr_core.retrieval.search.topics import (
 from vtr_core.storage import locate
 from vtr_core.systems.dual.config import HybridEncoderConfig
 from vtr_core.systems.dual.dual_embeddings import DualRows, dual_encoder, embed_dual, only_captions
-from vtr_core.train.checkpoint.trained_model import LoadedModel, load_model
+from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def measure(checkpoint: str, sets: Sets, *, detectors: bool) -> dict[str, Any]:
     the concept detectors' mean average precision on all splits. Metrics are in percent except ranks, parameters and
     precision.
     """
-    loaded = load_model(checkpoint, "cpu")
+    loaded = read_model(checkpoint, SYSTEMS, "cpu")
     rows = embed_dual(loaded, usable(sets.test, require_videos))
     found: dict[str, Any] = {
         "parameters": sum(parameter.numel() for parameter in loaded.model.parameters()),
@@ -69,7 +70,8 @@ def measure(checkpoint: str, sets: Sets, *, detectors: bool) -> dict[str, Any]:
 def fused(checkpoints: tuple[str, str], test: str) -> dict[str, Any]:
     """The metrics of the fusion of two separately trained latent spaces (Table 4.1, independent homogeneous)."""
     first, second = (
-        analysed_set("test", embed_dual(load_model(one, "cpu"), usable(test, require_videos))) for one in checkpoints
+        analysed_set("test", embed_dual(read_model(one, SYSTEMS, "cpu"), usable(test, require_videos)))
+        for one in checkpoints
     )
     return {"scored": {"two spaces": fused_figures(first, second)}}
 
@@ -167,7 +169,7 @@ def avs_figures(checkpoint: str, years: Sequence[AvsYear]) -> dict[str, float]:
 
     Topics are searched in all spaces that the model has; one without a known word has an infAP of 0.
     """
-    loaded = load_model(checkpoint, "cpu")
+    loaded = read_model(checkpoint, SYSTEMS, "cpu")
     found = {}
     for data in dict.fromkeys(one.data for one in years):
         ready = searcher(build_index(loaded, usable(data, require_videos), "exact"), loaded, SearchOptions())

@@ -8,6 +8,7 @@ import numpy as np
 from pipelines.evaluation_inputs import device
 from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags
+from pipelines.systems.registry import SYSTEMS
 from pipelines.systems.siamese.siamese_paper import PaperRow
 from pipelines.systems.siamese.siamese_plan import FacePlan, finished_figures, group_folder, row_config
 from pipelines.tables.side_by_side import RowRun, train_side_by_side
@@ -23,7 +24,7 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.storage import locate
 from vtr_core.storage.location import below
 from vtr_core.systems.siamese.verification import encode_faces, score_pairs, siamese
-from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.checkpoint.trained_model import read_model
 
 LFW_SIZE = 100
 """Rows and columns of LFW's photographs, published with 250 × 250, as the paper resizes them."""
@@ -146,7 +147,7 @@ def choose_margin(
 
 
 def _best_value(checkpoint: str) -> float:
-    value = load_model(checkpoint).progress.best_value
+    value = read_model(checkpoint, SYSTEMS).progress.best_value
     assert value is not None, "every fold has validation subjects"
     return value
 
@@ -155,7 +156,7 @@ def _threshold(checkpoints: Sequence[str], data: Sequence[str]) -> float:
     """The equal-error threshold over the validation pairs of all `data`."""
     scored = []
     for checkpoint, uri in zip(checkpoints, data, strict=True):
-        loaded, manifest = load_model(checkpoint, device()), Manifest.load(below(uri, "val"))
+        loaded, manifest = read_model(checkpoint, SYSTEMS, device()), Manifest.load(below(uri, "val"))
         scored.append(score_pairs(encode_faces(siamese(loaded), loaded.config, manifest), manifest, loaded.config))
     distance = np.concatenate([fold.distance for fold in scored])
     return equal_error_threshold(distance, np.concatenate([fold.different for fold in scored]))

@@ -15,6 +15,7 @@ from pipelines.arguments import check_counts
 from pipelines.evaluation_inputs import asked_knock_outs, device, short_names
 from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
 from pipelines.report.printed_page import Printed, page, print_link, show
+from pipelines.systems.registry import SYSTEMS
 from pipelines.systems.siamese.verify_faces import PROG, VerificationFlags
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
@@ -47,7 +48,7 @@ from vtr_core.systems.siamese.verification import (
     siamese,
     subject_errors,
 )
-from vtr_core.train.checkpoint.trained_model import LoadedModel, load_model
+from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
     if flags.page is not None:
         check_file_writable(locate(flags.page))
     manifests = [usable(uri, require_images) for uri in flags.data]
-    loaded = load_model(flags.checkpoint, device())
+    loaded = read_model(flags.checkpoint, SYSTEMS, device())
     model = siamese(loaded)
     threshold = decision_threshold(loaded, flags.threshold)
     if not flags.allow_seen:

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pipelines.evaluation_inputs import device
+from pipelines.systems.registry import SYSTEMS
 from pipelines.systems.siamese.face_verification import densities
 from vtr_core import storage
 from vtr_core.analysis.effective_dimension import principal_components
@@ -21,7 +22,7 @@ from vtr_core.metrics.verification import roc_curve, verification_metrics
 from vtr_core.storage import locate
 from vtr_core.systems.siamese.model import PairDistance
 from vtr_core.systems.siamese.verification import encode_faces, pair_loss, score_pairs, siamese
-from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.checkpoint.trained_model import read_model
 
 DISTANCES: tuple[PairDistance, ...] = get_args(PairDistance)
 _NAMES: Mapping[PairDistance, str] = {
@@ -50,7 +51,7 @@ class DrawnModel:
 
 def drawn_model(title: str, run: str, data: str) -> DrawnModel:
     """Reads a run's losses, and encodes the faces of the data set with its best checkpoint."""
-    loaded, manifest = load_model(run, device()), Manifest.load(data)
+    loaded, manifest = read_model(run, SYSTEMS, device()), Manifest.load(data)
     faces = encode_faces(siamese(loaded), loaded.config, manifest)
     scored = {kind: score_pairs(faces, manifest, loaded.config, kind) for kind in DISTANCES}
     return DrawnModel(

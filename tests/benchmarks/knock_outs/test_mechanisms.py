@@ -7,7 +7,6 @@ from benchmarks.knock_outs.worlds import WORLDS
 from tests.builders.made_batch import made_batch
 from vtr_core.config.override import override
 from vtr_core.run.build import build_model
-from vtr_core.run.models import reads_images, system_of
 from vtr_core.run.presets import preset
 
 
@@ -18,6 +17,8 @@ def test_every_mechanism_can_be_switched_off_and_left_out(name: str) -> None:
     config = override(preset(one.preset), one.changes)
     if one.without is not None:
         assert override(config, one.without).model != config.model or name == "captions-margin"
-    made = config if reads_images(config.model) else made_batch(config, "unit", rows=4).config
-    offered = system_of(config.model).implementation().knock_outs(build_model(made.model))
+    made = (
+        config if config.model.system().records(config.model) == "images" else made_batch(config, "unit", rows=4).config
+    )
+    offered = config.model.system().implementation().knock_outs(build_model(made.model))
     assert set(one.knock_out) <= set(offered)

@@ -13,9 +13,9 @@ from benchmarks.scale_model.page import markdown
 from benchmarks.training_step import random_clips
 from vtr_core.config.caption_text import WordEncoderConfig
 from vtr_core.config.settings import ModelInputs
+from vtr_core.embedding import collectives as gather
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.capsules.config import FullyConnectedConfig
-from vtr_core.train.distributed import collectives as gather
 
 MEASURED = Feeding(clips_per_core_s=10_000, row_bytes=10_000, rows_read_per_row=1.25, source="a command")
 COST = StepCost(

@@ -16,13 +16,14 @@ from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
+from vtr_core.embedding.embedded_rows import EmbeddedRows
+from vtr_core.embedding.rankings import QuerySample, evaluate_retrieval, figures, rankings
 from vtr_core.errors import ConfigError, VtrError
 from vtr_core.retrieval.embed import embedding_job as job
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, embed_rows
 from vtr_core.retrieval.embed.stored_embeddings import FILE, load_embeddings, read_embeddings
-from vtr_core.retrieval.evaluate.retrieval import QuerySample, evaluate_retrieval, figures, rankings
 from vtr_core.systems.dual.dual_embeddings import DualRows, embed_dual
-from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.systems.spaces import embed_rows
+from vtr_core.train.checkpoint import load_model
 
 
 @pytest.fixture(scope="module")

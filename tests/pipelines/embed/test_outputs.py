@@ -25,7 +25,7 @@ from vtr_core.retrieval.embed.stored_embeddings import TABLE, TableSet, load_emb
 from vtr_core.storage import Location
 from vtr_core.systems.capsules.activations import capsule_model
 from vtr_core.systems.dual.dual_embeddings import embed_dual
-from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.checkpoint import load_model
 
 
 @pytest.fixture(scope="module")

@@ -19,16 +19,16 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
 from vtr_core.metrics.ranking import retrieval_metrics
-from vtr_core.retrieval.spaces import clip_space_of
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.systems.dual.dual_embeddings import embed_dual
 from vtr_core.systems.dual.hybrid_scores import whole_scores
+from vtr_core.systems.spaces import clip_space_of
 from vtr_core.text.concepts import ConceptNames
+from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
-from vtr_core.train.checkpoint.trained_model import load_model
 
 
 @pytest.fixture(scope="module")

@@ -108,7 +108,7 @@ def test_spans_under_a_distance_are_longer_than_a_second(flags: LocalizationFlag
 
 
 def test_unknown_steps_are_told(flags: LocalizationFlags, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from vtr_core.train.checkpoint.trained_model import load_model
+    from vtr_core.train.checkpoint import load_model
 
     loaded = load_model(flags.checkpoint)
     words = Vocabulary(tuple(f"other{i}" for i in range(len(loaded.vocabulary))))

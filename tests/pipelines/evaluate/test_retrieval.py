@@ -22,6 +22,7 @@ from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.tracking.models.registry import register_checkpoint
 from vtr_core.tracking.run import open_run
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
@@ -143,7 +144,7 @@ def test_a_registered_model_is_evaluated_as_its_checkpoint_is(
 ) -> None:
     run = open_run(own_tracking_store, "registered", "run", {})
     assert run is not None
-    version = register_checkpoint(run, checkpoint, "vtr-from-folder")
+    version = register_checkpoint(run, checkpoint, "vtr-from-folder", SYSTEMS)
     run.client.delete_run(run.run_id)
     (plain,) = evaluate(EvaluateFlags(checkpoint, (data.uri,), experiment="from-folder"))
     (found,) = evaluate(EvaluateFlags("models:/vtr-from-folder@champion", (data.uri,), experiment="registered"))

@@ -23,7 +23,7 @@ from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.metrics.ranking import retrieval_metrics
 from vtr_core.retrieval.index.index import load_index
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.checkpoint import load_model
 
 CAPTIONS = {"one": "a grey wall", "two": "a dark room", "three": "fog over a lake"}
 

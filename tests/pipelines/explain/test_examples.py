@@ -10,13 +10,13 @@ from pipelines.cli import run
 from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.data.manifest import Manifest
+from vtr_core.embedding.embedded_rows import embed_captions
 from vtr_core.errors import VtrError
-from vtr_core.retrieval.embed.embedded_rows import embed_captions
 from vtr_core.retrieval.index.build import build_index
 from vtr_core.retrieval.search.index_search import searcher
 from vtr_core.retrieval.search.searcher import SearchOptions
 from vtr_core.systems.capsules.activation_report import responses
-from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.checkpoint import load_model
 
 QUERIES = ("video number2", "number3")
 

@@ -20,15 +20,15 @@ from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.shards.word_table import WordTable
+from vtr_core.embedding.embedded_rows import embed
+from vtr_core.embedding.rankings import rankings
 from vtr_core.errors import ConfigError, DatasetError, VtrError
-from vtr_core.retrieval.embed.embedded_rows import embed
-from vtr_core.retrieval.evaluate.retrieval import rankings
 from vtr_core.retrieval.index.index import load_index
 from vtr_core.retrieval.search.index_search import check_data
 from vtr_core.similarity import cosine, generalized_jaccard, hybrid
 from vtr_core.storage import locate
 from vtr_core.systems.dual.dual_embeddings import embed_dual
-from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.checkpoint import load_model
 
 QUERY = "Caption number1 of video number2"
 

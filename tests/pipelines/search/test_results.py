@@ -19,7 +19,7 @@ from vtr_core.retrieval.index.build import build_index
 from vtr_core.retrieval.index.index import Shard, save_index
 from vtr_core.retrieval.search.searcher import Hit
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.checkpoint import load_model
 
 LINK = "https://e.org/{video_id}?t={start}&c={colour}"
 

@@ -14,11 +14,11 @@ from pipelines.sweep.folder import TrialRow
 from pipelines.sweep.outcome import command, ranked, table, to_csv, to_json, training_flags
 from pipelines.train.command import TrainFlags
 from tests.builders.sweep_records import sweep_record
-from tune_spaces.spaces import SPACES, build_space
+from tune_spaces.spaces import build_space, search_spaces
 from vtr_core.config.override import override
-from vtr_core.run.models import trained_vectors
+from vtr_core.config.search_space import extremes
 from vtr_core.run.presets import preset
-from vtr_core.run.space import extremes
+from vtr_core.systems.all import SYSTEMS
 
 OF_DATA = {
     "model.inputs": {"features": {"video": 32}, "num_words": 10, "word_dim": 300, "max_words": 20},
@@ -33,11 +33,11 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize("name", search_spaces(SYSTEMS))
 def test_a_pasted_command_trains_the_same(name: str) -> None:
-    space, random = build_space(name), Random(0)
+    space, random = build_space(name, SYSTEMS), Random(0)
     start = preset(space.preset)
-    trained = trained_vectors(start.model)
+    trained = start.model.system().trained_vectors(start.model)
     of_data = {"model.inputs": OF_DATA["model.inputs"], **({} if trained is None else {trained: True})}
     changed = override(start, {"batch.videos": 64, "training.patience": 3, **of_data})
     for point in [*extremes(space), *(space.sample(random) for _ in range(20))]:
@@ -59,7 +59,7 @@ def test_ranking_leaves_out_what_failed() -> None:
 
 
 def test_csv_and_json_have_all() -> None:
-    space = build_space("capsule-howto-tiny")
+    space = build_space("capsule-howto-tiny", SYSTEMS)
     lines = list(csv.DictReader(io.StringIO(to_csv(ROWS, space, "val/t2v/sum_r", {1: 999}))))
     assert [line["state"] for line in lines] == ["stopped", "finished", "failed", "finished"]
     assert lines[1]["loss.temperature"] == "0.0712345"

@@ -6,9 +6,10 @@ import torch
 
 from tests.builders.toy import toy_dataset
 from tests.reference import normalization as reference
+from vtr_core.embedding.embedded_rows import EmbeddedRows
+from vtr_core.embedding.rankings import evaluate_retrieval
 from vtr_core.errors import ConfigError
 from vtr_core.metrics.ranking import retrieval_metrics
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
 from vtr_core.retrieval.evaluate.normalized_retrieval import (
     Bank,
     check_bank,
@@ -16,7 +17,6 @@ from vtr_core.retrieval.evaluate.normalized_retrieval import (
     evaluate_query_bank,
     sample_captions,
 )
-from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval
 
 RNG = np.random.default_rng(3)
 VIDEO = RNG.standard_normal((30, 6)).astype(np.float32)

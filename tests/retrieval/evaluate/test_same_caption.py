@@ -10,10 +10,10 @@ from tests.builders.captioned import captioned_clips, captioned_videos
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.evaluated_rows import video_rows
 from vtr_core.data.reading.row_groups import RowGroupReader
+from vtr_core.embedding.embedded_rows import EmbeddedRows
+from vtr_core.embedding.rankings import QuerySample, evaluate_retrieval
 from vtr_core.metrics.ranking import retrieval_metrics
 from vtr_core.metrics.ranks import from_matrix
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
-from vtr_core.retrieval.evaluate.retrieval import QuerySample, evaluate_retrieval
 from vtr_core.retrieval.evaluate.same_caption import SameCaption, caption_keys
 
 CLIPS = np.array([7, 7, 3, 9, 4, 4])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.reference import normalization as reference
+from vtr_core.embedding.embedded_rows import EmbeddedRows
 from vtr_core.metrics.ranking import retrieval_metrics
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
 from vtr_core.retrieval.evaluate import whole_video
 from vtr_core.retrieval.evaluate.whole_video import best_captions, caption_average, mean_embeddings
 
@@ -109,7 +109,7 @@ def test_a_clip_searches_for_the_best_of_every_clips_captions(rows, chunks, monk
 
 
 def evaluated_plainly(rows):
-    from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval
+    from vtr_core.embedding.rankings import evaluate_retrieval
 
     return {d.name: d for d in evaluate_retrieval(rows, "dot")}["v2t"].metrics
 
@@ -120,7 +120,7 @@ def test_rows_without_video_have_no_clip_that_searches(rows):
 
 
 def test_both_rules_are_plain_retrieval_where_a_video_is_one_clip_with_one_caption(rows):
-    from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval
+    from vtr_core.embedding.rankings import evaluate_retrieval
 
     keys = np.arange(10)
     vectors = {"text": TEXT[:10], "video": BY_CLIP["video"]}

@@ -9,12 +9,12 @@ import pytest
 
 from tests.builders.dual_toys import hybrid, query, report, videos
 from vtr_core.analysis.transforms import Transform
+from vtr_core.embedding.video_ranking import Scoring, prepare, rank_of
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.explain.explained_queries import explainable
 from vtr_core.retrieval.explain.explanation import ExplainOptions, ExplainReport, described
 from vtr_core.retrieval.explain.html_pages import render_explanations
 from vtr_core.retrieval.explain.key_frames import read_pictures
-from vtr_core.retrieval.search.video_ranking import Scoring, prepare, rank_of
 
 SHARP = Transform("jaccard", 3.0, 0.0, 2.0)
 

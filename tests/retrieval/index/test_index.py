@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from vtr_core.embedding.embedded_rows import model_fingerprint
 from vtr_core.errors import DatasetError, RunConflict
-from vtr_core.retrieval.embed.embedded_rows import model_fingerprint
 from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index, save_shards
 from vtr_core.retrieval.index.items import Item
 from vtr_core.retrieval.index.record import ITEMS, MARKER, IndexRecord, StoredFile

@@ -19,7 +19,6 @@ from vtr_core.encoders.encoder import encoder
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.losses.contrastive import build_objective
 from vtr_core.run.build import build_model
-from vtr_core.run.models import system_of
 from vtr_core.run.presets import preset
 from vtr_core.systems.adapter.config import AdapterConfig
 from vtr_core.systems.adapter.inputs import adapter_inputs
@@ -42,7 +41,7 @@ def _config(values: int = 2 * VALUES, frames: str = "pooled", of_encoder: bool =
 def _built(config: AdapterConfig) -> Adapter:
     torch.manual_seed(0)
     model = build_model(config)
-    system_of(config).implementation().pretrained(model)
+    config.system().implementation().pretrained(model)
     assert isinstance(model, Adapter)
     generator = np.random.default_rng(1)
     values = config.inputs.features["video"]

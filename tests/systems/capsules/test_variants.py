@@ -9,10 +9,10 @@ from vtr_core.losses.contrastive import build_objective
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import text_encoder_changes
 from vtr_core.run.presets import preset
-from vtr_core.systems.capsules.presets import VARIANTS
+from vtr_core.systems.capsules.presets import CAPSULE_PRESETS
 
 
-@pytest.mark.parametrize("name", ["", *(f"-{variant}" for variant in VARIANTS)])
+@pytest.mark.parametrize("name", ["", *(f"-{variant}" for variant in CAPSULE_PRESETS.variants)])
 @pytest.mark.parametrize("base", ["capsule-howto-tiny", "capsule-msrvtt"])
 def test_a_variant_takes_a_step(base: str, name: str) -> None:
     config = override(preset(base + name), {"model.inputs": INPUTS.model_dump()})

@@ -14,17 +14,18 @@ from vtr_core.config.override import override
 from vtr_core.data.captions import InformationTable, reference_table
 from vtr_core.data.reading.row_groups import Columns
 from vtr_core.data.shards.word_table import WordTable
+from vtr_core.embedding.collectives import average_gradients
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.run.build import build_model, build_task
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.captioning.model import Captioner
 from vtr_core.systems.task import LossTables, Task
+from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, load_checkpoint, save_checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder
-from vtr_core.train.checkpoint.trained_model import load_model
-from vtr_core.train.distributed.collectives import average_gradients
 from vtr_core.train.loop.learner import Learner
 
 CPU, ROWS = torch.device("cpu"), 8
@@ -198,7 +199,7 @@ def test_a_restored_learner_goes_on_bit_for_bit_from_the_warm_up_into_the_margin
     first = step(through, tasks[0], 0)
     found = Checkpoint(settings, progress=Progress(step=1), vocabulary=words, **through.state())
     save_checkpoint(folder.checkpoint_at(1), found)
-    resumed.restore(load_checkpoint(folder.checkpoint_at(1)), folder)
+    resumed.restore(load_checkpoint(folder.checkpoint_at(1), SYSTEMS), folder)
     expected = [step(through, tasks[0], number) for number in (1, 2, 3)]
     assert [step(resumed, tasks[1], number) for number in (1, 2, 3)] == expected
     losses = [step(through, tasks[0], 1) for _ in range(20)]

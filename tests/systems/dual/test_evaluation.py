@@ -20,6 +20,7 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import usable_data, with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.similarity import hybrid
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.dual import hybrid_scores as tiles
 from vtr_core.systems.dual.dual_embeddings import (
     DualRows,
@@ -151,7 +152,7 @@ def _loaded(data: Manifest, vocabulary: Vocabulary | None = None) -> LoadedModel
     config = _config(data)
     words = vocabulary or WordTable.load(data).vocabulary
     config = override(config, {"model.inputs.num_words": len(words)})
-    return LoadedModel(build_model(config.model), config, words, {}, Progress(), "x", tuple("abcd"))
+    return LoadedModel(build_model(config.model), config, words, {}, Progress(), "x", SYSTEMS, tuple("abcd"))
 
 
 def test_every_video_and_caption_is_embedded_once_in_file_order(toy: Manifest) -> None:

@@ -8,12 +8,12 @@ from torch import Tensor
 
 from tests.builders.frame_batches import SMALL, videos
 from tests.train.workers import assert_together_equal_one, averaged_gradients
+from vtr_core.embedding.collectives import gather_dual, gather_keys, sum_shares, widest
 from vtr_core.losses.objective import Share
 from vtr_core.nn.normalization import share_statistics
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 from vtr_core.systems.dual.loss import DualObjective
 from vtr_core.systems.dual.model import HybridEncoder
-from vtr_core.train.distributed.collectives import gather_dual, gather_keys, sum_shares, widest
 
 ROWS = 12
 CASES: list[tuple[HybridEncoderConfig, DualTripletConfig]] = [

@@ -1,5 +1,6 @@
 """The dual encoder: its size, what missing modalities do, and that rows do not influence each other."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,13 +15,14 @@ from vtr_core.config.override import override
 from vtr_core.config.settings import ModelInputs
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.shards.word_table import WordTable
+from vtr_core.embedding.embedded_rows import encode
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.nn.embeddings import DualEmbeddings
-from vtr_core.retrieval.embed.embedded_rows import encode
 from vtr_core.run.build import build_model, check_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 from vtr_core.systems.dual.loss import DualObjective
 from vtr_core.systems.dual.model import HybridEncoder
@@ -186,7 +188,7 @@ def test_inputs_that_make_no_model_are_errors() -> None:
 
 def test_a_configuration_survives_json() -> None:
     config = TrainConfig(model=HybridEncoderConfig(concept_similarity="cosine"), loss=DualTripletConfig(margin=0.1))
-    assert TrainConfig.model_validate_json(config.model_dump_json()) == config
+    assert SYSTEMS.config(json.loads(config.model_dump_json())) == config
 
 
 def test_words_with_their_part_of_speech_are_counted_apart(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from tests.systems.dual.test_evaluation import CAPTIONS, VIDEOS, _rows
 from tests.train.workers import run_together
+from vtr_core.embedding.rankings import QuerySample
 from vtr_core.metrics.ranking import retrieval_metrics
-from vtr_core.retrieval.evaluate.retrieval import QuerySample
 from vtr_core.systems.dual import hybrid_scores as tiles
 from vtr_core.systems.dual.dual_embeddings import DualRows
 from vtr_core.systems.dual.evaluation import dual_metric_values, evaluate_dual

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from vtr_core.embedding.embedded_rows import EmbeddedRows
 from vtr_core.nn.embeddings import TEXT, VIDEO
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
 
 
 def choice_accuracy(rows: EmbeddedRows) -> float:

@@ -1,18 +1,29 @@
 """The settings of a two-tower linear model, and of the loss that goes with it alone."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
+from vtr_core.config.run import ModelConfig
 from vtr_core.config.settings import ModelInputs, PositiveInt, Settings
 
+if TYPE_CHECKING:
+    from vtr_core.systems.system import System
 
-class LinearConfig(Settings):
+
+class LinearConfig(ModelConfig):
     """A linear map of the mean word vector, and one of each feature, into one space."""
 
     kind: Literal["linear"] = "linear"
     inputs: ModelInputs = ModelInputs(word_dim=32)
     embedding_dim: PositiveInt = 64
+
+    @classmethod
+    def system(cls) -> "System":
+        """The system of this model."""
+        from tests.systems.linear.system import LINEAR
+
+        return LINEAR
 
 
 class LogisticRankingConfig(Settings):

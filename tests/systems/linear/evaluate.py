@@ -30,10 +30,9 @@ def main(argv: Sequence[str]) -> None:
     from pipelines.report.printed_page import show
     from tests.systems.linear.choice import choice_accuracy
     from vtr_core.data.plan import row_groups
-    from vtr_core.retrieval.embed.embedded_rows import embed_rows
-    from vtr_core.retrieval.spaces import clip_space_of
     from vtr_core.run.inputs import usable_data
-    from vtr_core.train.checkpoint.trained_model import load_model
+    from vtr_core.systems.spaces import clip_space_of, embed_rows
+    from vtr_core.train.checkpoint import load_model
 
     flags = parse(ChoiceFlags, argv, PROG)
     loaded = load_model(flags.checkpoint, device())

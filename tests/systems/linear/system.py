@@ -17,9 +17,9 @@ def _implementation() -> "Implementation":
 
 
 def _presets() -> Presets:
-    from tests.systems.linear.presets import linear_space, linear_tiny, wide
+    from tests.systems.linear.presets import LINEAR_PRESETS
 
-    return Presets({"linear-tiny": linear_tiny}, ("wide",), wide, {"linear-tiny": linear_space})
+    return LINEAR_PRESETS
 
 
 def _choice(argv: Sequence[str]) -> None:

@@ -21,15 +21,15 @@ from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, ConfigError, InputError, SchemaMismatch
-from vtr_core.retrieval.spaces import clip_space_of
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.systems.muse.video_embeddings import embed_words
+from vtr_core.systems.spaces import clip_space_of
 from vtr_core.tracking.models.model_folder import example, signature
+from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
-from vtr_core.train.checkpoint.trained_model import load_model
 from vtr_core.train.served_model import ServedModel
 
 

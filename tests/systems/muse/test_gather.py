@@ -10,11 +10,11 @@ from tests.builders.frame_batches import SMALL, videos
 from tests.train.workers import assert_together_equal_one, averaged_gradients
 from vtr_core.config.losses import InfoNceConfig
 from vtr_core.config.sequence_models import MambaLearner
+from vtr_core.embedding.collectives import average_gradients, gather_embeddings, gather_keys, sum_shares
 from vtr_core.losses.contrastive import build_objective
 from vtr_core.losses.objective import Share
 from vtr_core.systems.muse.config import MuseConfig, TextWords
 from vtr_core.systems.muse.model import Muse
-from vtr_core.train.distributed.collectives import average_gradients, gather_embeddings, gather_keys, sum_shares
 
 ROWS = 12
 WORDS = TextWords(levels=SMALL.text, dropout=0.0)

@@ -24,7 +24,7 @@ from vtr_core.run.inputs import check_parts
 from vtr_core.run.presets import preset
 from vtr_core.systems.muse.config import MuseConfig, TextVectors, TextWords
 from vtr_core.systems.muse.model import Muse
-from vtr_core.systems.muse.presets import MUSE_BASES, MUSE_VARIANTS
+from vtr_core.systems.muse.presets import MUSE_PRESETS
 
 DIM, GRID, ROWS, FRAMES = 8, 3, 3, 4
 INPUTS = ModelInputs(features={"video": (1 + GRID**2) * DIM, "text": DIM}, num_words=9, word_dim=4, max_words=5)
@@ -309,8 +309,8 @@ FEATURES = {
 }
 
 
-@pytest.mark.parametrize("name", ["", *(f"-{variant}" for variant in MUSE_VARIANTS)])
-@pytest.mark.parametrize("base", list(MUSE_BASES))
+@pytest.mark.parametrize("name", ["", *(f"-{variant}" for variant in MUSE_PRESETS.variants)])
+@pytest.mark.parametrize("base", list(MUSE_PRESETS.bases))
 def test_a_preset_builds_for_the_inputs_of_a_data_set(base, name):
     config = override(preset(base + name), {"model.inputs.features": FEATURES[base], "model.inputs.num_words": 9})
     assert config.preset == base + name

@@ -14,16 +14,18 @@ from vtr_core.data.plan import Plan, row_groups
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.stream.assemble import assemble
+from vtr_core.embedding.embedded_rows import EmbeddedRows, concatenate
+from vtr_core.embedding.rankings import evaluate_retrieval
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError, SchemaMismatch
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, concatenate, embed_rows
-from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval
 from vtr_core.run.build import build_model, build_task
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import usable_data, with_inputs
 from vtr_core.run.presets import preset
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.joint_space import RetrievalTask
 from vtr_core.systems.muse.model import Muse
 from vtr_core.systems.muse.video_embeddings import embed_words
+from vtr_core.systems.spaces import embed_rows
 from vtr_core.systems.task import Task
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress
@@ -217,7 +219,7 @@ def test_a_restored_learner_goes_on_bit_for_bit(data: Manifest, tmp_path: Path) 
         step(through, task, number)
     words = WordTable.load(data).vocabulary
     folder.save(Checkpoint(settings, progress=Progress(step=3), vocabulary=words, **through.state()), keep=1)
-    found = folder.latest()
+    found = folder.latest(SYSTEMS)
     assert found is not None
     resumed.restore(found, folder)
     for number in range(3, 6):
@@ -233,7 +235,7 @@ def test_word_vectors_without_given_ones_are_trained(data: Manifest) -> None:
 
 
 def test_what_does_not_go_together_is_refused(data: Manifest, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="'hybrid_encoder' and 'dual_triplet' go together"):
+    with pytest.raises(ConfigError, match="'muse' takes a loss of one joint space"):
         config(data, **{"loss.kind": "dual_triplet"})
     with pytest.raises(ConfigError, match=r"nothing reads scales = \(1, 2\)"):
         config(data, **{**NO_LEARNER, "model.scales": (1, 2)})

@@ -13,6 +13,8 @@ from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.sources.faces import Faces
+from vtr_core.embedding.collectives import sum_shares
+from vtr_core.embedding.sharded_ranking import contiguous_share
 from vtr_core.nn.normalization import share_channels
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
@@ -21,8 +23,6 @@ from vtr_core.systems.siamese.model import Siamese
 from vtr_core.systems.siamese.task import VerificationTask, shared_distances
 from vtr_core.systems.siamese.verification import encode_faces, score_pairs
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.distributed.collectives import sum_shares
-from vtr_core.train.distributed.sharded_ranking import contiguous_share
 
 CPU = torch.device("cpu")
 BASE = {

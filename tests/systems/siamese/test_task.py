@@ -210,7 +210,7 @@ def test_other_models_and_other_data(data: dict[str, Manifest], tmp_path: Path):
         usable_data(preset("siamese-att").model, clips.uri)
     with pytest.raises(SchemaMismatch, match=r"images of subjects; this reads clips/1"):
         usable_data(preset("capsule-howto").model, data["train"].uri)
-    with pytest.raises(ConfigError, match="go together"):
+    with pytest.raises(ConfigError, match="takes a loss of one joint space"):
         with_inputs(override(preset("capsule-howto"), {"loss.kind": "pair_contrastive"}), clips)
     with pytest.raises(DatasetError, match="holds 6 subjects, fewer than a batch needs"):
         Plan(data["train"], override(preset("siamese-att"), {}).batch, 0)

@@ -22,12 +22,14 @@ from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.captioning.generated_captions import caption_videos, describable, require_captioner
 from vtr_core.tracking.models.model_folder import example
 from vtr_core.tracking.models.registry import register_checkpoint
 from vtr_core.tracking.run import open_run
+from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
-from vtr_core.train.checkpoint.trained_model import LoadedModel, load_model
+from vtr_core.train.checkpoint.trained_model import LoadedModel
 from vtr_core.train.served_model import ServedModel
 
 CAPTIONS = {"a": ["a man runs in the park"], "b": ["a dog sleeps"], "c": ["a woman sings a song"]}
@@ -79,7 +81,7 @@ def test_it_is_loaded_by_mlflow_and_says_what_the_checkpoint_says(
     monkeypatch.setenv("MLFLOW_TRACKING_URI", tracking_store)
     run = open_run(tracking_store, "vtr", "a run", {})
     assert run is not None
-    assert register_checkpoint(run, checkpoint, "speaker") == "1"
+    assert register_checkpoint(run, checkpoint, "speaker", SYSTEMS) == "1"
     served = mlflow.pyfunc.load_model("models:/speaker@champion")
     model = require_captioner(loaded.model, "it")
     expected = caption_videos(model, loaded.config, data, loaded.vocabulary, row_groups(data)).hypotheses

@@ -18,17 +18,18 @@ from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.shards.word_table import WordTable
+from vtr_core.embedding.embedded_rows import EmbeddedRows, embed
 from vtr_core.errors import CheckpointError, ConfigError, InputError
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, embed
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.tracking.models import kept_files as model_files
 from vtr_core.tracking.models.registry import check_model_name, model_name, register_checkpoint, registered_checkpoint
 from vtr_core.tracking.run import Point, TrackedRun, open_run
+from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.checkpoint_files import MARKER, Checkpoint, Progress, save_checkpoint
-from vtr_core.train.checkpoint.trained_model import load_model
 
 SMALL = {"model.num_capsules": 2, "model.embedding_dim": 4, "model.words.hidden_dim": 4, "model.standardize": False}
 NAME = model_name("capsule-howto-tiny")
@@ -117,7 +118,7 @@ def test_another_process_loads_it_by_its_alias_and_embeds_the_same(
     data: Manifest, checkpoint: str, run: TrackedRun, tmp_path: Path
 ) -> None:
     expected = embedded(checkpoint, data)
-    assert register_checkpoint(run, checkpoint, NAME) == "1"
+    assert register_checkpoint(run, checkpoint, NAME, SYSTEMS) == "1"
     (tmp_path / "run").rename(tmp_path / "gone")  # the model has its own copy
     table(data).to_json(tmp_path / "rows.json", orient="split")
     words = [sys.executable, "-c", LOADS, f"models:/{NAME}@champion", str(tmp_path / "rows.json"), "out.npz"]
@@ -130,7 +131,7 @@ def test_another_process_loads_it_by_its_alias_and_embeds_the_same(
 
 
 def test_a_table_may_have_some_columns_and_lack_values(data: Manifest, checkpoint: str, run: TrackedRun) -> None:
-    register_checkpoint(run, checkpoint, NAME)
+    register_checkpoint(run, checkpoint, NAME, SYSTEMS)
     model = mlflow.pyfunc.load_model(f"models:/{NAME}/1")
     expected = embedded(checkpoint, data)
     rows = table(data)
@@ -158,7 +159,7 @@ def test_a_table_may_have_some_columns_and_lack_values(data: Manifest, checkpoin
 def test_a_table_that_does_not_fit_is_named(
     columns: dict[str, list[object]], message: str, checkpoint: str, run: TrackedRun
 ) -> None:
-    register_checkpoint(run, checkpoint, NAME)
+    register_checkpoint(run, checkpoint, NAME, SYSTEMS)
     model = mlflow.pyfunc.load_model(f"models:/{NAME}/1")
     with pytest.raises(InputError, match=message):
         model.predict(pd.DataFrame(columns))
@@ -167,7 +168,7 @@ def test_a_table_that_does_not_fit_is_named(
 def test_it_has_a_signature_an_example_that_works_and_no_pickle(
     data: Manifest, checkpoint: str, run: TrackedRun, tmp_path: Path
 ) -> None:
-    register_checkpoint(run, checkpoint, NAME)
+    register_checkpoint(run, checkpoint, NAME, SYSTEMS)
     model = mlflow.pyfunc.load_model(f"models:/{NAME}@champion")
     inputs, outputs = model.metadata.signature.inputs, model.metadata.signature.outputs
     assert inputs.input_names() == ["caption", "video", "audio"]
@@ -185,15 +186,15 @@ def test_the_alias_moves_and_a_checkpoint_is_registered_once(
 ) -> None:
     other = saved(data, tmp_path / "run" / "checkpoints" / "step-00000008", seed=1)
     run.log_checkpoint("capsule-howto-tiny", checkpoint, [Point("val/t2v/r1", 12.5, 7, 1)], 7)
-    assert register_checkpoint(run, checkpoint, NAME) == "1"
-    assert register_checkpoint(run, other, NAME) == "2"
-    assert register_checkpoint(run, checkpoint, NAME, alias="first") == "1"
+    assert register_checkpoint(run, checkpoint, NAME, SYSTEMS) == "1"
+    assert register_checkpoint(run, other, NAME, SYSTEMS) == "2"
+    assert register_checkpoint(run, checkpoint, NAME, SYSTEMS, alias="first") == "1"
     client = run.client
     assert {name: str(version) for name, version in client.get_registered_model(NAME).aliases.items()} == {
         "champion": "2",
         "first": "1",
     }
-    assert register_checkpoint(run, checkpoint, NAME) == "1"
+    assert register_checkpoint(run, checkpoint, NAME, SYSTEMS) == "1"
     assert str(client.get_model_version_by_alias(NAME, "champion").version) == "1"
     with registered_checkpoint(f"models:/{NAME}@champion") as found:
         assert found.uri == f"models:/{NAME}/1"
@@ -212,16 +213,16 @@ def test_the_alias_moves_and_a_checkpoint_is_registered_once(
 
 
 def test_a_version_that_carries_no_code_is_registered_anew(checkpoint: str, run: TrackedRun) -> None:
-    register_checkpoint(run, checkpoint, NAME)
+    register_checkpoint(run, checkpoint, NAME, SYSTEMS)
     run.client.delete_model_version_tag(NAME, "1", "code.version")
-    assert register_checkpoint(run, checkpoint, NAME) == "2"
-    assert register_checkpoint(run, checkpoint, NAME) == "2"
+    assert register_checkpoint(run, checkpoint, NAME, SYSTEMS) == "2"
+    assert register_checkpoint(run, checkpoint, NAME, SYSTEMS) == "2"
     assert mlflow.pyfunc.load_model(f"models:/{NAME}@champion").metadata.flavors["python_function"]["code"] == "code"
-    assert register_checkpoint(run, checkpoint, "another") == "1"
+    assert register_checkpoint(run, checkpoint, "another", SYSTEMS) == "1"
 
 
 def test_it_is_a_checkpoint_wherever_one_is_asked_for(data: Manifest, checkpoint: str, run: TrackedRun) -> None:
-    register_checkpoint(run, checkpoint, NAME)
+    register_checkpoint(run, checkpoint, NAME, SYSTEMS)
     for uri in (f"models:/{NAME}@champion", f"models:/{NAME}/1"):
         loaded, original = load_model(uri), load_model(checkpoint)
         assert loaded.uri == f"models:/{NAME}/1"
@@ -247,7 +248,7 @@ def test_it_is_a_checkpoint_wherever_one_is_asked_for(data: Manifest, checkpoint
     ],
 )
 def test_what_is_not_there_is_named(uri: str, message: str, checkpoint: str, run: TrackedRun) -> None:
-    register_checkpoint(run, checkpoint, NAME)
+    register_checkpoint(run, checkpoint, NAME, SYSTEMS)
     with pytest.raises(CheckpointError, match=message):
         load_model(uri)
 
@@ -262,7 +263,7 @@ def test_a_store_that_is_away_is_named_without_its_password(monkeypatch: pytest.
 def test_what_was_changed_afterwards_is_refused(
     data: Manifest, checkpoint: str, run: TrackedRun, tmp_path: Path
 ) -> None:
-    register_checkpoint(run, checkpoint, NAME)
+    register_checkpoint(run, checkpoint, NAME, SYSTEMS)
     (marker,) = (tmp_path / "store").rglob(MARKER)
     text = marker.read_text()
     marker.write_text(text.replace('"version": 2', '"version":  2'))
@@ -277,17 +278,17 @@ def test_what_was_changed_afterwards_is_refused(
 
 def test_an_incomplete_or_damaged_checkpoint_is_not_registered(checkpoint: str, run: TrackedRun) -> None:
     with pytest.raises(CheckpointError, match="is not a complete checkpoint"):
-        register_checkpoint(run, str(Path(checkpoint).parent), NAME)
+        register_checkpoint(run, str(Path(checkpoint).parent), NAME, SYSTEMS)
     weights = Path(checkpoint) / "model.safetensors"
     weights.write_bytes(weights.read_bytes() + b"x")
     with pytest.raises(CheckpointError, match="is damaged"):
-        register_checkpoint(run, checkpoint, NAME)
+        register_checkpoint(run, checkpoint, NAME, SYSTEMS)
     assert run.client.search_registered_models() == []
 
 
 def test_an_alias_that_mlflow_does_not_take_is_named(checkpoint: str, run: TrackedRun) -> None:
     with pytest.raises(CheckpointError, match=r"as vtr-x@a b/: MLflow at .* says: .*alias"):
-        register_checkpoint(run, checkpoint, "vtr-x", alias="a b/")
+        register_checkpoint(run, checkpoint, "vtr-x", SYSTEMS, alias="a b/")
 
 
 @pytest.mark.parametrize("name", ["a/b", "a:b", "a@b", "", " ", "a'b", "a\nb"])

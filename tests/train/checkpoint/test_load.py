@@ -21,10 +21,11 @@ from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.storage import Location, StorageError, locate
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.checkpoint_files import MARKER, Checkpoint, Progress, load_checkpoint, save_checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
-from vtr_core.train.checkpoint.trained_model import load_model
 from vtr_core.train.loop.training_progress import judge
 from vtr_core.train.optimizer import build_optimizer
 
@@ -54,7 +55,7 @@ def saved(tmp_path: Path) -> Path:
 
 
 def test_what_was_saved_is_loaded(saved: Path) -> None:
-    expected, found = checkpoint(), load_checkpoint(locate(str(saved)))
+    expected, found = checkpoint(), load_checkpoint(locate(str(saved)), SYSTEMS)
     assert found.config == expected.config
     assert found.progress == expected.progress
     assert found.vocabulary == expected.vocabulary
@@ -85,7 +86,7 @@ def _pickled(folder: Path) -> None:
 def test_a_pickle_is_not_run(saved: Path) -> None:
     _pickled(saved)
     with pytest.raises(CheckpointError, match=r"optimizer\.pt"):
-        load_checkpoint(locate(str(saved)))
+        load_checkpoint(locate(str(saved)), SYSTEMS)
     assert not (saved / "exploded").exists()
 
 
@@ -130,7 +131,7 @@ def test_old_checkpoints_go_and_the_best_stays(tmp_path: Path) -> None:
     names = sorted(child.name for child in (tmp_path / "checkpoints").iterdir())
     assert names == ["best.json", "step-00000002", "step-00000004", "step-00000005"]
     assert load_model(str(tmp_path)).progress.step == 2
-    latest = folder.latest()
+    latest = folder.latest(SYSTEMS)
     assert latest is not None
     assert latest.progress.step == 5
 
@@ -195,7 +196,7 @@ def test_an_unfinished_checkpoint_is_passed_over(tmp_path: Path) -> None:
     folder.save(checkpoint(Progress(step=1)), keep=2)
     folder.save(checkpoint(Progress(step=2)), keep=2)
     (tmp_path / "checkpoints" / "step-00000002" / MARKER).unlink()
-    latest = folder.latest()
+    latest = folder.latest(SYSTEMS)
     assert latest is not None
     assert latest.progress.step == 1
 
@@ -203,14 +204,14 @@ def test_an_unfinished_checkpoint_is_passed_over(tmp_path: Path) -> None:
 def test_a_folder_holds_one_run(tmp_path: Path) -> None:
     folder = RunFolder.at(str(tmp_path / "run"))
     folder.claim(RECORD, config())
-    assert folder.read() == (RECORD, config())
+    assert folder.read(SYSTEMS) == (RECORD, config())
     with pytest.raises(RunConflict, match=r"--resume.* vtr runs delete"):
         folder.claim(RECORD, config())
     folder.save(checkpoint(Progress(step=1)), keep=1)
     with pytest.raises(RunConflict, match=r"choose another --out$"):
         folder.claim(RECORD, config())
     with pytest.raises(RunConflict, match="no run to resume"):
-        RunFolder.at(str(tmp_path / "none")).read()
+        RunFolder.at(str(tmp_path / "none")).read(SYSTEMS)
 
 
 def test_the_best_validation_is_the_highest_and_the_first_of_equals() -> None:

@@ -14,6 +14,7 @@ from vtr_core.data.stream.assemble import read_directly
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 from vtr_core.train.fleet.lease import Lease
 from vtr_core.train.fleet.worker_group import Channel
@@ -55,7 +56,7 @@ def run_to_the_end(place: Path, config: TrainConfig, data: str) -> RunFolder:
     folder = RunFolder.at(str(place))
     clock = partial(next, count(0.0, 60.0 * MINUTES))
     with Lease.take(folder.location) as lease:
-        job = Job(config, str(place), data, None, None, {}, lease.number)
+        job = Job(config, SYSTEMS, str(place), data, None, None, {}, lease.number)
         context = WorkerContext(0, 1, torch.device("cpu"), Quiet(), read_directly, lambda model: model, clock)
         assert Worker(job, context).run()
     return folder

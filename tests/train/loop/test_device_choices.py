@@ -12,7 +12,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tests.train.loop.test_learner import LearntScale, batch, config, learner, step
 from vtr_core.config.override import override
 from vtr_core.run.build import build_model
-from vtr_core.run.models import system_of
 from vtr_core.run.presets import preset
 from vtr_core.train.loop.learner import Learner, compiles
 
@@ -36,7 +35,7 @@ def test_auto_compiles_on_a_gpu_what_is_compared_below(
     name: str, asked: str | None, device: torch.device, expected: bool
 ) -> None:
     config = override(preset(name), {} if asked is None else {"training.compile": asked})
-    assert compiles(config, system_of(config.model).implementation(), device) is expected
+    assert compiles(config, config.model.system().implementation(), device) is expected
 
 
 def _train_both(rows: int | None, file: Path) -> None:

@@ -18,10 +18,11 @@ from vtr_core.run.build import build_model, build_task
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, load_checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder
-from vtr_core.train.checkpoint.trained_model import load_model
 from vtr_core.train.loop.learner import Learner
 
 ROWS = 7
@@ -132,7 +133,7 @@ def test_a_restored_learner_goes_on_bit_for_bit(decay: float | None, tmp_path: P
         step(through)
     folder.save(Checkpoint(settings, progress=Progress(step=2), vocabulary=words(), **through.state()), keep=1)
     resumed = Learner(build_model(settings.model), LearntScale(), settings, lambda model: model)
-    found = folder.latest()
+    found = folder.latest(SYSTEMS)
     assert found is not None
     resumed.restore(found, folder)
     for _ in range(2):
@@ -153,7 +154,7 @@ def test_a_gradient_that_is_not_finite_changes_nothing(decay: float | None, tmp_
     progress = Progress(step=1, skipped=1)
     folder.save(Checkpoint(settings, progress=progress, vocabulary=words(), **skipping.state()), keep=1)
     resumed = Learner(build_model(settings.model), LearntScale(), settings, lambda model: model)
-    found = folder.latest()
+    found = folder.latest(SYSTEMS)
     assert found is not None
     resumed.restore(found, folder)
     for _ in range(2):
@@ -188,7 +189,7 @@ def test_what_is_saved_is_the_average(tmp_path: Path) -> None:
     step(trained)
     folder = RunFolder.at(str(tmp_path))
     folder.save(Checkpoint(config(), progress=Progress(step=2), vocabulary=words(), **trained.state()), keep=1)
-    found = load_checkpoint(locate(str(tmp_path)) / "checkpoints" / "step-00000002")
+    found = load_checkpoint(locate(str(tmp_path)) / "checkpoints" / "step-00000002", SYSTEMS)
     assert found.trained is not None
     assert any(not torch.equal(found.trained[name], tensor) for name, tensor in found.model.items())
 

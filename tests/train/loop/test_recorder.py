@@ -19,6 +19,7 @@ from vtr_core.config.override import override
 from vtr_core.errors import RunConflict, TrainingError
 from vtr_core.run.presets import preset
 from vtr_core.storage import Location
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.checkpoint.run_folder import RunFolder
@@ -103,11 +104,11 @@ def test_training_goes_on_while_a_checkpoint_is_written_and_does_not_change_it(
         saved.model["weight"].fill_(99.0)
         saved.optimizer["state"][0]["exp_avg"].fill_(99.0)
         recorder.point({"train/loss": 1.0}, 2, 10)
-        assert folder.latest() is None
+        assert folder.latest(SYSTEMS) is None
         gate.opened.set()
         assert recorder.finish_writing() == ""
         recorder.close()
-    found = folder.latest()
+    found = folder.latest(SYSTEMS)
     assert found is not None
     assert found.model["weight"].tolist() == [1.0, 1.0]
     assert found.optimizer["state"][0]["exp_avg"].tolist() == [1.0, 1.0, 1.0]
@@ -151,13 +152,13 @@ def test_a_worker_killed_in_the_middle_of_writing_leaves_the_last_good_one(folde
     worker.join()
     begun = folder.checkpoint_at(2)
     assert storage.exists(begun / "config.json")
-    found = folder.latest()
+    found = folder.latest(SYSTEMS)
     assert found is not None
     assert found.model["weight"].tolist() == [1.0, 1.0]
     with Lease.take(folder.location) as lease:
         Recorder(folder, lease.number, None, Reports(), 1).close()
     assert not storage.exists(begun / "config.json")
-    assert folder.latest() is not None
+    assert folder.latest(SYSTEMS) is not None
 
 
 def test_the_last_checkpoint_must_be_written(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +174,7 @@ def test_the_last_checkpoint_must_be_written(folder: RunFolder, monkeypatch: pyt
                 recorder.save_last(2, lambda: checkpoint(2))
         recorder.save_last(2, lambda: checkpoint(2))
         recorder.close()
-    assert (folder.latest() or checkpoint(0)).progress.step == 2
+    assert (folder.latest(SYSTEMS) or checkpoint(0)).progress.step == 2
 
 
 def test_a_worker_of_a_driver_that_was_taken_over_from_writes_nothing(folder: RunFolder) -> None:
@@ -184,7 +185,7 @@ def test_a_worker_of_a_driver_that_was_taken_over_from_writes_nothing(folder: Ru
             recorder.save(checkpoint(1))
         with pytest.raises(RunConflict, match="taken over by another driver"):
             Recorder(folder, lease.number, None, Reports(), 0)
-    assert folder.latest() is None
+    assert folder.latest(SYSTEMS) is None
 
 
 def test_the_driver_hears_how_a_group_begins(folder: RunFolder) -> None:

@@ -1,18 +1,15 @@
 """The embedding of a data set as a plan of recorded shard tasks: vectors, or a system's other outputs."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING
-
-import pyarrow as pa
 
 from vtr_core import storage
 from vtr_core.config.settings import record
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
+from vtr_core.embedding.embedded_rows import model_fingerprint
 from vtr_core.errors import ConfigError, DatasetError, RunConflict
 from vtr_core.fingerprint import fingerprint
-from vtr_core.retrieval.embed.embedded_rows import embed_rows, model_fingerprint
 from vtr_core.retrieval.embed.stored_embeddings import (
     FILE,
     TABLE,
@@ -25,39 +22,21 @@ from vtr_core.retrieval.embed.stored_embeddings import (
     write_table,
 )
 from vtr_core.storage import Location
-from vtr_core.systems.loaded_model import TrainedModel
-
-if TYPE_CHECKING:
-    from vtr_core.systems.system import System
-
+from vtr_core.systems.implementation import Output, OutputSettings
+from vtr_core.systems.loaded_model import TrainedModel, lacking
+from vtr_core.systems.spaces import embed_rows
+from vtr_core.systems.system import System
 
 VECTORS = "vectors"
 """The name of what every model with a space of embeddings writes."""
-OutputSettings = Mapping[str, int | float]
-
-
-@dataclass(frozen=True)
-class Output:
-    """A table of a data set's clips or videos, written row group by row group."""
-
-    check: Callable[[TrainedModel, Manifest, OutputSettings], None]
-    """ConfigError or DatasetError for a model, a data set or settings that it cannot be written with."""
-    table: Callable[[TrainedModel, Manifest, Sequence[RowGroup], OutputSettings], pa.Table]
-    """The rows of some row groups in file order, computed on the model's device; the model's mode is restored."""
-    settings: frozenset[str] = frozenset()
-    """The names of the settings that it takes."""
 
 
 def output_of(loaded: TrainedModel, name: str) -> Output:
     """The output `name` of the model's system; ConfigError, which names the models that have it, for another."""
-    from vtr_core.run.build import lacking
-    from vtr_core.run.models import system_of
-    from vtr_core.systems.all import SYSTEMS
-
-    found = _outputs(system_of(loaded.config.model)).get(name)
+    found = _outputs(loaded.config.model.system()).get(name)
     if found is not None:
         return found
-    known = sorted({VECTORS}.union(*map(_outputs, SYSTEMS)))
+    known = sorted({VECTORS}.union(*map(_outputs, loaded.systems)))
     if name not in known:
         raise ConfigError(f"vtr embed: --write is {name!r}; models write {', '.join(known)}")
     raise lacking(loaded, f"vtr embed --write {name}", lambda system: name in _outputs(system))
@@ -75,7 +54,7 @@ def _flag(setting: str) -> str:
     return f"--{setting.replace('_', '-')}"
 
 
-def _outputs(system: "System") -> Mapping[str, Output]:
+def _outputs(system: System) -> Mapping[str, Output]:
     return system.implementation().outputs
 
 

@@ -13,9 +13,9 @@ from vtr_core import storage
 from vtr_core.config.settings import record
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.arrays import as_rows, fixed_size_binary
+from vtr_core.embedding.embedded_rows import EmbeddedRows
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint, short
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
 from vtr_core.storage import Location, is_file_name, locate
 
 VERSION = 1

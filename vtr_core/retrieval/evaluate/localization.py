@@ -13,13 +13,13 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.data.reading.stored_rows import StoredSteps, read_steps
 from vtr_core.data.records.schema import FEATURE_DTYPE, TOKEN_DTYPE
+from vtr_core.embedding.embedded_rows import evaluating
+from vtr_core.embedding.scoring import Entries, block_scores
 from vtr_core.errors import DatasetError
 from vtr_core.metrics.localization import StepTruth, whole_seconds
 from vtr_core.metrics.ranks import MetricError
 from vtr_core.metrics.step_figures import ScoredVideo
 from vtr_core.nn.embeddings import TEXT
-from vtr_core.retrieval.embed.embedded_rows import evaluating
-from vtr_core.retrieval.evaluate.scoring import Entries, block_scores
 from vtr_core.similarity import SimilarityKind
 from vtr_core.text.tokens.vocabulary import Vocabulary
 

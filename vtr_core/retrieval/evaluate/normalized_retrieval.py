@@ -11,12 +11,12 @@ from torch import Tensor, nn
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
+from vtr_core.embedding.embedded_rows import EmbeddedRows, embed_captions
+from vtr_core.embedding.rankings import Direction, Ranking, figures, rankings
+from vtr_core.embedding.scoring import Entries, block_scores
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.metrics.normalization import best_items, dual_softmax, log_sums, query_bank
 from vtr_core.metrics.ranks import ScoreChunk
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, embed_captions
-from vtr_core.retrieval.evaluate.retrieval import Direction, Ranking, figures, rankings
-from vtr_core.retrieval.evaluate.scoring import Entries, block_scores
 from vtr_core.similarity import SimilarityKind, never_positive
 from vtr_core.text.tokens.vocabulary import Vocabulary
 

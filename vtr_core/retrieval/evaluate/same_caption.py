@@ -11,10 +11,10 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.schema import VideoSchema
+from vtr_core.embedding.embedded_rows import EmbeddedRows
+from vtr_core.embedding.scoring import Entries
 from vtr_core.metrics.ranks import Relevance
 from vtr_core.nn.embeddings import TEXT
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
-from vtr_core.retrieval.evaluate.scoring import Entries
 
 
 class SameCaption:

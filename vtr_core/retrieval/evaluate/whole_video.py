@@ -8,12 +8,9 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from vtr_core.metrics.ranking import ITEM_CHUNK, QUERY_CHUNK
-from vtr_core.metrics.ranks import ScoreChunk, from_labels
-from vtr_core.nn.embeddings import TEXT
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
-from vtr_core.retrieval.evaluate.retrieval import VIDEO, Direction, Ranking, figures, match, visible
-from vtr_core.retrieval.evaluate.scoring import (
+from vtr_core.embedding.embedded_rows import EmbeddedRows
+from vtr_core.embedding.rankings import VIDEO, Direction, Ranking, figures, match, visible
+from vtr_core.embedding.scoring import (
     Entries,
     block_scores,
     captions,
@@ -21,6 +18,9 @@ from vtr_core.retrieval.evaluate.scoring import (
     first_rows,
     known_captions,
 )
+from vtr_core.metrics.ranking import ITEM_CHUNK, QUERY_CHUNK
+from vtr_core.metrics.ranks import ScoreChunk, from_labels
+from vtr_core.nn.embeddings import TEXT
 from vtr_core.similarity import SimilarityKind
 
 

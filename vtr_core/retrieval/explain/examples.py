@@ -11,14 +11,13 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.schema import ClipSchema, VideoSchema
+from vtr_core.embedding.video_ranking import JointItems, best
 from vtr_core.errors import DatasetError
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.retrieval.explain.explanation import AskedQuery, ExplainOptions, Tag, asked_queries
 from vtr_core.retrieval.index.clips import JointClips, joint_clips
-from vtr_core.retrieval.search.video_ranking import JointItems, best
-from vtr_core.retrieval.spaces import JointSpace, unknown_words
-from vtr_core.run.models import system_of
 from vtr_core.systems.loaded_model import Responses, TrainedModel, Units
+from vtr_core.systems.spaces import JointSpace, unknown_words
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ def examples(
     asked = asked_of_items(manifest, given, ids)
     found = [best(row, options.hits) for row in scores]
     shown = {ids[position] for positions in found for position in positions.tolist()}
-    responses = system_of(loaded.config.model).implementation().responses(loaded, manifest, texts, shown)
+    responses = loaded.config.model.system().implementation().responses(loaded, manifest, texts, shown)
     return Examples(
         num_items=len(ids),
         right=tuple(tuple(ids[position] for position in query.right) for query in asked),

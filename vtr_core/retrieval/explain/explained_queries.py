@@ -11,6 +11,16 @@ from jaxtyping import Float
 from torch import Tensor
 
 from vtr_core.analysis.transforms import Transform
+from vtr_core.embedding.video_ranking import (
+    DualQuery,
+    DualVideos,
+    PreparedSearch,
+    Scoring,
+    latent_scores,
+    prepare,
+    rank_of,
+    ranked,
+)
 from vtr_core.errors import ConfigError, InputError
 from vtr_core.retrieval.explain.explanation import (
     LONGEST_QUERY,
@@ -27,16 +37,6 @@ from vtr_core.retrieval.explain.explanation import (
 from vtr_core.retrieval.explain.hits import explain_hits, percent
 from vtr_core.retrieval.index.items import Items
 from vtr_core.retrieval.search.index_search import JointSearcher
-from vtr_core.retrieval.search.video_ranking import (
-    DualQuery,
-    DualVideos,
-    PreparedSearch,
-    Scoring,
-    latent_scores,
-    prepare,
-    rank_of,
-    ranked,
-)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from vtr_core.analysis.transforms import Transform
+from vtr_core.embedding.video_ranking import Space
 from vtr_core.errors import ConfigError, InputError
-from vtr_core.retrieval.search.video_ranking import Space
 
 LARGEST, SMALLEST = 14.0, 5.3
 """Largest and smallest (still readable) font size, in percent of the cloud's width."""

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from vtr_core.analysis.causality import causality_at_k
 from vtr_core.config.caption_text import Comparison
+from vtr_core.embedding.video_ranking import Scoring, VideoScores
 from vtr_core.retrieval.explain.explanation import FEW, MANY, HitExplanation, Tag
-from vtr_core.retrieval.search.video_ranking import Scoring, VideoScores
 from vtr_core.similarity import contributions
 
 

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 import jinja2
 
+from vtr_core.page_templates import page_environment
 from vtr_core.retrieval.explain.examples import ExampleReport
 from vtr_core.retrieval.explain.explanation import ExplainReport, described, sized
 from vtr_core.retrieval.explain.hits import percent
@@ -22,7 +23,7 @@ def render_explanations(report: ExplainReport, pictures: Mapping[str, Picture]) 
 
     pictures: by video id, one for every hit.
     """
-    return page_environment().get_template(TEMPLATE).render(report=report, pictures=pictures)
+    return _environment().get_template(TEMPLATE).render(report=report, pictures=pictures)
 
 
 def render_examples(report: ExampleReport, pictures: Mapping[str, Picture]) -> str:
@@ -31,7 +32,7 @@ def render_examples(report: ExampleReport, pictures: Mapping[str, Picture]) -> s
     pictures: by item id, one for every hit.
     """
     pictured = any(picture.content for picture in pictures.values())
-    return page_environment().get_template(EXAMPLES).render(report=report, pictures=pictures, pictured=pictured)
+    return _environment().get_template(EXAMPLES).render(report=report, pictures=pictures, pictured=pictured)
 
 
 def render_hits(
@@ -51,34 +52,27 @@ def render_hits(
     shown = {item_id: link for item_id, link in links.items() if link.startswith(("http://", "https://", "file://"))}
     values = {"query": query, "scoring": scoring, "data": data, "hits": hits, "pictures": pictures, "links": shown}
     values["not_known"] = not_known
-    return page_environment().get_template(HITS).render(values)
+    return _environment().get_template(HITS).render(values)
 
 
 def render_explorer(**values: object) -> str:
     """The page of the interactive explanation, which gets its data as JSON from the server."""
-    return page_environment().get_template(EXPLORER).render(**values)
+    return _environment().get_template(EXPLORER).render(**values)
 
 
 def render_search(**values: object) -> str:
     """The page of search, which gets its data as JSON from the server."""
-    return page_environment().get_template(SEARCH).render(**values)
+    return _environment().get_template(SEARCH).render(**values)
 
 
 def render_interface(nonce: str, api: Mapping[str, object]) -> str:
     """The page of a JSON interface that an OpenAPI document describes."""
-    return page_environment().get_template(INTERFACE).render(nonce=nonce, api=api)
+    return _environment().get_template(INTERFACE).render(nonce=nonce, api=api)
 
 
 @lru_cache(maxsize=1)
-def page_environment() -> jinja2.Environment:
-    """The template environment of the pages: everything is escaped, and undefined names are errors."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("vtr_core.retrieval", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+def _environment() -> jinja2.Environment:
+    environment = page_environment("vtr_core.retrieval")
     environment.filters.update(percent=percent, described=described, sized=sized)
     environment.globals["time_span"] = time_span
     return environment

@@ -11,9 +11,9 @@ from jaxtyping import Float16, Int64, Num
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
+from vtr_core.embedding.embedded_rows import EmbeddedRows, model_fingerprint
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import key64
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, model_fingerprint
 from vtr_core.retrieval.embed.embedding_job import shard_places
 from vtr_core.retrieval.embed.stored_embeddings import EmbeddingSet, read_embeddings
 from vtr_core.retrieval.index.clips import joint_clips
@@ -21,8 +21,8 @@ from vtr_core.retrieval.index.index import Shard, VideoIndex
 from vtr_core.retrieval.index.items import described
 from vtr_core.retrieval.index.record import CONCEPTS, Backend, IndexRecord, Kind
 from vtr_core.retrieval.index.shards import new_shard
-from vtr_core.retrieval.spaces import ConceptTerms, DualSpaces, JointSpace, spaces_of
 from vtr_core.systems.loaded_model import TrainedModel
+from vtr_core.systems.spaces import ConceptTerms, DualSpaces, JointSpace, spaces_of
 
 Watch = Callable[[Sequence[RowGroup]], Sequence[RowGroup]]
 """The row groups that are about to be embedded, as they are or telling how far embedding is."""

@@ -9,9 +9,9 @@ from jaxtyping import Bool, Float32, Int64
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.data.records.schema import VideoSchema
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
-from vtr_core.retrieval.evaluate.retrieval import visible
-from vtr_core.retrieval.evaluate.scoring import first_of_clips
+from vtr_core.embedding.embedded_rows import EmbeddedRows
+from vtr_core.embedding.rankings import visible
+from vtr_core.embedding.scoring import first_of_clips
 from vtr_core.retrieval.index.items import Items, described
 
 

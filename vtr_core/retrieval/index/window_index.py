@@ -17,9 +17,9 @@ from vtr_core.retrieval.index.items import Items
 from vtr_core.retrieval.index.record import CONCEPTS, Backend
 from vtr_core.retrieval.index.shards import new_shard
 from vtr_core.retrieval.index.windows import GROUP_ROWS, WindowStore, features_of, in_seconds, item_ids
-from vtr_core.retrieval.spaces import JointSpace, clip_space_of
 from vtr_core.storage import Location, locate
 from vtr_core.systems.loaded_model import TrainedModel
+from vtr_core.systems.spaces import JointSpace, clip_space_of
 
 
 def plan_window_index(loaded: TrainedModel, store: WindowStore, videos: str, backend: Backend) -> PlannedIndex:

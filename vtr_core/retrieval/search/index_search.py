@@ -13,20 +13,8 @@ from vtr_core.analysis.transforms import Transform
 from vtr_core.config.data_sets import joined_uris
 from vtr_core.data.manifest import FILE, Manifest
 from vtr_core.data.shards.thumbnails import Thumbnails
-from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.fingerprint import short
-from vtr_core.retrieval.embed.embedded_rows import model_fingerprint
-from vtr_core.retrieval.explain.explanation import HitExplanation, Tag
-from vtr_core.retrieval.explain.hits import explain_hits, percent, strongest
-from vtr_core.retrieval.explain.key_frames import KeyFrames
-from vtr_core.retrieval.index.candidates import Candidates, candidates_of
-from vtr_core.retrieval.index.index import Shard, VideoIndex, modalities
-from vtr_core.retrieval.index.items import VideoIds
-from vtr_core.retrieval.index.record import CONCEPTS, IndexRecord
-from vtr_core.retrieval.index.window_index import WindowFrames
-from vtr_core.retrieval.index.windows import WindowStore
-from vtr_core.retrieval.search.searcher import NUM_TAGS, Hit, Searcher, SearchOptions, hit_of
-from vtr_core.retrieval.search.video_ranking import (
+from vtr_core.embedding.embedded_rows import model_fingerprint
+from vtr_core.embedding.video_ranking import (
     DualQuery,
     DualVideos,
     JointItems,
@@ -41,10 +29,22 @@ from vtr_core.retrieval.search.video_ranking import (
     prepare,
     ranked,
 )
-from vtr_core.retrieval.spaces import DualSpaces, JointSpace, spaces_of
+from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.fingerprint import short
+from vtr_core.retrieval.explain.explanation import HitExplanation, Tag
+from vtr_core.retrieval.explain.hits import explain_hits, percent, strongest
+from vtr_core.retrieval.explain.key_frames import KeyFrames
+from vtr_core.retrieval.index.candidates import Candidates, candidates_of
+from vtr_core.retrieval.index.index import Shard, VideoIndex, modalities
+from vtr_core.retrieval.index.items import VideoIds
+from vtr_core.retrieval.index.record import CONCEPTS, IndexRecord
+from vtr_core.retrieval.index.window_index import WindowFrames
+from vtr_core.retrieval.index.windows import WindowStore
+from vtr_core.retrieval.search.searcher import NUM_TAGS, Hit, Searcher, SearchOptions, hit_of
 from vtr_core.similarity import SimilarityKind, contributions, raising
 from vtr_core.storage import locate
 from vtr_core.systems.loaded_model import TrainedModel
+from vtr_core.systems.spaces import DualSpaces, JointSpace, spaces_of
 
 
 class JointSearcher(Searcher):

@@ -11,12 +11,12 @@ import numpy as np
 from jaxtyping import Int64
 
 from vtr_core.analysis.transforms import Transform
+from vtr_core.embedding.video_ranking import Normalise, Space
 from vtr_core.errors import InputError
 from vtr_core.retrieval.explain.explanation import HitExplanation, Tag
 from vtr_core.retrieval.index.candidates import default_candidates
 from vtr_core.retrieval.index.items import Item
 from vtr_core.retrieval.index.record import Backend
-from vtr_core.retrieval.search.video_ranking import Normalise, Space
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 

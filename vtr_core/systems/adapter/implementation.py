@@ -8,11 +8,10 @@ import torch
 from jaxtyping import Float32, Num
 from torch import Tensor, nn
 
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.batches import frame_batch
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.encoders.encoder import encoder
-from vtr_core.retrieval.spaces import ConceptTerms
-from vtr_core.run.config import TrainConfig
 from vtr_core.systems.adapter.config import AdapterConfig
 from vtr_core.systems.adapter.model import Adapter
 from vtr_core.systems.adapter.videos import ADAPTER_SPACE
@@ -20,6 +19,7 @@ from vtr_core.systems.clip_space import clip_task, predict, signature
 from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.joint_space import RetrievalTask
 from vtr_core.systems.loaded_model import TrainedModel
+from vtr_core.systems.spaces import ConceptTerms
 from vtr_core.systems.task import LossTables
 
 

@@ -7,12 +7,12 @@ import numpy as np
 from jaxtyping import Float32
 from torch import Tensor, nn
 
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.data.reading.evaluated_rows import MAX_VIDEOS, video_rows
-from vtr_core.nn.embeddings import TEXT, VIDEO
-from vtr_core.retrieval.embed.data_frames import given_frames
-from vtr_core.retrieval.embed.embedded_rows import (
+from vtr_core.embedding.data_frames import given_frames
+from vtr_core.embedding.embedded_rows import (
     EmbeddedRows,
     check_features,
     check_frames,
@@ -20,13 +20,13 @@ from vtr_core.retrieval.embed.embedded_rows import (
     encode,
     evaluating,
 )
-from vtr_core.retrieval.spaces import Encoded, JointSpace
-from vtr_core.run.config import TrainConfig
+from vtr_core.nn.embeddings import TEXT, VIDEO
 from vtr_core.systems.adapter.config import AdapterConfig
 from vtr_core.systems.adapter.inputs import check_made_with
 from vtr_core.systems.adapter.model import Adapter
 from vtr_core.systems.clip_space import CLIP_SPACE
 from vtr_core.systems.loaded_model import TrainedModel
+from vtr_core.systems.spaces import Encoded, JointSpace
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 

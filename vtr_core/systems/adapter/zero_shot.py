@@ -1,11 +1,11 @@
 """A pretrained encoder as it is: an adapter in which nothing was trained."""
 
 from vtr_core.config.losses import InfoNceConfig
+from vtr_core.config.run import TrainConfig
 from vtr_core.config.settings import ModelInputs
 from vtr_core.config.training import EvaluationConfig
 from vtr_core.encoders.encoder import Encoder
 from vtr_core.encoders.frozen_text import encoder_record
-from vtr_core.run.config import TrainConfig
 from vtr_core.systems.adapter.config import AdapterConfig
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES
 

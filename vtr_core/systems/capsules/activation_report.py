@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import jinja2
 import numpy as np
 from jaxtyping import Float32
 
@@ -15,9 +14,10 @@ from vtr_core.analysis.concept_profiles import ConceptProfiles, clip_concepts, c
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.shards.thumbnails import Thumbnail
+from vtr_core.embedding.embedded_rows import caption_columns, evaluating, with_absent
 from vtr_core.errors import ConfigError
 from vtr_core.nn.embeddings import TEXT
-from vtr_core.retrieval.embed.embedded_rows import caption_columns, evaluating, with_absent
+from vtr_core.page_templates import page_environment
 from vtr_core.systems.capsules.activations import (
     CapsuleModel,
     ClipActivations,
@@ -180,13 +180,7 @@ def render_page(report: Mapping[str, Any], thumbnails: Sequence[Mapping[str, Thu
 
     thumbnails: available thumbnails per data set, by clip id.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("vtr_core.systems.capsules", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = page_environment("vtr_core.systems.capsules")
     environment.filters["clock"] = clock
     found = [((place, clip), known[clip]) for place, known in enumerate(thumbnails) for clip in known]
     pictures = {key: {"number": number, "href": one.href} for number, (key, one) in enumerate(found)}

@@ -16,11 +16,11 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 from vtr_core.data.records.schema import FEATURE_DTYPE
+from vtr_core.embedding.embedded_rows import check_features, evaluating
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.nn.embeddings import TEXT
-from vtr_core.retrieval.embed.embedded_rows import check_features, evaluating
-from vtr_core.retrieval.embed.embedding_job import Output, OutputSettings
+from vtr_core.systems.implementation import Output, OutputSettings
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.text.tokens.vocabulary import Vocabulary
 

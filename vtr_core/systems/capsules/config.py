@@ -7,14 +7,15 @@ from pydantic import model_validator
 
 from vtr_core.config.caption_text import WordEncoderConfig
 from vtr_core.config.routing import RoutingConfig, SelfAttentionRouting
-from vtr_core.config.settings import ModelInputs, PositiveInt, Probability, Settings
+from vtr_core.config.run import ModelConfig
+from vtr_core.config.settings import ModelInputs, PositiveInt, Probability
 from vtr_core.systems.system import Presets, System, columns, margin_setting
 
 if TYPE_CHECKING:
     from vtr_core.systems.implementation import Implementation
 
 
-class JointSpaceSettings(Settings):
+class JointSpaceSettings(ModelConfig):
     """Settings of all models that embed captions and features in a joint space."""
 
     inputs: ModelInputs = ModelInputs()
@@ -43,6 +44,11 @@ class JointSpaceSettings(Settings):
         if isinstance(values, Mapping) and values.get("frame_block", ...) is None:
             return {name: value for name, value in values.items() if name != "frame_block"}
         return values
+
+    @classmethod
+    def system(cls) -> System:
+        """The system of this model."""
+        return CAPSULES
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -101,9 +107,9 @@ def _implementation() -> "Implementation":
 
 
 def _presets() -> Presets:
-    from vtr_core.systems.capsules.presets import BASES, SPACES, VARIANTS, variant
+    from vtr_core.systems.capsules.presets import CAPSULE_PRESETS
 
-    return Presets(BASES, tuple(VARIANTS), variant, SPACES)
+    return CAPSULE_PRESETS
 
 
 def _trained_vectors(model: JointSpaceSettings) -> str | None:

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.batches import centre
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
@@ -15,9 +16,8 @@ from vtr_core.data.reading.evaluated_rows import MAX_VIDEOS, VideoRows, video_ro
 from vtr_core.data.reading.stored_rows import PictureRows, picture_rows
 from vtr_core.data.records.required_kind import require_frames
 from vtr_core.data.records.schema import FRAMES
+from vtr_core.embedding.embedded_rows import check_frames
 from vtr_core.errors import DatasetError
-from vtr_core.retrieval.embed.embedded_rows import check_frames
-from vtr_core.run.config import TrainConfig
 from vtr_core.systems.captioning.config import CaptionerConfig
 
 

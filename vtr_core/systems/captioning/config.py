@@ -7,6 +7,7 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
 from vtr_core.config.losses import FusionConfig, GranularityMarginConfig
 from vtr_core.config.pretrained import SwinConfig
+from vtr_core.config.run import ModelConfig
 from vtr_core.config.settings import ModelInputs, NonNegativeInt, PositiveInt, Probability, Settings
 from vtr_core.errors import ConfigError
 from vtr_core.systems.system import (
@@ -20,8 +21,8 @@ from vtr_core.systems.system import (
 )
 
 if TYPE_CHECKING:
+    from vtr_core.config.run import TrainConfig
     from vtr_core.data.manifest import Manifest
-    from vtr_core.run.config import TrainConfig
     from vtr_core.systems.implementation import Implementation
 
 
@@ -43,7 +44,7 @@ class DecodingConfig(Settings):
     """Temperature of these samples: lower ones are closer to the most probable words."""
 
 
-class CaptionerConfig(Settings):
+class CaptionerConfig(ModelConfig):
     """A transformer over video tokens and text tokens, trained by masked language modelling with a
     sequence-to-sequence mask (Li et al. 2023), decoding word by word by appending [MASK]."""
 
@@ -86,6 +87,11 @@ class CaptionerConfig(Settings):
     max_tokens: Annotated[int, Field(ge=2, le=4096)] = 24
     """Maximum number of tokens of a caption, including the end token; longer ones are cut."""
     decoding: DecodingConfig = DecodingConfig()
+
+    @classmethod
+    def system(cls) -> System:
+        """The system of this model."""
+        return CAPTIONING
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -150,9 +156,9 @@ def _implementation() -> "Implementation":
 
 
 def _presets() -> Presets:
-    from vtr_core.systems.captioning.presets import CAPTION_BASES, CAPTION_VARIANTS, SPACES, caption_variant
+    from vtr_core.systems.captioning.presets import CAPTION_PRESETS
 
-    return Presets(CAPTION_BASES, tuple(CAPTION_VARIANTS), caption_variant, SPACES)
+    return CAPTION_PRESETS
 
 
 def _check(config: "TrainConfig") -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import jinja2
 import numpy as np
 import pyarrow as pa
 import torch
@@ -11,22 +10,23 @@ from jaxtyping import Float32
 from torch import nn
 
 from vtr_core.config.override import override
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.captions import VideoCaptions, information_table, video_captions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.evaluated_rows import video_rows
 from vtr_core.data.records.arrays import PaddedFrames
-from vtr_core.data.shards.shard_file import caption_key
+from vtr_core.data.records.required_kind import require_videos
+from vtr_core.data.shards.shard_file import caption_key, usable
+from vtr_core.embedding.embedded_rows import evaluating
 from vtr_core.errors import CheckpointError, DatasetError
 from vtr_core.metrics.captioning import CaptionMetrics, CaptionTokenizer, caption_metrics, cider
-from vtr_core.retrieval.embed.embedded_rows import evaluating
-from vtr_core.retrieval.embed.embedding_job import Output, OutputSettings
-from vtr_core.run.config import TrainConfig
-from vtr_core.run.inputs import usable_data
+from vtr_core.page_templates import page_environment
 from vtr_core.systems.captioning.captioner_inputs import as_given, captioner_rows, check_data
 from vtr_core.systems.captioning.config import CaptionerConfig, DecodingConfig
 from vtr_core.systems.captioning.decoding import generate
 from vtr_core.systems.captioning.model import Captioner
+from vtr_core.systems.implementation import Output, OutputSettings
 from vtr_core.systems.loaded_model import CaptionedVideos, Descriptions, TrainedModel
 from vtr_core.text.tokens.vocabulary import Vocabulary, words_of
 
@@ -205,13 +205,7 @@ def _example(videos: CaptionedVideos, name: str, scores: Mapping[str, float]) ->
 
 def render_captions(shown: Sequence[CaptionExample], **details: object) -> str:
     """The page as HTML. All text is escaped: ids and captions are arbitrary strings."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("vtr_core.systems.captioning", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = page_environment("vtr_core.systems.captioning")
     return environment.get_template(TEMPLATE).render(examples=shown, tokenizer=_TOKENIZER, **details)
 
 
@@ -228,7 +222,7 @@ def describe_data(loaded: TrainedModel, uri: str, changes: Mapping[str, object],
 def describable(loaded: TrainedModel, uri: str) -> Manifest:
     """The manifest of a data set of whole videos that has the captioner's feature."""
     assert isinstance(loaded.config.model, CaptionerConfig)
-    manifest = usable_data(loaded.config.model, uri)
+    manifest = usable(uri, require_videos)
     check_data(manifest, loaded.config.model)
     return manifest
 

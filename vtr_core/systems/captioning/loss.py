@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from vtr_core.config.losses import MaskSameVideo
 from vtr_core.data.batches import RowKeys
 from vtr_core.data.captions import InformationTable, ReferenceTable
+from vtr_core.embedding.embedded_rows import evaluating
 from vtr_core.losses.gmc import PairScorer
 from vtr_core.losses.granularity import GranularityLosses, GranularityMargin, row_cross_entropy
 from vtr_core.losses.objective import WHOLE, Share, negative_weights
 from vtr_core.nn.precision import at_least_float32
-from vtr_core.retrieval.embed.embedded_rows import evaluating
 from vtr_core.systems.captioning.config import CaptioningLossConfig, DecodingConfig, SelfCriticalConfig
 from vtr_core.systems.captioning.decoding import begun, sample
 from vtr_core.systems.captioning.model import Captioned, Captioner, Draws

@@ -9,18 +9,28 @@ from jaxtyping import Bool, Float, Float32, Float64
 from torch import Tensor, nn
 
 from vtr_core.backbones.swin import load_swin
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.batches import Crops, FrameBatch, PictureBatch, RowKeys, frame_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.data.reading.row_groups import Columns
+from vtr_core.embedding.collectives import (
+    bare,
+    gather_flags,
+    gather_keys,
+    gather_objects,
+    gather_rows,
+    gather_sequences,
+    sum_all,
+    sum_shares,
+)
+from vtr_core.embedding.data_frames import CAPTION, frames_of
 from vtr_core.losses.gmc import Sequences
 from vtr_core.losses.granularity import GranularityLosses
 from vtr_core.losses.objective import Share
 from vtr_core.nn.normalization import share_statistics
 from vtr_core.nn.precision import at_least_float32
-from vtr_core.retrieval.embed.data_frames import CAPTION, frames_of
-from vtr_core.run.config import TrainConfig
 from vtr_core.systems.captioning.captioner_inputs import column
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig
 from vtr_core.systems.captioning.generated_captions import (
@@ -38,16 +48,6 @@ from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.loaded_model import Column, Signature, TrainedModel
 from vtr_core.systems.task import MOST_ROWS, Compared, LossTables, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.distributed.collectives import (
-    bare,
-    gather_flags,
-    gather_keys,
-    gather_objects,
-    gather_rows,
-    gather_sequences,
-    sum_all,
-    sum_shares,
-)
 
 _DRAWS = 1
 """Tells the random numbers of a step's draws from those of its masks."""

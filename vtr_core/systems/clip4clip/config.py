@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, NonNegativeFloat, model_validator
 
 from vtr_core.config.pretrained import ClipConfig
+from vtr_core.config.run import ModelConfig
 from vtr_core.config.sequence_models import Aggregation, LearnerConfig, MambaLearner, NormPlace
 from vtr_core.config.settings import ModelInputs, PositiveInt, Settings
 from vtr_core.systems.system import Presets, System, margin_setting, picture_inputs
@@ -55,7 +56,7 @@ class MuseFrames(Settings):
 FramesConfig = Annotated[MeanPooling | SequenceTransformer | MuseFrames, Field(discriminator="kind")]
 
 
-class Clip4ClipConfig(Settings):
+class Clip4ClipConfig(ModelConfig):
     """CLIP4Clip (Luo et al. 2021)."""
 
     kind: Literal["clip4clip"] = "clip4clip"
@@ -67,6 +68,11 @@ class Clip4ClipConfig(Settings):
     random_crop: bool = False
     """In training, a random place instead of the centre of frames that are stored larger than `backbone.image_size`;
     the same place for all frames of a clip."""
+
+    @classmethod
+    def system(cls) -> System:
+        """The system of this model."""
+        return CLIP4CLIP
 
     @model_validator(mode="after")
     def _frames_fit(self) -> "Clip4ClipConfig":
@@ -86,9 +92,9 @@ def _implementation() -> "Implementation":
 
 
 def _presets() -> Presets:
-    from vtr_core.systems.clip4clip.presets import CLIP4CLIP_BASES, CLIP4CLIP_VARIANTS, clip4clip_variant
+    from vtr_core.systems.clip4clip.presets import CLIP4CLIP_PRESETS
 
-    return Presets(CLIP4CLIP_BASES, tuple(CLIP4CLIP_VARIANTS), clip4clip_variant, {})
+    return CLIP4CLIP_PRESETS
 
 
 def _of_source(model: Clip4ClipConfig) -> dict[str, Any]:

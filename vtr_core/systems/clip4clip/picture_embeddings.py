@@ -9,19 +9,19 @@ from jaxtyping import Bool, Float32, UInt8
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.batches import centre
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.data.reading.stored_rows import PictureRows, picture_rows, taken_frames
 from vtr_core.data.records.required_kind import require_frames
+from vtr_core.embedding.embedded_rows import EmbeddedRows, concatenate, encode, evaluating
 from vtr_core.errors import DatasetError, InputError
 from vtr_core.nn.embeddings import TEXT, VIDEO
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, concatenate, encode, evaluating
-from vtr_core.retrieval.spaces import Encoded
-from vtr_core.run.config import TrainConfig
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig
 from vtr_core.systems.clip4clip.model import Clip4Clip
 from vtr_core.systems.loaded_model import TrainedModel
+from vtr_core.systems.spaces import Encoded
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 

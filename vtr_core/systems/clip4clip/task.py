@@ -7,19 +7,19 @@ import pandas as pd
 import torch
 from torch import nn
 
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.batches import Crops
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
+from vtr_core.embedding.data_frames import captions_of
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.nn.mamba.learners import scan_event
-from vtr_core.retrieval.embed.data_frames import captions_of
-from vtr_core.retrieval.spaces import JointSpace
-from vtr_core.run.config import TrainConfig
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig, MuseFrames
 from vtr_core.systems.clip4clip.model import Clip4Clip, current_names, load_pretrained
 from vtr_core.systems.clip4clip.picture_embeddings import check, embed_clips, embed_words, encode_pictures
 from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.joint_space import RetrievalTask
 from vtr_core.systems.loaded_model import Column, Signature, TrainedModel
+from vtr_core.systems.spaces import JointSpace
 from vtr_core.systems.task import LossTables
 
 

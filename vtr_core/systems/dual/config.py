@@ -8,20 +8,21 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 from vtr_core.config.blocks.text_encoder import TextEncoder
 from vtr_core.config.caption_text import ConceptSimilarity
 from vtr_core.config.losses import GranularityMarginConfig
+from vtr_core.config.run import ModelConfig
 from vtr_core.config.sequence_models import FrameBlock, TemporalLevelsConfig
 from vtr_core.config.settings import ModelInputs, PositiveInt, Probability, Settings
 from vtr_core.errors import ConfigError
 from vtr_core.systems.system import Presets, System, columns, margin_setting
 
 if TYPE_CHECKING:
-    from vtr_core.run.config import TrainConfig
+    from vtr_core.config.run import TrainConfig
     from vtr_core.systems.implementation import Implementation
 
 
 Compat = Literal["none", "hybrid_space"]
 
 
-class HybridEncoderConfig(Settings):
+class HybridEncoderConfig(ModelConfig):
     """Dual encoding (Dong et al. 2021) with a latent space, a concept space, or both (the hybrid)."""
 
     kind: Literal["hybrid_encoder"] = "hybrid_encoder"
@@ -56,6 +57,11 @@ class HybridEncoderConfig(Settings):
     """`hybrid_space`: padding counts as in the published code: the backward GRU over frames starts in it, and windows
     of padding alone take part in the maximum over time.
     """
+
+    @classmethod
+    def system(cls) -> System:
+        """The system of this model."""
+        return DUAL
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -106,9 +112,9 @@ def _implementation() -> "Implementation":
 
 
 def _presets() -> Presets:
-    from vtr_core.systems.dual.presets import DUAL_BASES, DUAL_VARIANTS, SPACES, dual_variant
+    from vtr_core.systems.dual.presets import DUAL_PRESETS
 
-    return Presets(DUAL_BASES, tuple(DUAL_VARIANTS), dual_variant, SPACES)
+    return DUAL_PRESETS
 
 
 def _check(config: "TrainConfig") -> None:

@@ -10,18 +10,18 @@ import torch
 from jaxtyping import Bool, Float, Float32, Int64
 from torch import Tensor, nn
 
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.evaluated_rows import VideoRows, video_rows
 from vtr_core.data.reading.stored_rows import video_texts
+from vtr_core.embedding.data_frames import given_frames
+from vtr_core.embedding.embedded_rows import EmbeddedRows, check_frames, encode, evaluating
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError
-from vtr_core.retrieval.embed.data_frames import given_frames
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, check_frames, encode, evaluating
-from vtr_core.retrieval.embed.embedding_job import Output, OutputSettings
-from vtr_core.retrieval.spaces import Encoded
-from vtr_core.run.config import TrainConfig
 from vtr_core.systems.dual.model import HybridEncoder
+from vtr_core.systems.implementation import Output, OutputSettings
 from vtr_core.systems.loaded_model import TrainedModel
+from vtr_core.systems.spaces import Encoded
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 

@@ -11,16 +11,16 @@ from torch import Tensor
 from vtr_core.config.caption_text import ConceptSimilarity
 from vtr_core.config.training import EvaluationConfig, Normalisation
 from vtr_core.data.manifest import Manifest
+from vtr_core.embedding.embedded_rows import EmbeddedRows
+from vtr_core.embedding.rankings import Direction, QuerySample, metric_values
+from vtr_core.embedding.sharded_ranking import add_counts, add_scores
 from vtr_core.errors import DatasetError
 from vtr_core.metrics.ranking import chance, check_relevance, standing_metrics
 from vtr_core.metrics.ranks import PairCounts, Relevance, from_labels
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows
-from vtr_core.retrieval.evaluate.retrieval import Direction, QuerySample, metric_values
-from vtr_core.retrieval.spaces import QuerySubset, SpaceFigures
 from vtr_core.systems.dual.dual_embeddings import DualRows, dual_encoder, embed_dual, only_captions
 from vtr_core.systems.dual.hybrid_scores import Asks, DualSpace, Grid, Hybrid, SharedDual, Tile, hybrid_of
 from vtr_core.systems.loaded_model import TrainedModel
-from vtr_core.train.distributed.sharded_ranking import add_counts, add_scores
+from vtr_core.systems.spaces import QuerySubset, SpaceFigures
 
 
 def directions(

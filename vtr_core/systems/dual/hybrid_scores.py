@@ -12,14 +12,14 @@ from torch import Tensor
 
 from vtr_core.config.caption_text import ConceptSimilarity
 from vtr_core.config.training import Normalisation
+from vtr_core.embedding.collectives import widest
+from vtr_core.embedding.sharded_ranking import SharedVectors, gather_columns
 from vtr_core.errors import ConfigError
 from vtr_core.metrics.ranks import slices
-from vtr_core.retrieval.spaces import Encoded
 from vtr_core.similarity import cosine, generalized_jaccard, rescale
 from vtr_core.systems.dual.dual_embeddings import DualRows, dual_encoder
 from vtr_core.systems.loaded_model import TrainedModel
-from vtr_core.train.distributed.collectives import widest
-from vtr_core.train.distributed.sharded_ranking import SharedVectors, gather_columns
+from vtr_core.systems.spaces import Encoded
 
 DualSpace = Literal["hybrid", "latent", "concept"]
 CAPTION_CHUNK, VIDEO_CHUNK = 1024, 4096

@@ -10,21 +10,22 @@ from jaxtyping import Float, Float32, Int64
 from torch import Tensor, nn
 
 from vtr_core.config.caption_text import ConceptSimilarity
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.batches import frame_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.data.reading.row_groups import Columns
+from vtr_core.embedding.collectives import bare, gather_dual, gather_keys, sum_shares, widest
+from vtr_core.embedding.data_frames import captions_of
+from vtr_core.embedding.embedded_rows import EmbeddedRows, check_frames
+from vtr_core.embedding.sharded_ranking import contiguous_share
+from vtr_core.embedding.video_ranking import DualQuery, DualVideos, as_tensor
 from vtr_core.errors import DatasetError
 from vtr_core.losses.granularity import embedding_margin, granularity_margin
 from vtr_core.losses.objective import Share
 from vtr_core.nn.embeddings import TEXT, VIDEO, DualEmbeddings, Embeddings
 from vtr_core.nn.precision import at_least_float32
-from vtr_core.retrieval.embed.data_frames import captions_of
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, check_frames
-from vtr_core.retrieval.search.video_ranking import DualQuery, DualVideos, as_tensor
-from vtr_core.retrieval.spaces import DualSpaces, EmbeddedVideos
-from vtr_core.run.config import TrainConfig
 from vtr_core.similarity import Similarity, cosine
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 from vtr_core.systems.dual.dual_embeddings import (
@@ -45,10 +46,9 @@ from vtr_core.systems.dual.loss import DualObjective
 from vtr_core.systems.dual.model import HybridEncoder
 from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.loaded_model import Column, Signature, TrainedModel
+from vtr_core.systems.spaces import DualSpaces, EmbeddedVideos
 from vtr_core.systems.task import MOST_ROWS, Compared, LossTables, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.distributed.collectives import bare, gather_dual, gather_keys, sum_shares, widest
-from vtr_core.train.distributed.sharded_ranking import contiguous_share
 
 
 class DualEncodingTask:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field, NonNegativeFloat, model_validator
 
 from vtr_core.config.blocks.text_encoder import EncoderRecord, NamedEncoder
+from vtr_core.config.run import ModelConfig
 from vtr_core.config.sequence_models import (
     Aggregation,
     LearnerConfig,
@@ -19,7 +20,7 @@ from vtr_core.errors import ConfigError
 from vtr_core.systems.system import Presets, System, columns, margin_setting, never
 
 if TYPE_CHECKING:
-    from vtr_core.run.config import TrainConfig
+    from vtr_core.config.run import TrainConfig
     from vtr_core.systems.implementation import Implementation
 
 
@@ -58,7 +59,7 @@ class TextByEncoder(Settings):
 TextConfig = Annotated[TextVectors | TextWords | TextByEncoder, Field(discriminator="kind")]
 
 
-class MuseConfig(Settings):
+class MuseConfig(ModelConfig):
     """Multi-scale Mamba for text-video retrieval (Tang et al. 2025)."""
 
     kind: Literal["muse"] = "muse"
@@ -99,6 +100,11 @@ class MuseConfig(Settings):
     published code, where the model is therefore no mean pooling at the start.
     """
 
+    @classmethod
+    def system(cls) -> System:
+        """The system of this model."""
+        return MUSE
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The feature columns that the model reads."""
@@ -134,9 +140,9 @@ def _implementation() -> "Implementation":
 
 
 def _presets() -> Presets:
-    from vtr_core.systems.muse.presets import MUSE_BASES, MUSE_VARIANTS, SPACES, muse_variant
+    from vtr_core.systems.muse.presets import MUSE_PRESETS
 
-    return Presets(MUSE_BASES, tuple(MUSE_VARIANTS), muse_variant, SPACES)
+    return MUSE_PRESETS
 
 
 def _check(config: "TrainConfig") -> None:

@@ -10,21 +10,21 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.batches import frame_batch
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
+from vtr_core.embedding.data_frames import captions_of
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.nn.mamba.learners import scan_event
 from vtr_core.nn.mamba.mixer import MambaMixer
 from vtr_core.nn.mamba.pyramid import TemporalTokens
-from vtr_core.retrieval.embed.data_frames import captions_of
-from vtr_core.retrieval.spaces import JointSpace
-from vtr_core.run.config import TrainConfig
 from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.joint_space import RetrievalTask
 from vtr_core.systems.loaded_model import Column, KnockOuts, Remark, Signature, TrainedModel
 from vtr_core.systems.muse.config import MuseConfig
 from vtr_core.systems.muse.model import Muse, WordTower, initialize
 from vtr_core.systems.muse.video_embeddings import check, embed_videos, embed_words, encode_frames
+from vtr_core.systems.spaces import JointSpace
 from vtr_core.systems.task import LossTables
 
 

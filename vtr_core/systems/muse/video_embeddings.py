@@ -7,18 +7,18 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int64
 from torch import Tensor, nn
 
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.data.reading.evaluated_rows import MAX_VIDEOS, VideoRows, video_rows
+from vtr_core.embedding.data_frames import given_frames
+from vtr_core.embedding.embedded_rows import EmbeddedRows, check_frames, concatenate, encode, evaluating
 from vtr_core.errors import CheckpointError
 from vtr_core.nn.embeddings import TEXT, VIDEO
-from vtr_core.retrieval.embed.data_frames import given_frames
-from vtr_core.retrieval.embed.embedded_rows import EmbeddedRows, check_frames, concatenate, encode, evaluating
-from vtr_core.retrieval.spaces import Encoded
-from vtr_core.run.config import TrainConfig
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.muse.config import MuseConfig
 from vtr_core.systems.muse.model import Muse
+from vtr_core.systems.spaces import Encoded
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 

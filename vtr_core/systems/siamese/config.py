@@ -4,14 +4,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
+from vtr_core.config.run import ModelConfig
 from vtr_core.config.settings import ModelInputs, PositiveInt, Settings
 from vtr_core.config.towers import CapsuleTower, TowerConfig
 from vtr_core.errors import ConfigError
 from vtr_core.systems.system import Presets, System
 
 if TYPE_CHECKING:
+    from vtr_core.config.run import TrainConfig
     from vtr_core.data.manifest import Manifest
-    from vtr_core.run.config import TrainConfig
     from vtr_core.systems.implementation import Implementation
 
 
@@ -71,7 +72,7 @@ class Augmentation(Settings):
         return self
 
 
-class SiameseConfig(Settings):
+class SiameseConfig(ModelConfig):
     """One tower for both images of a pair; their encodings are compared."""
 
     kind: Literal["siamese"] = "siamese"
@@ -87,6 +88,11 @@ class SiameseConfig(Settings):
     mirror_average: bool = False
     """Test-time augmentation: average the encodings of an image and its mirror image, renormalised."""
     augmentation: Augmentation = Augmentation()
+
+    @classmethod
+    def system(cls) -> System:
+        """The system of this model."""
+        return SIAMESE
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -137,9 +143,9 @@ def _implementation() -> "Implementation":
 
 
 def _presets() -> Presets:
-    from vtr_core.systems.siamese.presets import SIAMESE_BASES, SIAMESE_VARIANTS, SPACES, siamese_variant
+    from vtr_core.systems.siamese.presets import SIAMESE_PRESETS
 
-    return Presets(SIAMESE_BASES, tuple(SIAMESE_VARIANTS), siamese_variant, SPACES)
+    return SIAMESE_PRESETS
 
 
 def _check(config: "TrainConfig") -> None:

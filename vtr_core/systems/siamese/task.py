@@ -12,12 +12,15 @@ import torch
 from jaxtyping import Bool, Float, UInt8
 from torch import Tensor, nn
 
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.batches import ImageBatch, image_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.data.reading.row_groups import Columns
 from vtr_core.data.records.annotations import load_pairs
+from vtr_core.embedding.collectives import gather_integers, gather_rows, sum_shares
+from vtr_core.embedding.sharded_ranking import SharedVectors, contiguous_share, gather_columns
 from vtr_core.errors import InputError
 from vtr_core.fingerprint import key64
 from vtr_core.losses.objective import Share
@@ -25,7 +28,6 @@ from vtr_core.metrics.ranks import slices
 from vtr_core.metrics.verification import equal_error_threshold, verification_metrics
 from vtr_core.nn.capsules.capsule_tower import CapsuleFaces
 from vtr_core.nn.precision import at_least_float32
-from vtr_core.run.config import TrainConfig
 from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.loaded_model import Column, KnockOuts, Remark, Signature, TrainedModel
 from vtr_core.systems.siamese.config import ImageShape, SiameseConfig
@@ -44,8 +46,6 @@ from vtr_core.systems.siamese.verification import (
 )
 from vtr_core.systems.task import MOST_ROWS, Compared, LossTables, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.distributed.collectives import gather_integers, gather_rows, sum_shares
-from vtr_core.train.distributed.sharded_ranking import SharedVectors, contiguous_share, gather_columns
 
 PAIRS_AT_ONCE = 4096
 """Pairs whose encodings are fetched together."""

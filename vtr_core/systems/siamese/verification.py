@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Float32, Int64, UInt8
 from torch import Tensor
 
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.batches import ImageBatch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
@@ -18,11 +19,10 @@ from vtr_core.data.reading.evaluated_rows import ImageRows, read_images
 from vtr_core.data.records.annotations import FacePair, load_pairs
 from vtr_core.data.records.required_kind import require_images
 from vtr_core.data.sources.faces import read_sized
+from vtr_core.embedding.embedded_rows import evaluating
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError
 from vtr_core.losses.pair import contrastive, double_margin
-from vtr_core.retrieval.embed.embedded_rows import evaluating
-from vtr_core.retrieval.explain.html_pages import page_environment
-from vtr_core.run.config import TrainConfig
+from vtr_core.page_templates import page_environment
 from vtr_core.storage import locate
 from vtr_core.systems.loaded_model import PairDecision, TrainedModel
 from vtr_core.systems.siamese.config import PairContrastiveConfig, PairDoubleMarginConfig
@@ -278,4 +278,8 @@ def picture(pixels: UInt8[Tensor, "channels height width"]) -> str:
 
 def render_hardest(sets: Sequence[tuple[str, Sequence[ShownKind]]], checkpoint: str, threshold: float) -> str:
     """The page as HTML, with the distance that decided. All text is escaped: ids are arbitrary strings."""
-    return page_environment().get_template(TEMPLATE).render(sets=sets, checkpoint=checkpoint, threshold=threshold)
+    return (
+        page_environment("vtr_core.systems.siamese")
+        .get_template(TEMPLATE)
+        .render(sets=sets, checkpoint=checkpoint, threshold=threshold)
+    )

@@ -10,8 +10,7 @@ from mlflow.types import DataType, Schema
 from mlflow.types.schema import Array, ColSpec, TensorSpec
 from packaging.version import Version
 
-from vtr_core.run.config import TrainConfig
-from vtr_core.run.models import ModelConfig, system_of
+from vtr_core.config.run import ModelConfig, TrainConfig
 from vtr_core.systems.loaded_model import Column, ColumnKind
 from vtr_core.tracking.carried_code.archive import CarriedCode, write_code
 
@@ -64,13 +63,13 @@ def write_model(folder: Path, config: TrainConfig, copied: bool, run_id: str, mo
 
 def signature(config: TrainConfig) -> ModelSignature:
     """The model's input and output columns, as its system defines them."""
-    found = system_of(config.model).implementation().signature(config.model)
+    found = config.model.system().implementation().signature(config.model)
     return ModelSignature(inputs=_schema(found.inputs), outputs=_schema(found.outputs))
 
 
 def example(config: TrainConfig) -> pd.DataFrame:
     """An example row of the model's input."""
-    return pd.DataFrame(dict(system_of(config.model).implementation().signature(config.model).example_row))
+    return pd.DataFrame(dict(config.model.system().implementation().signature(config.model).example_row))
 
 
 def _schema(columns: tuple[Column, ...]) -> Schema:
@@ -96,7 +95,7 @@ def _type(kind: ColumnKind) -> DataType | Array:
 
 def model_page(model: ModelConfig, name: str, alias: str) -> str:
     """The description, in Markdown, of models registered as `name`; `alias` points to the newest."""
-    system = system_of(model)
+    system = model.system()
     signature = system.implementation().signature(model)
     column = f'["{signature.example_output}"]' if signature.example_output else ""
     task = "" if system.evaluation == "retrieval" else f"--task {system.evaluation} "

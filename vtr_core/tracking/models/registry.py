@@ -14,12 +14,12 @@ from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
-from vtr_core.config.override import validate
+from vtr_core.config.run import TrainConfig
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.fingerprint import short
 from vtr_core.json_text import parse_json
-from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location, locate
+from vtr_core.systems.registry import Systems
 from vtr_core.tracking.carried_code.archive import CarriedCode
 from vtr_core.tracking.models.kept_files import KeptFiles, checked_file, keep_files, kept_checkpoint
 from vtr_core.tracking.models.model_folder import DATA, model_page, write_model
@@ -56,7 +56,9 @@ def check_model_name(name: str) -> None:
         raise ConfigError(f"a model cannot be called {name!r}; give letters, digits, - and _, such as vtr-mine")
 
 
-def register_checkpoint(tracked: TrackedRun, checkpoint_uri: str, name: str, alias: str = CHAMPION) -> str:
+def register_checkpoint(
+    tracked: TrackedRun, checkpoint_uri: str, name: str, systems: Systems, alias: str = CHAMPION
+) -> str:
     """Register a checkpoint, a folder with checkpoint.json, as a version of the model `name`; returns the version.
 
     The alias is moved to it. `mlflow.pyfunc.load_model(f"models:/{name}@{alias}")` loads it to embed or describe the
@@ -70,7 +72,7 @@ def register_checkpoint(tracked: TrackedRun, checkpoint_uri: str, name: str, ali
     """
     check_model_name(name)
     place = locate(checkpoint_uri)
-    config = validate(TrainConfig, parse_json(checked_file(place, "config.json")), str(place / "config.json"))
+    config = systems.config(parse_json(checked_file(place, "config.json")), str(place / "config.json"))
     with tempfile.TemporaryDirectory(prefix="vtr-model-") as folder:
         kept = keep_files(place, Path(folder) / DATA)
         made = _Made(tracked, name, place, config, kept, Path(folder))

@@ -1,8 +1,14 @@
-"""Checkpoints and run folders: writing, finding and reading them.
+"""Checkpoints of a run, which need nothing else to be read; `load_model` is what scripts and notebooks call."""
 
-`load_model` is what everything after training starts from.
-"""
+import torch
 
-from vtr_core.train.checkpoint.trained_model import LoadedModel, load_model
+from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
 
 __all__ = ["LoadedModel", "load_model"]
+
+
+def load_model(uri: str, device: torch.device | str = "cpu", average: int = 1) -> LoadedModel:
+    """`read_model` among all systems that are installed: the call without a list of them, for code outside vtr."""
+    from vtr_core.systems.all import SYSTEMS
+
+    return read_model(uri, SYSTEMS, device, average)

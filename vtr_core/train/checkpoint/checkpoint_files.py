@@ -16,13 +16,13 @@ import torch
 from torch import Tensor
 
 from vtr_core import storage
-from vtr_core.config.override import validate
+from vtr_core.config.run import TrainConfig
 from vtr_core.config.settings import record
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError
 from vtr_core.json_text import parse_json
-from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location, StorageError, is_file_name
 from vtr_core.storage.files import HashingSink, Sink
+from vtr_core.systems.registry import Systems
 from vtr_core.text.concepts import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
@@ -247,12 +247,12 @@ class _Training:
     trained: dict[str, Any] | None
 
 
-def load_checkpoint(location: Location, device: torch.device | str = "cpu") -> Checkpoint:
+def load_checkpoint(location: Location, systems: Systems, device: torch.device | str = "cpu") -> Checkpoint:
     """Read a whole checkpoint, to resume training."""
     reader = CheckpointReader(location)
     training = reader.training(device)
     return Checkpoint(
-        config=reader.config(),
+        config=reader.config(systems),
         model=reader.weights(),
         optimizer=training.optimizer,
         objective=training.objective,
@@ -354,11 +354,11 @@ class CheckpointReader:
     def _damaged(self, name: str, fault: object) -> CheckpointError:
         return CheckpointError(f"{self._location / name} is damaged ({fault}); use another checkpoint of the run")
 
-    def config(self) -> TrainConfig:
+    def config(self, systems: Systems) -> TrainConfig:
         """The run's configuration, which this version of the code must support."""
         values = self._json("config.json")
         try:
-            return validate(TrainConfig, values)
+            return systems.config(values)
         except ConfigError as error:
             model = values.get("model") if isinstance(values, dict) else None
             kind = model.get("kind") if isinstance(model, dict) else None

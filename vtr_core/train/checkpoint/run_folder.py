@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from vtr_core import storage
-from vtr_core.config.override import validate
+from vtr_core.config.run import TrainConfig
 from vtr_core.config.settings import record
 from vtr_core.config.training import TrackerKind
 from vtr_core.errors import CheckpointError, RunConflict
-from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location, StorageError, is_file_name, locate
+from vtr_core.systems.registry import Systems
 from vtr_core.train.checkpoint.checkpoint_files import (
     MARKER,
     Checkpoint,
@@ -83,14 +83,14 @@ class RunFolder:
         """Write `run.json`."""
         storage.write_json(self.location / "run.json", asdict(record))
 
-    def read(self) -> tuple[RunRecord, TrainConfig]:
+    def read(self, systems: Systems) -> tuple[RunRecord, TrainConfig]:
         """The record and the configuration of an existing run; RunConflict where there is none."""
         if not storage.exists(self.location / "run.json"):
             raise RunConflict(f"{self.location} holds no run to resume: it has no run.json; give the --out of a run")
         place = self.location / "config.json"
         if not storage.exists(place):
             raise RunConflict(f"{self.location} holds no run to resume: it has no config.json; restore it")
-        return self._record(), validate(TrainConfig, storage.read_json(place), str(place))
+        return self._record(), systems.config(storage.read_json(place), str(place))
 
     def _record(self) -> RunRecord:
         place = self.location / "run.json"
@@ -140,10 +140,10 @@ class RunFolder:
         """The folder of the checkpoint of `step`, whether it exists or not."""
         return self.checkpoints / f"step-{step:08d}"
 
-    def latest(self) -> Checkpoint | None:
+    def latest(self, systems: Systems) -> Checkpoint | None:
         """The newest complete checkpoint, or None at a run's beginning."""
         complete = complete_checkpoints(self.checkpoints)
-        return load_checkpoint(complete[-1]) if complete else None
+        return load_checkpoint(complete[-1], systems) if complete else None
 
 
 def _validation(place: Location) -> float | None:

@@ -11,17 +11,16 @@ from torch import Tensor, nn
 
 from vtr_core import storage
 from vtr_core.config.override import override
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.reading.feature_statistics import feature_statistics
 from vtr_core.encoders.encoder import encoder
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.extraction.networks import choose
 from vtr_core.run.build import build_model, check_model
-from vtr_core.run.config import TrainConfig
-from vtr_core.run.models import ModelConfig, system_of
 from vtr_core.storage import Location, locate
 from vtr_core.storage.hub import PREFIX, fetch_from_hub
-from vtr_core.systems.all import SYSTEMS
+from vtr_core.systems.registry import Systems
 from vtr_core.text.concepts import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint.checkpoint_files import CheckpointReader, Progress, complete_checkpoints, find_checkpoint
@@ -40,37 +39,40 @@ class LoadedModel:
     provenance: dict[str, Any]
     progress: Progress
     uri: str
+    systems: Systems
+    """Those among which its own was found."""
     concepts: tuple[str, ...] = ()
     """The names of the concepts in the order of the model's scores, where it has a concept space."""
 
 
-def load_model(uri: str, device: torch.device | str = "cpu", average: int = 1) -> LoadedModel:
+def read_model(uri: str, systems: Systems, device: torch.device | str = "cpu", average: int = 1) -> LoadedModel:
     """The model of a checkpoint folder, of a run folder's best checkpoint, or of a registered model, on `device`.
 
     It is in evaluation mode, and needs that folder alone. `models:/NAME@ALIAS` and `models:/NAME/VERSION` are looked
-    up in the MLflow store of MLFLOW_TRACKING_URI, `hub:owner/name` on the Hugging Face hub. With `average` k > 1 the
+    up in the MLflow store of MLFLOW_TRACKING_URI, `hub:owner/name` on the Hugging Face hub. `systems` are those among
+    which the model's own is looked for. With `average` k > 1 the
     weights are the mean of those of the run folder's k newest checkpoints, and everything else is the newest one's.
     Raises CheckpointError where a checkpoint is incomplete, damaged or of another system, or where there are fewer
     than k.
     """
     if uri.startswith(ENCODER):
-        return zero_shot_model(uri, device)
+        return zero_shot_model(uri, systems, device)
     with _readable(uri) as (place, name):
         if average > 1 and name is not None:
             raise CheckpointError(f"{uri} is one checkpoint, {average} are to be averaged; give a run folder")
-        loaded = _load(place, device, average)
+        loaded = _load(place, systems, device, average)
         return loaded if name is None else replace(loaded, uri=name)
 
 
-def zero_shot_model(uri: str, device: torch.device | str = "cpu") -> LoadedModel:
+def zero_shot_model(uri: str, systems: Systems, device: torch.device | str = "cpu") -> LoadedModel:
     """A pretrained encoder as a model, `encoder:bundled`; ConfigError for one without text or without frames."""
     found = encoder(uri.removeprefix(ENCODER), str(device))
-    begins = next(system.zero_shot for system in SYSTEMS if system.zero_shot is not None)
+    begins = next(system.zero_shot for system in systems if system.zero_shot is not None)
     config = begins(found)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)  # what is added is 0, but the weights before it are in the model's fingerprint
         model = build_model(config.model)
-    system_of(config.model).implementation().pretrained(model)
+    config.model.system().implementation().pretrained(model)
     recipes = [] if found.recipe is None else [choose([found.recipe.name], {})[0].settings()]
     return LoadedModel(
         model=model.to(device).eval(),
@@ -79,15 +81,18 @@ def zero_shot_model(uri: str, device: torch.device | str = "cpu") -> LoadedModel
         provenance={"encoder": found.name, "extraction": {"recipes": recipes, "pool": "mean", "normalise": False}},
         progress=Progress(),
         uri=uri,
+        systems=systems,
         concepts=found.concepts,
     )
 
 
 @contextmanager
-def located_model(uri: str, device: torch.device | str = "cpu") -> Iterator[tuple[LoadedModel, Location]]:
-    """`load_model`, and its checkpoint's folder, which can be read within the context."""
+def located_model(
+    uri: str, systems: Systems, device: torch.device | str = "cpu"
+) -> Iterator[tuple[LoadedModel, Location]]:
+    """`read_model`, and its checkpoint's folder, which can be read within the context."""
     with _readable(uri) as (place, name):
-        loaded = _load(place, device)
+        loaded = _load(place, systems, device)
         checkpoint = locate(loaded.uri)
         yield (loaded if name is None else replace(loaded, uri=name)), checkpoint
 
@@ -106,18 +111,18 @@ def _readable(uri: str) -> Iterator[tuple[Location, str | None]]:
         yield locate(uri), None
 
 
-def _load(place: Location, device: torch.device | str, average: int = 1) -> LoadedModel:
+def _load(place: Location, systems: Systems, device: torch.device | str, average: int = 1) -> LoadedModel:
     storage.check_readable(place)
     locations = [find_checkpoint(place)] if average == 1 else _newest(place, average)
     location = locations[-1]
     reader = CheckpointReader(location)
-    config, vocabulary = reader.config(), reader.vocabulary()
+    config, vocabulary = reader.config(systems), reader.vocabulary()
     if len(vocabulary) != config.model.inputs.num_words:
         what = f"a model of {config.model.inputs.num_words} words, but its vocabulary has {len(vocabulary)}"
         raise CheckpointError(f"{location} has {what}; use another checkpoint of the run")
     concepts = reader.concepts()
     _check_concepts(config, concepts, location)
-    weights = system_of(config.model).implementation().current_names(_mean_weights(locations))
+    weights = config.model.system().implementation().current_names(_mean_weights(locations))
     _check_shapes(config, weights, location)
     model = build_model(config.model)
     load_weights(model, weights, location)
@@ -128,13 +133,14 @@ def _load(place: Location, device: torch.device | str, average: int = 1) -> Load
         provenance=reader.provenance(),
         progress=reader.progress(),
         uri=location.uri,
+        systems=systems,
         concepts=() if concepts is None else concepts.names,
     )
 
 
 def _check_concepts(config: TrainConfig, found: ConceptNames | None, where: Location) -> None:
     """CheckpointError where the names of the concepts are not those of the model's concept space."""
-    wanted = system_of(config.model).num_concepts(config.model) or 0
+    wanted = config.model.system().num_concepts(config.model) or 0
     held = 0 if found is None else len(found.names)
     if held != wanted:
         raise CheckpointError(
@@ -219,10 +225,10 @@ def fitting(config: TrainConfig, words: Vocabulary, concepts: ConceptNames | Non
     refused = _other_shapes(own, found)
     if words.fingerprint != given.vocabulary.fingerprint:
         reason = "its places are words, and the vocabularies differ (vtr ingest --vocabulary takes the other's)"
-        refused = {**dict.fromkeys(_of_size(config.model, "model.inputs.num_words", len(words)), reason), **refused}
+        refused = {**dict.fromkeys(_of_size(config, "model.inputs.num_words", len(words)), reason), **refused}
     names = () if concepts is None else concepts.names
     if names and names != given.concepts:
-        sized = _of_size(config.model, "model.num_concepts", len(names))
+        sized = _of_size(config, "model.num_concepts", len(names))
         refused = {**dict.fromkeys(sized, "its places are concepts, and the concept tables differ"), **refused}
     taken = tuple(name for name in own if name not in refused)
     if not taken:
@@ -250,10 +256,9 @@ def _other_shapes(own: Shapes, found: Shapes) -> dict[str, str]:
     }
 
 
-def _of_size(model: ModelConfig, setting: str, size: int) -> list[str]:
+def _of_size(config: TrainConfig, setting: str, size: int) -> list[str]:
     """The tensors whose shape depends on a size setting: those whose shape changes with another value of it."""
-    changed = override(TrainConfig(model=model), {setting: size + 1}).model
-    before, after = check_model(model), check_model(changed)
+    before, after = check_model(config.model), check_model(override(config, {setting: size + 1}).model)
     return [name for name in before if after.get(name) != before[name]]
 
 
@@ -263,7 +268,7 @@ def initial_model(config: TrainConfig, data: Manifest, vectors: np.ndarray | Non
     standardize: whether a model that standardizes features gets the statistics of `data`, for which every worker reads
     the same part; when resuming, the checkpoint has them.
     """
-    system = system_of(config.model)
+    system = config.model.system()
     wanted, read = standardize and system.standardizes(config.model), system.reads_features(config.model)
     statistics = feature_statistics(data, on_bad_shard=config.on_bad_shard, names=read) if wanted else None
     torch.manual_seed(config.seed)
@@ -271,13 +276,18 @@ def initial_model(config: TrainConfig, data: Manifest, vectors: np.ndarray | Non
 
 
 def given_weights(
-    model: nn.Module, config: TrainConfig, words: Vocabulary, concepts: ConceptNames | None, init: str | None
+    model: nn.Module,
+    config: TrainConfig,
+    words: Vocabulary,
+    concepts: ConceptNames | None,
+    init: str | None,
+    systems: Systems,
 ) -> Fitting | None:
     """Load the weights of its backbone into a new model, then those of the model `init`; returns which of these fit."""
-    system_of(config.model).implementation().pretrained(model)
+    config.model.system().implementation().pretrained(model)
     if init is None:
         return None
-    given = load_model(init)
+    given = read_model(init, systems)
     fits = fitting(config, words, concepts, given)
     start_from(model, given, fits)
     return fits

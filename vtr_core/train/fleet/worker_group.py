@@ -19,8 +19,8 @@ from torch.nn.parallel import DistributedDataParallel
 from vtr_core import ray_private
 from vtr_core.config.training import ScalingConfig, Wire
 from vtr_core.data.stream.reading import stream
+from vtr_core.embedding.collectives import average_in_bf16
 from vtr_core.errors import TrainingError, VtrError
-from vtr_core.train.distributed.collectives import average_in_bf16
 from vtr_core.train.fleet.placement import Placement, Request, place_reading, room, worker_bundle
 from vtr_core.train.job import Reason, Report, WorkerContext
 from vtr_core.train.loop.worker import Worker

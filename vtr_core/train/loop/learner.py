@@ -9,16 +9,16 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils.checkpoint import checkpoint
 
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.batches import CaptionedBatch
+from vtr_core.embedding.collectives import average_gradients, sum_shares, world_size
 from vtr_core.errors import CheckpointError
 from vtr_core.nn.embeddings import Embeddings, concatenate
 from vtr_core.nn.normalization import share_channels, share_statistics
-from vtr_core.run.config import TrainConfig
 from vtr_core.systems.implementation import Implementation
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.checkpoint.trained_model import load_weights
-from vtr_core.train.distributed.collectives import average_gradients, sum_shares, world_size
 from vtr_core.train.optimizer import build_optimizer, clip_gradients, load_state, set_learning_rate
 
 

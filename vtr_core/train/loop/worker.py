@@ -13,15 +13,14 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Part, Plan
 from vtr_core.data.reading.row_groups import Columns
 from vtr_core.data.shards.word_table import WordTable
+from vtr_core.embedding.collectives import agree_all, gather_objects, sum_all
 from vtr_core.errors import TrainingError
 from vtr_core.run.build import build_task
 from vtr_core.run.inputs import model_vocabulary, training_reader
-from vtr_core.run.models import system_of
 from vtr_core.systems.task import StepOutput
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.checkpoint.trained_model import given_weights, initial_model
-from vtr_core.train.distributed.collectives import agree_all, gather_objects, sum_all
 from vtr_core.train.job import Job, WorkerContext, checkpoint_provenance, total_steps
 from vtr_core.train.loop.alarms import BadShards, CollapseWatch, keys_not_finite, suspects
 from vtr_core.train.loop.learner import Learner, compiles, uses_bf16
@@ -41,7 +40,7 @@ class Worker:
         self._context, self._channel, self._stop = context, context.channel, context.channel.watch()
         self._rank, self._world, self._device = context.rank, context.world, context.device
         self._job, self._config = job, job.config
-        self._system = system_of(job.config.model)
+        self._system = job.config.model.system()
         self._folder = RunFolder.at(job.run)
         self._manifest = Manifest.load(job.data)
         self._words = WordTable.load(self._manifest)
@@ -59,11 +58,13 @@ class Worker:
 
     def _build(self) -> None:
         """Initial weights from the seed or another model; then the newest checkpoint's, where there is one."""
-        found = self._folder.latest()
+        found = self._folder.latest(self._job.systems)
         model = initial_model(self._config, self._manifest, self._words.vectors, standardize=found is None)
         self._fitting = None
         if found is None:
-            self._fitting = given_weights(model, self._config, self._vocabulary, self._concepts, self._job.init)
+            self._fitting = given_weights(
+                model, self._config, self._vocabulary, self._concepts, self._job.init, self._job.systems
+            )
         self._compiles = compiles(self._config, self._system.implementation(), self._device)
         self._learner = Learner(model, self._task.objective, self._config, self._context.distribute, self._compiles)
         self._progress, self._paused = found.progress if found else Progress(), False

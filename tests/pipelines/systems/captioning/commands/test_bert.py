@@ -16,7 +16,8 @@ from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError
 from vtr_core.run.build import build_model
 from vtr_core.run.presets import preset
-from vtr_core.train.checkpoint.trained_model import fitting, load_model, start_from
+from vtr_core.train.checkpoint import load_model
+from vtr_core.train.checkpoint.trained_model import fitting, start_from
 
 
 def bert() -> dict[str, Tensor]:

@@ -15,12 +15,12 @@ from tests.reference import clip as slow
 from tests.security.payload import Payload
 from vtr_core.backbones.clip_weights import renamed_layers, transformers_state
 from vtr_core.config.losses import InfoNceConfig
+from vtr_core.embedding.embedded_rows import encode
 from vtr_core.errors import CheckpointError, ConfigError, InputError
-from vtr_core.retrieval.embed.embedded_rows import encode
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig
 from vtr_core.systems.clip4clip.model import Clip4Clip
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
-from vtr_core.train.checkpoint.trained_model import load_model
+from vtr_core.train.checkpoint import load_model
 
 WIDTH, FRAMES = 64, 9
 

@@ -19,8 +19,8 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.systems.siamese.config import PairContrastiveConfig
 from vtr_core.systems.siamese.verification import encode_faces, score_pairs
+from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.checkpoint_files import Progress
-from vtr_core.train.checkpoint.trained_model import load_model
 
 
 @dataclass(frozen=True)

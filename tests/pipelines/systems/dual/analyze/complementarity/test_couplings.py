@@ -3,11 +3,12 @@ from typing import Any
 import pytest
 
 from pipelines.systems.dual.complementarity_analysis import compared, names_of, studies_of, way_of_training
+from pipelines.systems.registry import SYSTEMS
+from tune_spaces.spaces import build_space
 from vtr_core.config.domains import Choice
 from vtr_core.config.override import override
 from vtr_core.errors import CheckpointError
 from vtr_core.run.presets import preset
-from vtr_core.systems.dual.presets import SPACES
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def test_a_dimension_study_has_the_first_ranks_of_both_directions() -> None:
 
 
 def test_the_thesis_grid_has_ten_values_an_octave() -> None:
-    (choice,) = (parameter.domain for parameter in SPACES["latent-octaves"]().parameters.values())
+    (choice,) = (parameter.domain for parameter in build_space("latent-octaves", SYSTEMS).parameters.values())
     assert isinstance(choice, Choice)
     assert (choice.values[0], choice.values[10], choice.values[-1]) == (16, 32, 65_536)
     assert len(set(choice.values)) == 121

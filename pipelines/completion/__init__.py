@@ -1,4 +1,0 @@
-"""`vtr completion`.
-
-May import all of vtr_core.
-"""

@@ -1,0 +1,77 @@
+"""A preset's help: twenty settings, or all that its system reads, each with its default once."""
+
+import re
+
+import pytest
+
+from pipelines.cli import run
+from pipelines.systems.registry import SYSTEMS
+from vtr_core.config.override import setting_names
+from vtr_core.run.presets import preset
+
+SMALL = [next(name for name in system.presets().bases if name.endswith(("-tiny", "adapter"))) for system in SYSTEMS]
+
+
+def flags(capsys: pytest.CaptureFixture[str], name: str, word: str, command: str = "train") -> dict[str, str]:
+    """What help shows after each flag, as one line."""
+    run(command, [name, word])
+    text = " ".join(re.sub("[│╭╮╰╯─]", " ", capsys.readouterr().out).partition("kinds, each with")[0].split())
+    words = re.split(r" (--[a-z][a-z0-9.-]*) (?=[A-Z\[{])", text)
+    return dict(zip(words[1::2], words[2::2], strict=True))
+
+
+def settings(shown: dict[str, str]) -> set[str]:
+    return {name[2:].replace("-", "_") for name in shown if "." in name or name in ("--seed", "--on-bad-shard")}
+
+
+@pytest.mark.parametrize("name", ["capsule-howto-fully-connected", "caption-swin-tiny", *SMALL])
+def test_twenty_settings_that_the_preset_has(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = settings(flags(capsys, name, "--help"))
+    assert len(shown) == 20
+    assert {"training.epochs", "batch.videos", "optimizer.learning_rate", "scaling.workers"} < shown
+    assert shown - set(setting_names(preset(name).model_dump())) <= {"model.backbone.source"}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_all_settings_but_those_of_other_systems_and_of_the_data(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = settings(flags(capsys, name, "--help-all"))
+    mine = next(system for system in SYSTEMS if name in system.presets().bases).presets()
+    others = {setting for system in SYSTEMS for setting in system.presets().own_settings} - set(mine.own_settings)
+    names = set(setting_names(preset(name).model_dump()))
+    kinds = {setting for setting in names if setting.endswith(".kind")}
+    hidden = {setting for setting in names - shown - kinds if not setting.startswith("model.inputs.")} - {"preset"}
+    assert {setting for setting in hidden if not setting.startswith("captions.")} == {
+        setting for setting in names if any(f"{setting}.".startswith(f"{other}.") for other in others)
+    }
+    assert any(setting.startswith("captions.") for setting in hidden) == name.startswith("siamese")
+
+
+def test_a_flag_of_other_systems_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--concepts" in flags(capsys, "hybrid-msrvtt", "--help")
+    assert "--concepts" not in flags(capsys, "capsule-howto", "--help")
+    assert "--concepts" not in flags(capsys, "capsule-howto", "--help", "sweep")
+
+
+@pytest.mark.parametrize("word", ["--help", "--help-all"])
+def test_a_default_is_said_once(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = flags(capsys, "capsule-howto-tiny", word)
+    assert [name for name, text in shown.items() if text.count("(default:") > 1 or "(default: )" in text] == []
+    assert "(default: runs/<preset>-<time>)" in shown["--out"]
+    assert shown["--batch.videos"].endswith("(default: 32)")
+
+
+def test_a_kind_shows_all_that_it_can_be(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = flags(capsys, "capsule-howto-tiny", "--help")
+    assert shown["--model.routing.kind"].startswith("{self_attention,none,dynamic,em,set_transformer}")
+    assert "dual_triplet" not in shown["--loss.kind"]
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_what_a_system_names_for_help_is_there(system) -> None:
+    table = system.presets()
+    names = [set(setting_names(preset(base).model_dump())) for base in table.bases]
+    groups = [{group.rpartition(".")[0] for group in known} for known in names]
+    for setting in table.most_used:
+        assert any(setting in known for known in names) or setting.startswith("model.backbone."), setting
+    for setting in table.own_settings:
+        assert setting in names[0] | groups[0], setting

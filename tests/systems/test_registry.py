@@ -1,0 +1,96 @@
+"""Systems are handed down: they read configurations, are pickled for Ray's workers, and need not be in the list."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from pipelines.systems.registry import SYSTEMS as WITH_COMMANDS
+from tests.builders.toy import toy_dataset
+from tests.systems.linear.presets import linear_tiny
+from tests.systems.linear.system import LINEAR
+from vtr_core.config.losses import MaskedMarginSoftmaxConfig
+from vtr_core.config.override import override
+from vtr_core.config.run import TrainConfig
+from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.run.build import build_task
+from vtr_core.run.inputs import with_inputs
+from vtr_core.run.presets import preset
+from vtr_core.systems.all import SYSTEMS
+from vtr_core.systems.registry import Systems
+from vtr_core.train.checkpoint import load_model
+from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
+from vtr_core.train.checkpoint.trained_model import read_model
+from vtr_core.train.fit import fit_in_process
+from vtr_core.train.fleet.lease import Lease
+from vtr_core.train.job import Job
+
+HANDED = Systems((*SYSTEMS, LINEAR))
+"""With a system that no installed package offers."""
+
+
+@pytest.mark.parametrize(
+    "name", ["capsule-howto-tiny", "hybrid-msrvtt-tiny", "siamese-att-tiny", "caption-msrvtt-tiny"]
+)
+def test_json_becomes_the_configuration_that_it_was(name: str) -> None:
+    config = preset(name)
+    assert SYSTEMS.config(config.model_dump(mode="json")) == config
+    assert pickle.loads(pickle.dumps(config)) == config
+
+
+def test_what_is_handed_to_workers_can_be_pickled_and_reads_the_same() -> None:
+    received = pickle.loads(pickle.dumps(WITH_COMMANDS))
+    assert [system.name for system in received] == [system.name for system in WITH_COMMANDS]
+    values = preset("muse-msrvtt-tiny").model_dump(mode="json")
+    assert received.config(values) == WITH_COMMANDS.config(values)
+
+
+def test_a_run_asks_the_systems_that_it_is_handed_and_no_list(tmp_path: Path) -> None:
+    """Trained, resumed and loaded, though `SYSTEMS` does not have it."""
+    data = toy_dataset(tmp_path / "data", clips_of=[3] * 8)[0]
+    changes = {"batch.videos": 4, "batch.clips_per_video": 1, "training.epochs": 1, "scaling.workers": 0}
+    config = with_inputs(override(linear_tiny(), changes), data)
+    folder = RunFolder.at(str(tmp_path / "run"))
+    folder.claim(RunRecord(data.uri, None, data.fingerprint, "sqlite:///x", "e"), config)
+    longer = override(config, {"training.epochs": 2})
+    for part in (config, longer):
+        folder.write_config(part)
+        with Lease.take(folder.location) as lease:
+            job = Job(part, HANDED, folder.location.uri, data.uri, None, None, {}, lease.number)
+            fit_in_process(job, lambda report: None, lambda: False)
+    loaded = read_model(folder.location.uri, HANDED)
+    assert loaded.config == folder.read(HANDED)[1] == longer
+    assert loaded.progress.step == 4
+    with pytest.raises(CheckpointError, match="is of a 'linear' model that this code cannot read"):
+        load_model(folder.location.uri)
+
+
+def test_a_change_may_choose_another_model_of_the_system_alone() -> None:
+    config = preset("capsule-howto-tiny")
+    assert override(config, {"model.kind": "fully_connected"}).model.kind == "fully_connected"
+    with pytest.raises(ConfigError, match=r"^model: .*'muse'.* 'capsule_net', 'fully_connected'"):
+        override(config, {"model.kind": "muse"})
+
+
+def test_plain_values_need_the_systems_that_know_their_kind() -> None:
+    with pytest.raises(ValueError, match=r"Systems\.config"):
+        TrainConfig.model_validate(preset("capsule-howto-tiny").model_dump())
+
+
+def test_a_loss_is_one_that_the_model_takes() -> None:
+    with pytest.raises(ConfigError, match="'siamese' and 'pair_contrastive' or 'pair_double_margin' go together"):
+        override(preset("siamese-att-tiny"), {"loss.kind": "info_nce"})
+    with pytest.raises(ConfigError, match=r"'muse' takes a loss of one joint space, .*'info_nce'"):
+        override(preset("muse-msrvtt-tiny"), {"loss.kind": "dual_triplet"})
+    with pytest.raises(ConfigError, match="go together, and with no other"):
+        build_task(preset("siamese-att-tiny").model_copy(update={"loss": MaskedMarginSoftmaxConfig()}), 0, 1)
+
+
+def test_the_schema_has_all_models_and_losses() -> None:
+    schema = HANDED.schema()
+    kinds = {config.model_fields["kind"].default for system in HANDED for config in (*system.configs, *system.losses)}
+    found = {
+        part["properties"]["kind"].get("const") for part in schema["$defs"].values() if "kind" in part["properties"]
+    }
+    assert kinds <= found
+    assert list(schema["properties"]) == list(TrainConfig.model_fields)

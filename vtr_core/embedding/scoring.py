@@ -1,0 +1,176 @@
+"""Scores of blocks of queries and items, each of one or several modalities, under a configured similarity."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, assert_never
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor
+
+from vtr_core.config.losses import ContrastiveLossConfig
+from vtr_core.config.run import TrainConfig
+from vtr_core.embedding.embedded_rows import EmbeddedRows
+from vtr_core.metrics.ranks import ScoreChunk
+from vtr_core.nn.embeddings import TEXT, triple_volume
+from vtr_core.similarity import Similarity, SimilarityKind, neg_volume, similarity_function
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Queries or items. `parts[m][i]` is the vector of modality m, exactly 0 where `present[m][i]` is false.
+
+    A query and an item match where their keys, of clips or of videos, are equal.
+    """
+
+    parts: tuple[Float[Tensor, "entries dim"], ...]
+    present: tuple[Bool[np.ndarray, " entries"], ...]
+    key: Int64[np.ndarray, " entries"]
+    rows: Int64[np.ndarray, " entries"] | None = None
+    """The row of the data set that each entry is, where it is one."""
+    names: tuple[str, ...] = ()
+    """The modalities of `parts`, where entries are rows."""
+
+    @property
+    def any_present(self) -> Bool[np.ndarray, " entries"]:
+        """Mask of the entries with at least one modality."""
+        return np.logical_or.reduce(self.present)
+
+    def select(self, kept: Bool[np.ndarray, " entries"] | Int64[np.ndarray, " kept"] | slice) -> "Entries":
+        """The entries selected by a mask, by positions, or by a range."""
+        index = kept if isinstance(kept, slice) else torch.from_numpy(kept)
+        parts, present = tuple(p[index] for p in self.parts), tuple(p[kept] for p in self.present)
+        return Entries(parts, present, self.key[kept], None if self.rows is None else self.rows[kept], self.names)
+
+
+def captions(rows: EmbeddedRows) -> Entries:
+    """One entry for each row, also for captions without a known word."""
+    every = np.arange(len(rows.clip_key))
+    return Entries((torch.from_numpy(rows.vectors[TEXT]),), (rows.present[TEXT],), rows.clip_key, every, (TEXT,))
+
+
+def known_captions(rows: EmbeddedRows) -> Entries:
+    """One entry for each caption with a known word."""
+    entries = captions(rows)
+    return entries.select(entries.any_present)
+
+
+def clips(rows: EmbeddedRows, names: Sequence[str]) -> Entries:
+    """One entry for each clip with any of the modalities `names`, in the order of the rows."""
+    entries = first_rows(rows, names)
+    return entries.select(entries.any_present)
+
+
+def first_rows(rows: EmbeddedRows, names: Sequence[str]) -> Entries:
+    """One entry for each clip, from its first row: rows of the same clip differ in their captions only."""
+    first = first_of_clips(rows)
+    parts = [np.where(rows.present[name][first, None], rows.vectors[name][first], 0) for name in names]
+    return Entries(
+        parts=tuple(torch.from_numpy(part.astype(np.float32, copy=False)) for part in parts),
+        present=tuple(rows.present[name][first] for name in names),
+        key=rows.clip_key[first],
+        rows=first,
+        names=tuple(names),
+    )
+
+
+def first_of_clips(rows: EmbeddedRows) -> Int64[np.ndarray, " clips"]:
+    """The index of every clip's first row, ascending."""
+    return np.sort(np.unique(rows.clip_key, return_index=True)[1])
+
+
+def block_scores(queries: Entries, items: Entries, similarity: SimilarityKind) -> ScoreChunk:
+    """Scores of a range of queries and a range of items; higher is more similar.
+
+    Of several modalities the similarities are averaged, see `mean_scores`, and the volume is taken under `neg_volume`,
+    see `neg_volumes`.
+    """
+    match similarity:
+        case "neg_volume":
+            return lambda query_part, item_part: neg_volumes(
+                queries.select(query_part), items.select(item_part)
+            ).numpy()
+        case "dot" | "cosine" | "neg_euclidean" | "generalized_jaccard":
+            score = similarity_function(similarity)
+            return lambda query_part, item_part: mean_scores(
+                queries.select(query_part), items.select(item_part), [score] * len(items.parts)
+            ).numpy()
+        case _:
+            assert_never(similarity)
+
+
+def mean_scores(queries: Entries, items: Entries, scores: Sequence[Similarity]) -> Float[Tensor, "queries items"]:
+    """(1/n) Σ score(q, v) over the n pairs of a modality q of the query and a modality v of the item, by v's score.
+
+    Modalities that either of them lacks are not averaged, so that clips with and without sound compare: a sum of
+    vectors or of similarities would rank an item by how many modalities it has. Of an entry without any, 0.
+    """
+    if len(queries.parts) == len(items.parts) == 1:
+        return scores[0](queries.parts[0], items.parts[0])
+    total = queries.parts[0].new_zeros(len(queries.key), len(items.key))
+    count = total.clone()
+    for query, asked in zip(queries.parts, queries.present, strict=True):
+        for score, item, shown in zip(scores, items.parts, items.present, strict=True):
+            both = torch.from_numpy(asked[:, None] & shown)
+            total += torch.where(both, score(query, item), 0)
+            count += both
+    return total / count.clamp(min=1)
+
+
+def neg_volumes(queries: Entries, items: Entries) -> Float[Tensor, "queries items"]:
+    """Minus the volume spanned by the vectors of a query and an item (Cicchetti et al. 2025, GRAM).
+
+    With one modality each: −√(1 − cos²). With two modalities of the query or of the item: minus the volume of the three
+    unit vectors; where one of the two is absent, minus the area with the other.
+    """
+    if len(queries.parts) > len(items.parts):
+        return neg_volumes(items, queries).T
+    (query,) = queries.parts
+    if len(items.parts) == 1:
+        return neg_volume(query, items.parts[0])
+    first, second = items.parts
+    has_first, has_second = items.present
+    scores = query.new_empty(len(query), len(first))
+    for kept, part in ((has_first & ~has_second, first), (~has_first, second)):
+        scores[:, _index(kept)] = neg_volume(query, part[_index(kept)])
+    both = _index(has_first & has_second)
+    scores[:, both] = -triple_volume(query, first[both], second[both], smallest_determinant=0.0)
+    return scores
+
+
+def _index(mask: np.ndarray) -> Tensor:
+    return torch.from_numpy(mask)
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The similarity that the loss compared, the one that checkpoints were chosen by, and the one that judges.
+
+    Duarte et al. train with dot products and judge by the Euclidean distance, which order items alike only where their
+    vectors are equally long.
+    """
+
+    trained_with: str
+    """A similarity, or the kind of a loss that has one of its own."""
+    chosen_by: SimilarityKind
+    judged_by: SimilarityKind
+
+    @classmethod
+    def of(cls, config: TrainConfig, judged_by: SimilarityKind) -> "Protocol":
+        """The protocol of a run whose embeddings are compared by `judged_by` now."""
+        loss = config.loss
+        trained_with = loss.similarity if isinstance(loss, ContrastiveLossConfig) else loss.kind
+        return cls(trained_with, config.evaluation.similarity, judged_by)
+
+    def flat(self) -> dict[str, str]:
+        """By name, for a run's parameters and JSON: `similarity_trained_with`, …."""
+        return {f"similarity_{name}": value for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_flat(cls, values: Mapping[str, Any]) -> "Protocol":
+        """The inverse of `flat`, among other values."""
+        return cls(**{field.name: values[f"similarity_{field.name}"] for field in fields(cls)})
+
+    def __str__(self) -> str:
+        return f"trained with {self.trained_with}, checkpoint chosen by {self.chosen_by}, judged by {self.judged_by}"

@@ -1,0 +1,217 @@
+"""Embedding spaces of a model, one joint space or a latent and a concept space, as all use of a model asks them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float32, Int64, Num
+from torch import Tensor, nn
+
+from vtr_core.config.caption_text import ConceptSimilarity
+from vtr_core.config.run import TrainConfig
+from vtr_core.config.training import EvaluationConfig
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import RowGroup
+from vtr_core.embedding.embedded_rows import EmbeddedRows
+from vtr_core.embedding.rankings import Direction, QuerySample
+from vtr_core.embedding.video_ranking import DualQuery, DualVideos
+from vtr_core.errors import InputError, one_line
+from vtr_core.systems.loaded_model import TrainedModel, lacking
+from vtr_core.systems.system import System
+from vtr_core.text.tokens.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Vectors by name: the modality in a joint space (`text`, `video`, `audio`), or the space of a dual encoder
+    (`latent`, `concept`; concept scores are those before the sigmoid).
+
+    A row that is not present, a text without a known word or a video without the feature, is exactly 0.
+    `numpy.asarray` gives the matrix where there is one name alone.
+    """
+
+    vectors: Mapping[str, Float32[np.ndarray, "rows dim"]]
+    present: Mapping[str, Bool[np.ndarray, " rows"]]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.vectors.values())))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if len(self.vectors) != 1:
+            raise InputError(f"the vectors are of {', '.join(self.vectors)}; take one of them: .vectors[name]")
+        return np.array(next(iter(self.vectors.values())), dtype=dtype, copy=copy)
+
+    @property
+    def known(self) -> Bool[np.ndarray, " rows"]:
+        """The rows that are present under any name."""
+        return np.logical_or.reduce(list(self.present.values()))
+
+
+@dataclass(frozen=True)
+class ConceptTerms:
+    """A model whose similarity is exactly Σ_i z_i q_i over the concepts that it names, `TrainedModel.concepts`."""
+
+    feature: str
+    """The feature that z is of."""
+    clips: Callable[[Num[np.ndarray, "clips values"]], Float32[np.ndarray, "clips concepts"]]
+    """z of clips, of the feature's values."""
+    texts: Callable[[Float32[np.ndarray, "texts dim"]], Float32[np.ndarray, "texts concepts"]]
+    """q of texts, of their vectors."""
+
+
+def _no_terms(_: TrainedModel) -> ConceptTerms | None:
+    return None
+
+
+@dataclass(frozen=True)
+class JointSpace:
+    """Functions that embed captions and videos, given a model, its run's configuration and its training vocabulary."""
+
+    check: Callable[[TrainConfig, Manifest], None]
+    """Raises DatasetError unless the data set has the model's features."""
+    rows: Callable[[nn.Module, TrainConfig, Manifest, Vocabulary, Sequence[RowGroup]], EmbeddedRows]
+    """Returns the embeddings of some row groups, in file order, on the model's device; the model's mode is restored."""
+    queries: Callable[
+        [nn.Module, TrainConfig, Vocabulary, Sequence[str]],
+        tuple[Float32[np.ndarray, "captions dim"], Bool[np.ndarray, " captions"]],
+    ]
+    """Returns the vector of every caption, and whether it has a known word; without one the vector is 0."""
+    arrays: Callable[[TrainedModel, Mapping[str, Sequence[Any]]], Encoded] | None = None
+    """Returns the vectors, by modality, of features given by name: an array or None for each clip or video; InputError
+    for arrays of another shape. None: the system's models encode stored data sets alone.
+    """
+    towers: Callable[[TrainedModel], Mapping[str, tuple[nn.Module, Tensor]]] | None = None
+    """Returns a network from a matrix to vectors for each modality, with an example of its input, for ONNX; None where
+    the models have none.
+    """
+    concept_terms: Callable[[TrainedModel], ConceptTerms | None] = _no_terms
+    """Returns the terms that explain a model's similarities; None for a model without named concepts."""
+
+
+def embed_rows(
+    model: nn.Module, config: TrainConfig, manifest: Manifest, vocabulary: Vocabulary, places: Sequence[RowGroup]
+) -> EmbeddedRows:
+    """The embeddings of the rows in `places`, in file order; clips or whole videos, as the model takes."""
+    space = config.model.system().implementation().retrieval
+    assert space is not None, "checked by the commands"
+    return space.rows(model, config, manifest, vocabulary, places)
+
+
+def unknown_words(text: str, loaded: TrainedModel) -> InputError:
+    """The error for a query without a known word."""
+    words = loaded.vocabulary.words
+    return InputError(
+        f"no word of the query {text!r} is among the {len(words)} that the model knows, such as "
+        f"{', '.join(words[:5])}; ask in the language and the words of its training captions"
+    )
+
+
+def not_known(words: Sequence[str]) -> str:
+    """The words of a query that the model does not know, which took no part in the search; "" for none."""
+    return "not known: " + ", ".join(repr(one_line(word)) for word in words) if words else ""
+
+
+@dataclass(frozen=True)
+class EmbeddedVideos:
+    """The embedded videos with frames of a data set, and their captions."""
+
+    videos: DualVideos
+    captions: tuple[str, ...]
+    caption_video: tuple[int, ...]
+    """The position of each caption's video."""
+
+
+@dataclass(frozen=True)
+class SpaceFigures:
+    """The metrics of both directions under one score; the first of an evaluation is under the model's own score."""
+
+    space: str
+    """hybrid, latent or concept."""
+    directions: list[Direction]
+    queries: str = "all"
+    """`all`, or the name of the subset of captions that is evaluated with its videos."""
+
+
+@dataclass(frozen=True)
+class QuerySubset:
+    """A subset of a data set's captions, evaluated separately against their videos only."""
+
+    name: str
+    caption_keys: Int64[np.ndarray, " captions"]
+    """Keys of the captions; may include captions of other data sets."""
+
+
+@dataclass(frozen=True)
+class DualSpaces:
+    """Functions of a system, given a run's configuration or a trained model."""
+
+    check: Callable[[TrainConfig, Manifest], None]
+    """Raises DatasetError unless the data set has the model's features."""
+    has_latent: Callable[[TrainConfig], bool]
+    """Whether the model has a latent space."""
+    concept_similarity: Callable[[TrainConfig], ConceptSimilarity]
+    """The similarity of concept scores."""
+    ranges: Callable[[TrainedModel], Float32[Tensor, "2 2"]]
+    """The score ranges of training batches: rows latent and concept, columns lowest and highest."""
+    rows: Callable[[nn.Module, TrainConfig, Manifest, Vocabulary, Sequence[RowGroup]], EmbeddedRows]
+    """The videos and captions of some row groups by space, in file order, for storage; the model's mode is restored."""
+    videos: Callable[[TrainedModel, Manifest, EmbeddedRows | None], EmbeddedVideos]
+    """The embedded videos of a data set, from its stored `rows` where given; DatasetError where none has frames."""
+    queries: Callable[[TrainedModel, Sequence[str]], list[DualQuery | None]]
+    """The embedded texts; None for a text without a known word."""
+    figures: Callable[
+        [TrainedModel, Manifest, EvaluationConfig, QuerySubset | None, EmbeddedRows | None, QuerySample | None],
+        list[SpaceFigures],
+    ]
+    """Retrieval metrics on a data set, from its stored `rows` where given, then on a given subset of its captions,
+    both of all queries or of a sample of them;
+    DatasetError where there are no queries or no items."""
+    texts: Callable[[TrainedModel, Sequence[str]], Encoded]
+    """The encoded texts, in each space; those without a known word are not present."""
+    arrays: Callable[[TrainedModel, Mapping[str, Sequence[Any]]], Encoded]
+    """The encoded videos, in each space, of features by name: (frames, dim) or None for each; InputError for others."""
+    compare: Callable[[TrainedModel, Encoded, Encoded], Float32[np.ndarray, "texts videos"]]
+    """The scores of texts and videos by which the model is evaluated: hybrid where it has both spaces."""
+
+
+def known_queries(spaces: DualSpaces, loaded: TrainedModel, texts: Sequence[str]) -> list[DualQuery]:
+    """The embedded queries; InputError for a text without a known word."""
+    found = spaces.queries(loaded, texts)
+    for text, query in zip(texts, found, strict=True):
+        if query is None:
+            raise unknown_words(text, loaded)
+    return [query for query in found if query is not None]
+
+
+def spaces_of(loaded: TrainedModel, what: str) -> JointSpace | DualSpaces:
+    """The embedding functions of the model; ConfigError, naming `what` as the user, for a model without."""
+    found = _spaces(loaded.config.model.system())
+    if found is None:
+        raise lacking(loaded, what, lambda system: _spaces(system) is not None)
+    return found
+
+
+def clip_space_of(loaded: TrainedModel, what: str) -> JointSpace:
+    """The joint space of a model of clips; ConfigError for other models."""
+    found = _clip_space(loaded.config.model.system())
+    if found is None:
+        raise lacking(loaded, what, lambda system: _clip_space(system) is not None)
+    return found
+
+
+def dual_spaces_of(loaded: TrainedModel, what: str) -> DualSpaces:
+    """The latent and concept space of a dual encoder; ConfigError for other models."""
+    found = _spaces(loaded.config.model.system())
+    if not isinstance(found, DualSpaces):
+        raise lacking(loaded, what, lambda system: isinstance(_spaces(system), DualSpaces))
+    return found
+
+
+def _spaces(system: System) -> JointSpace | DualSpaces | None:
+    return system.implementation().retrieval
+
+
+def _clip_space(system: System) -> JointSpace | None:
+    found = _spaces(system)
+    return found if isinstance(found, JointSpace) and system.reads == "clips" else None
