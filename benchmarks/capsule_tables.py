@@ -20,12 +20,12 @@ from pipelines.arguments import parse
 from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.systems.capsules.capsule_tables import TablesFlags, tables
+from pipelines.tables.layout import estimate_cell
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest, splits
 from vtr_core.data.sources.instructional.howto100m import HowTo100M
 from vtr_core.metrics.intervals import estimate
 from vtr_core.storage import locate
-from vtr_core.tables.layout import estimate_cell
 
 SYNTHETIC_TABLES = (1, 2, 4, 6)
 SHARES = {"train": 0.7, "val": 0.1, "test": 0.2}

@@ -23,7 +23,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "vtr data statistics data/mine/train --json",
     ),
     "demo": ("vtr demo",),
-    "doctor": ("vtr doctor", "vtr doctor --model capsule-howto --data data/mine"),
+    "doctor": ("vtr doctor", "vtr doctor --json"),
     "evaluate": (
         "vtr evaluate runs/first --data data/mine/val",
         "vtr evaluate models:/vtr-mine@champion --data data/mine/test --similarity all --out figures.json",
@@ -51,8 +51,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "runs": (
         "vtr runs list",
-        "vtr runs show runs/first",
-        "vtr runs compare runs/first runs/second --json",
         "vtr runs delete runs/second",
     ),
     "search": ('vtr search "a man cooks rice" --index index --json',),

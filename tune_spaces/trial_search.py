@@ -1,7 +1,6 @@
-"""Search among trials: Ray Tune's schedulers, Optuna's points by the results so far, transforms by Optuna."""
+"""Search among trials: Ray Tune's schedulers, Optuna's points by the results so far."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -14,11 +13,8 @@ from ray.tune.experiment import Trial
 from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, PopulationBasedTraining, TrialScheduler
 from ray.tune.search import Searcher
 
-from vtr_core.analysis.transform_search import Measured, coordinates
-from vtr_core.analysis.transforms import ConceptSimilarity, Transform
 from vtr_core.config.domains import Choice, Domain, Integer, LogUniform, Uniform, Value, Variant
 from vtr_core.config.search_space import Point, SchedulerKind, Space, perturbed
-from vtr_core.errors import ConfigError
 from vtr_core.ray_private import ExploredConfig
 
 TIME, VALUE, OBJECTIVE = "epoch", "value", "objective"
@@ -177,44 +173,3 @@ def _suggested(asked: optuna.trial.Trial, name: str, domain: Domain) -> Value:
             return asked.suggest_int(name, low, high, log=log)
         case _:
             assert_never(domain)
-
-
-_DOMAINS: Mapping[str, Domain] = {
-    "power": LogUniform(0.25, 8.0),
-    "scale": LogUniform(0.25, 32.0),
-    "shift": Uniform(-4.0, 4.0),
-}
-
-
-def transform_domains(similarity: ConceptSimilarity) -> dict[str, Domain]:
-    """The searched coordinates with their ranges; a scale has no effect on a cosine."""
-    return {name: _DOMAINS[name] for name in coordinates(similarity)}
-
-
-def tune_transforms(
-    measure: Callable[[Transform], Measured],
-    similarity: ConceptSimilarity,
-    count: int,
-    seed: int,
-    known: Sequence[Transform] = (),
-) -> list[Measured]:
-    """`count` transforms with their objectives, in order, by NSGA-II (Deb et al. 2002).
-
-    The identity comes first, then `known` ones, which count as points. The points are a function of `seed` and the
-    objectives. ConfigError for a count below 1.
-    """
-    if count < 1:
-        raise ConfigError(f"a search over {count} transforms; it needs at least 1")
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    domains = transform_domains(similarity)
-    distributions = {name: distribution(domain) for name, domain in domains.items()}
-    study = optuna.create_study(directions=["maximize", "maximize"], sampler=optuna.samplers.NSGAIISampler(seed=seed))
-    for transform in (Transform(similarity), *known):
-        study.enqueue_trial({name: value for name, value in asdict(transform).items() if name in domains})
-    measured = []
-    for _ in range(count):
-        trial = study.ask(distributions)
-        found = measure(replace(Transform(similarity), **trial.params))
-        study.tell(trial, (found.accuracy, found.causality))
-        measured.append(found)
-    return measured

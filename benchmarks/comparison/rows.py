@@ -10,11 +10,11 @@ from types import MappingProxyType
 from benchmarks.comparison.paired import Difference, paired, plus_minus
 from benchmarks.comparison.search import Figures, Searched, search
 from benchmarks.machine import processor, versions
+from pipelines.tables.paper import Results
 from pipelines.tables.runs import Sweep, TestSet, read_results
 from vtr_core.config.override import override
 from vtr_core.metrics.intervals import estimate
 from vtr_core.run.presets import preset
-from vtr_core.tables.table import Results
 
 RESULTS = Path(__file__).parents[1] / "results"
 SPREADS = "Rows: mean ± standard deviation over seeds; differences: ± half of a 95 % t interval, paired by seed."

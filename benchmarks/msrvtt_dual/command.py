@@ -22,9 +22,8 @@ from benchmarks.msrvtt_dual.new_seeds import train_new_seeds
 from benchmarks.msrvtt_dual.page import NAMES, markdown
 from benchmarks.report.pages import write_page
 from pipelines.arguments import parse
-from pipelines.systems.dual.thesis_chapters import SET
 from pipelines.systems.dual.thesis_measurements import Sets
-from pipelines.systems.dual.thesis_tables import TablesFlags, tables
+from pipelines.systems.dual.thesis_tables import SET, TablesFlags, tables
 from pipelines.tables.runs import TestSet, figures_file, run_folder
 from vtr_core.data.manifest import Manifest
 

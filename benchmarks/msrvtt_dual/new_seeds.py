@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.msrvtt_dual.data import PRESET
-from pipelines.systems.dual.thesis_chapters import SET
 from pipelines.systems.dual.thesis_measurements import Sets, flat, measure
+from pipelines.systems.dual.thesis_tables import SET
 from pipelines.tables.runs import Sweep, TestSet, figures_file, run_folder
 from vtr_core import storage
 from vtr_core.config.override import override

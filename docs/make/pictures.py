@@ -1,7 +1,7 @@
 """Pictures of the documents from real runs: `python -m docs.make.pictures FOLDER [NAME…]`.
 
 FOLDER keeps data, runs and pages between calls; the pictures of these names, or all, are overwritten in docs/pictures.
-Needs Chromium of the system. `capsules` and `explanation` are pages of `vtr explain`, `mlflow-run` and `mlflow-sweep`
+Needs Chromium of the system. `explanation` is a page of `vtr explain`, `mlflow-run` and `mlflow-sweep`
 pages of MLflow, `learning-curve`, `parallel-coordinates` and `verification` are figures that commands write. The last
 needs AT&T's faces in FOLDER/faces; the figure shows none of them.
 """
@@ -16,8 +16,6 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.request import urlopen
 
-from benchmarks.knock_outs.named_scenes import CHANGES, PRESET
-from benchmarks.knock_outs.named_scenes import SCENES as DEMO_WORLD
 from docs.make.chromium import chromium, keep
 
 PICTURES = Path(__file__).parents[1] / "pictures"
@@ -32,21 +30,6 @@ WORLD = ("world", "ingest synthetic --num-clips 3000 --splits train .8 val .1 te
 FIRST = ("runs/first", "train capsule-howto-tiny --data world --out runs/first --scaling.workers 0")
 
 
-def flags(settings: Mapping[str, object]) -> str:
-    """The settings as flags of a command."""
-    named = {name.replace("_", "-"): value for name, value in settings.items()}
-    return " ".join(f"--{name}" if value is True else f"--{name} {value}" for name, value in named.items())
-
-
-SCENES = (
-    (
-        "scenes",
-        f"ingest synthetic --num-clips 3000 {flags(DEMO_WORLD)} --splits train .8 val .1 test .1 --workers 0 "
-        "--out scenes",
-    ),
-    ("runs/scenes", f"train {PRESET} --data scenes --out runs/scenes --scaling.workers 0 {flags(CHANGES)}"),
-)
-"""The demonstration's world and settings, with a quarter of its clips."""
 SWEEP = (
     "runs/sweep",
     "sweep capsule-howto-tiny --data world --out runs/sweep --num-samples 8 --max-concurrent 1 --scaling.workers 0 "
@@ -83,13 +66,6 @@ def made(folder: Path, *commands: tuple[str, str]) -> None:
     for what, command in commands:
         if not (folder / what).exists():
             subprocess.run([BIN / "vtr", *command.split()], cwd=folder, check=True)
-
-
-def capsules(folder: Path) -> bytes:
-    """What the capsules respond to of a model with the demonstration's settings."""
-    made(folder, *SCENES, ("page", "explain runs/scenes --capsules --data scenes/val --out page"))
-    (page,) = (folder / "page").glob("*.html")
-    return of_html(page.read_text().replace(f"{folder}/", ""))
 
 
 def explanation(folder: Path) -> bytes:
@@ -196,7 +172,6 @@ def answers(url: str) -> bool:
 
 ALL: Mapping[str, Made] = MappingProxyType(
     {
-        "capsules": capsules,
         "explanation": explanation,
         "learning-curve": learning_curve,
         "verification": verification,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -10,7 +10,6 @@ from pipelines.arguments import check_counts, parse, print_help, wants_help, wri
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from pipelines.analyze.cooccurrence_findings import CooccurrenceFindings
     from vtr_core.data.concepts.concept_table import ConceptTable
     from vtr_core.data.manifest import Manifest
 
@@ -22,7 +21,7 @@ class CooccurrenceFlags:
     data: Annotated[str, tyro.conf.Positional]
     """Data set of videos or clips, or a folder of splits, of which the training videos are taken."""
     out: str
-    """Output folder of cooccurrence.json, report.html and figures/."""
+    """Output folder of cooccurrence.json and figures/."""
     concepts: str | None = None
     """Concept table with these videos (default: the folder concepts in or beside the data)."""
     num_concepts: int = 512
@@ -47,15 +46,14 @@ def main(argv: Sequence[str]) -> None:
         print_help("vtr analyze cooccurrence", CooccurrenceFlags)
         return
     flags = parse(CooccurrenceFlags, argv, "vtr analyze cooccurrence")
-    with written_as_json(flags.json, flags.out, "report.html", "cooccurrence.json"):
+    with written_as_json(flags.json, flags.out, "cooccurrence.json", "cooccurrence.json"):
         analyze(flags)
 
 
-def analyze(flags: CooccurrenceFlags) -> "CooccurrenceFindings":
-    """Count, print the strongest pairs, and write JSON, page and figures."""
-    from pipelines.analyze.cooccurrence_findings import findings, grid_figure, matrix_figure, printed
+def analyze(flags: CooccurrenceFlags) -> dict[str, Any]:
+    """Count the videos of concepts and pairs, and write the numbers and the figures."""
+    from pipelines.analyze.cooccurrence_findings import cooccurrence_values, grid_figure, matrix_figure
     from pipelines.report.logged_run import write_figure
-    from pipelines.report.printed_page import page, print_link, show
     from vtr_core import storage
     from vtr_core.data.shards.thumbnails import Thumbnails
     from vtr_core.retrieval.explain.key_frames import check_frames, read_pictures
@@ -71,19 +69,16 @@ def analyze(flags: CooccurrenceFlags) -> "CooccurrenceFindings":
     keyframes = None if flags.keyframes is None else locate(flags.keyframes)
     check_frames(keyframes)
     manifest, table = _inputs(flags)
-    found = findings(manifest, table, flags.num_concepts, flags.pairs, flags.fewest_videos, _grid(flags, table))
-    parts = printed(found)
-    show(parts)
-    storage.write_json(folder / "cooccurrence.json", found.to_json())
-    storage.write_bytes(folder / "report.html", page(parts).encode())
-    write_figure(folder / "figures" / "matrix.png", matrix_figure(found))
-    for number, grid in enumerate(found.grids):
-        cells = grid.videos[: flags.grid_videos]
-        pictures = read_pictures(keyframes, [one.video_id for one in cells], Thumbnails(manifest))
-        write_figure(folder / "figures" / f"grid_{number}.png", grid_figure(grid.concept, cells, pictures))
-    print(f"written     {folder.uri}: cooccurrence.json, report.html, {1 + len(found.grids)} figures")
-    print_link(folder / "report.html")
-    return found
+    sizes = flags.num_concepts, flags.pairs, flags.fewest_videos
+    values = cooccurrence_values(manifest, table, *sizes, _grid(flags, table))
+    storage.write_json(folder / "cooccurrence.json", values)
+    write_figure(folder / "figures" / "matrix.png", matrix_figure(values))
+    for number, grid in enumerate(values["grids"]):
+        cells = grid["videos"][: flags.grid_videos]
+        pictures = read_pictures(keyframes, [video["video_id"] for video in cells], Thumbnails(manifest))
+        write_figure(folder / "figures" / f"grid_{number}.png", grid_figure(grid["concept"], cells, pictures))
+    print(f"written     {folder.uri}: cooccurrence.json, {1 + len(values['grids'])} figures")
+    return values
 
 
 def _inputs(flags: CooccurrenceFlags) -> "tuple[Manifest, ConceptTable]":

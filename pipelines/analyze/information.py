@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import tyro
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help, written_as_json
 from vtr_core.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pipelines.analyze.information_findings import InformationFindings
 
 
 @dataclass(frozen=True)
@@ -21,7 +18,7 @@ class InformationFlags:
     """Folder of splits, data set, MSR-VTT annotations, or JSON file {video: [caption, …]}; of splits and annotations
     only the training captions are read."""
     out: str
-    """Output folder of information.json, report.html, the figure and the table of values."""
+    """Output folder of information.json, the figure and the table of values."""
     videos: str | None = None
     """For a JSON file: list of the training videos, one id per line, or the word all."""
     reading: tuple[str, ...] = ("leave_one_out", "corpus", "idf")
@@ -39,20 +36,16 @@ def main(argv: Sequence[str]) -> None:
         print_help("vtr analyze information", InformationFlags)
         return
     flags = parse(InformationFlags, argv, "vtr analyze information")
-    with written_as_json(flags.json, flags.out, "report.html", "information.json"):
+    with written_as_json(flags.json, flags.out, "information.json", "information.json"):
         analyze(flags)
 
 
-def analyze(flags: InformationFlags) -> "list[InformationFindings]":
-    """Compute the values or load them from the cache, print head and tail, and write JSON, page and figure.
-
-    Returns the findings of each reading.
-    """
+def analyze(flags: InformationFlags) -> list[dict[str, Any]]:
+    """Compute the values of each reading or load them from the cache, and write the numbers and the figure."""
     from typing import get_args
 
-    from pipelines.analyze.information_findings import findings, information_figure, printed
+    from pipelines.analyze.information_findings import information_figure, information_values
     from pipelines.report.logged_run import write_figure
-    from pipelines.report.printed_page import page, print_link, show
     from vtr_core import storage
     from vtr_core.config.losses import Reading
     from vtr_core.data.captions import information_table, training_captions
@@ -67,12 +60,8 @@ def analyze(flags: InformationFlags) -> "list[InformationFindings]":
     folder = locate(flags.out)
     check_writable(folder)
     videos = training_captions(flags.data, flags.videos)
-    found = [findings(videos, information_table(videos, reading, folder), flags.top) for reading in readings]
-    parts = [part for one in found for part in printed(one)]
-    show(parts)
-    storage.write_json(folder / "information.json", {"data": flags.data, "readings": [one.to_json() for one in found]})
-    storage.write_bytes(folder / "report.html", page(parts).encode())
+    found = [information_values(videos, information_table(videos, reading, folder), flags.top) for reading in readings]
+    storage.write_json(folder / "information.json", {"data": flags.data, "readings": found})
     write_figure(folder / "figures" / "information.png", information_figure(found))
-    print(f"written     {folder.uri}: information.json, report.html, figures/information.png, a table for each reading")
-    print_link(folder / "report.html")
+    print(f"written     {folder.uri}: information.json, figures/information.png, a table for each reading")
     return found

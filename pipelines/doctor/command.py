@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pipelines.arguments import parse, print_help, wants_help
 from pipelines.doctor.findings import Finding
-from vtr_core.errors import ConfigError, VtrError
+from vtr_core.errors import VtrError
 
 HELP = """\
 usage: vtr doctor [flags]
@@ -16,10 +16,6 @@ usage: vtr doctor [flags]
 Checks Python, packages, bundled weights, GPUs, the selective scan, memory and disk for Ray, the MLflow store and the
 Ray cluster.
 Marks: - not installed and optional, ! works with a drawback, ✗ broken. Exit code 1 where anything is broken.
-
-vtr doctor --model PRESET [--data URI] [--set NAME=VALUE …] checks signal propagation in a newly initialised model: the
-variance between rows that reaches the embeddings, the deviation of similarities, the gradient norms of layers, and the
-layer at which the signal vanishes. Exit code 1 where any of them is out of bounds.
 
 """
 
@@ -30,14 +26,6 @@ class DoctorFlags:
 
     json: bool = False
     """Print JSON: {"healthy": …, "findings": [{"section", "name", "state", "what", "remedy"}, …]}."""
-    model: str | None = None
-    """Check a freshly initialised model instead of the machine: a preset, or the config.json of a run."""
-    data: str | None = None
-    """With --model: use a batch of this data set instead of random rows."""
-    set: tuple[str, ...] = ()
-    """With --model: changed settings, NAME=VALUE."""
-    rows: int | None = None
-    """With --model: rows of the batch (default: 64; without --data fewer where inputs are large), at least 8."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -47,11 +35,6 @@ def main(argv: Sequence[str]) -> None:
         print_help("vtr doctor", DoctorFlags)
         return
     flags = parse(DoctorFlags, argv, "vtr doctor")
-    if flags.model is not None:
-        _look_at_model(flags.model, flags)
-        return
-    if flags.data is not None or flags.set or flags.rows is not None:
-        raise ConfigError("vtr doctor: --data, --set and --rows go with --model PRESET")
     from pipelines.doctor.findings import as_json, as_text, is_healthy, package_findings, weights_findings
     from pipelines.doctor.machine import machine_findings
     from pipelines.doctor.torch_finding import torch_findings
@@ -60,20 +43,6 @@ def main(argv: Sequence[str]) -> None:
     findings += service_findings(os.environ)
     print(json.dumps(as_json(findings), indent=1) if flags.json else as_text(findings))
     if not is_healthy(findings):
-        sys.exit(1)
-
-
-def _look_at_model(model: str, flags: DoctorFlags) -> None:
-    from pipelines.doctor.signal_table import Look, as_table, configuration, looks
-
-    found: list[Look] = []
-    for look in looks(configuration(model, flags.set), flags.data, flags.rows):
-        if not flags.json:
-            print(as_table(look) if not found else f"\n{as_table(look)}", flush=True)
-        found.append(look)
-    if flags.json:
-        print(json.dumps([look.as_json() for look in found], indent=1))
-    if any(look.signal.faults() for look in found):
         sys.exit(1)
 
 

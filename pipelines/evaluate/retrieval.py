@@ -14,7 +14,7 @@ from vtr_core.data.concepts.concept_table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest, data_set
 from vtr_core.data.plan import row_groups
 from vtr_core.embedding.embedded_rows import EmbeddedRows, model_fingerprint
-from vtr_core.embedding.rankings import Relevant, best_possible_recall, evaluate_retrieval, rankings
+from vtr_core.embedding.rankings import Relevant, evaluate_retrieval, rankings
 from vtr_core.embedding.scoring import Protocol
 from vtr_core.encoders.encoder import source_of
 from vtr_core.errors import ConfigError, DatasetError
@@ -80,7 +80,7 @@ def evaluate_dual_spaces(loaded: LoadedModel, spaces: DualSpaces, flags: Evaluat
         rows = embedded_rows(loaded, manifest, flags.embeddings)
         figures = spaces.figures(loaded, manifest, evaluation, subset, rows, flags.query_sample)
         variants = [_variant(one, evaluation, flags.query_sample is not None) for one in figures]
-        results.append(Result(name, manifest, variants[0].similarity, variants, {}))
+        results.append(Result(name, manifest, variants[0].similarity, variants))
         show(printed(results[-1], loaded.uri))
     settings = {
         "latent_weight": evaluation.latent_weight,
@@ -267,8 +267,7 @@ def _evaluate_one(
     variants = [variant for kind in kinds for variant in _variants(rows, kind, flags, bank, relevant)]
     variants += _without(loaded, manifest, kinds[0], missing, relevant)
     protocol = Protocol.of(config, kinds[0])
-    best = best_possible_recall(manifest) if relevant is None else {}  # it is that of a query's own clip
-    return Result(name, manifest, kinds[0], variants, best, protocol, flags.relevant)
+    return Result(name, manifest, kinds[0], variants, protocol, flags.relevant)
 
 
 def _without(

@@ -46,14 +46,13 @@ class Variant:
 
 @dataclass(frozen=True)
 class Result:
-    """The metrics of one data set, with upper bounds where the data set's ground truth is known."""
+    """The metrics of one data set."""
 
     name: str
     manifest: Manifest
     similarity: str
     """The main similarity, whose metrics have the plain names."""
     variants: Sequence[Variant]
-    best_possible: Mapping[str, Mapping[int, float]]
     protocol: Protocol | None = None
     """The similarities of training, of the choice of a checkpoint and of the plain metrics; None for several spaces."""
     relevant: Literal["own", "same-caption"] = "own"
@@ -80,7 +79,7 @@ class Result:
 
 
 def printed(result: Result, checkpoint: str) -> list[Printed]:
-    """A table for each similarity, with chance and, where known, the upper bound; and remarks."""
+    """A table for each similarity, with chance; and remarks."""
     similarities = dict.fromkeys(variant.similarity for variant in result.variants)
     parts: list[Printed] = []
     for similarity in similarities:
@@ -108,17 +107,14 @@ def _table(result: Result, similarity: str) -> Table:
             table.add_section()
             table.add_row(Text(variant.title, style="italic"))
         for direction in variant.directions:
-            _add_rows(table, direction, result.best_possible if variant.name == PLAIN else {})
+            _add_rows(table, direction)
     return table
 
 
-def _add_rows(table: Table, direction: Direction, best_possible: Mapping[str, Mapping[int, float]]) -> None:
+def _add_rows(table: Table, direction: Direction) -> None:
     figures = direction.metrics
     counts = (str(figures.num_queries), str(figures.num_items))
     table.add_row(direction.title, *counts, *_cells(figures), str(figures.num_tied))
-    best = best_possible.get(direction.name)
-    if best is not None:
-        table.add_row("  best possible", "", "", *(f"{100 * best[k]:.1f}" for k in (1, 5, 10)), "", "", "", "")
     table.add_row("  chance", "", "", *_cells(direction.chance), "")
 
 
@@ -142,11 +138,8 @@ def _panel(result: Result) -> Panel:
     """The plain recalls of a data set as bars."""
     bars = []
     for direction in result.directions:
-        best = result.best_possible.get(direction.name, {})
         for k, recall in direction.metrics.recall.items():
             baselines = {"chance": 100 * direction.chance.recall[k]}
-            if k in best:
-                baselines["best possible"] = 100 * best[k]
             bars.append(Bar(f"{direction.title}  R@{k}", 100 * recall, baselines))
     return Panel(f"{result.name}, {result.similarity} similarity", bars)
 
@@ -167,7 +160,6 @@ def as_json(results: Sequence[Result]) -> dict[str, object]:
                 "data": result.manifest.uri,
                 "fingerprint": result.manifest.fingerprint,
                 "relevant": result.relevant,
-                "best_possible": result.best_possible,
                 "directions": _directions(result.directions),
                 "variants": [
                     {

@@ -1,4 +1,4 @@
-"""Results of a checkpoint as an MLflow run, and the output of an analysis: JSON, HTML page, figures."""
+"""Results of a checkpoint as an MLflow run, and the output of an analysis: JSON and figures."""
 
 import io
 import time
@@ -8,7 +8,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from pipelines.report.printed_page import Printed, page, print_link
+from pipelines.report.printed_page import print_link
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
 from vtr_core.storage import Location, locate
@@ -104,21 +104,19 @@ def write_analysis(
     data: Mapping[str, Manifest],
     values: Mapping[str, Any],
     metrics: Mapping[str, float],
-    parts: Sequence[Printed],
     figures: Mapping[str, Figure],
     settings: Mapping[str, object],
 ) -> None:
-    """Write `<analysis>.json`, report.html and figures/<name>.png into `out`, and log them with the metrics.
+    """Write `<analysis>.json` and figures/<name>.png into `out`, and log them with the metrics.
 
     The run is a child of the first model's run; the other models are among its parameters.
     """
-    folder, report = locate(out), page(parts)
+    folder = locate(out)
     storage.write_json(folder / f"{analysis}.json", dict(values))
-    storage.write_bytes(folder / "report.html", report.encode())
     for name, figure in figures.items():
         write_figure(folder / "figures" / f"{name}.png", figure)
-    print(f"written     {folder.uri}: {analysis}.json, report.html, {len(figures)} figures")
-    print_link(folder / "report.html")
+    print(f"written     {folder.uri}: {analysis}.json, {len(figures)} figures")
+    print_link(folder / f"{analysis}.json")
     now = int(time.time() * 1000)
 
     def write(tracked: TrackedRun) -> None:
@@ -130,7 +128,6 @@ def write_analysis(
             tracked.log_input(manifest, "analysing")
         tracked.log_metrics(dict(metrics), models[0].progress.step, now)
         tracked.log_json(f"{analysis}.json", dict(values))
-        tracked.log_text("report.html", report)
         for name, figure in figures.items():
             tracked.log_figure(f"figures/{name}.png", figure)
 

@@ -1,4 +1,4 @@
-"""`vtr runs list|show|compare|delete`: the runs and sweeps in a folder, without MLflow."""
+"""`vtr runs list|delete`: the runs and sweeps in a folder, without MLflow."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 HELP = """\
 usage: vtr runs list [FOLDER] [--json]           the runs and sweeps in a folder: state, how far, best validation
-       vtr runs show RUN [--json]                one run: data, settings that differ from its preset, events
-       vtr runs compare RUN RUN… [--json]        the settings in which runs differ, and their last validations
        vtr runs delete RUN                       remove a run that never finished, and that nobody writes
+
+`mlflow ui` shows a run's settings, metrics and events, and compares runs.
 """
 
 
@@ -32,26 +32,6 @@ class ListFlags:
 
 
 @dataclass(frozen=True)
-class ShowFlags:
-    """Flags of `vtr runs show`."""
-
-    run: Annotated[str, tyro.conf.Positional]
-    """Run folder or URI."""
-    json: bool = False
-    """Print JSON."""
-
-
-@dataclass(frozen=True)
-class CompareFlags:
-    """Flags of `vtr runs compare`."""
-
-    runs: Annotated[tuple[str, ...], tyro.conf.Positional]
-    """Run folders or URIs."""
-    json: bool = False
-    """Print JSON."""
-
-
-@dataclass(frozen=True)
 class DeleteFlags:
     """Flags of `vtr runs delete`."""
 
@@ -59,9 +39,7 @@ class DeleteFlags:
     """Run folder or URI."""
 
 
-_FLAGS: Mapping[str, type] = MappingProxyType(
-    {"list": ListFlags, "show": ShowFlags, "compare": CompareFlags, "delete": DeleteFlags}
-)
+_FLAGS: Mapping[str, type] = MappingProxyType({"list": ListFlags, "delete": DeleteFlags})
 ACTIONS = tuple(_FLAGS)
 
 
@@ -73,15 +51,11 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _run(given: object) -> None:
-    from pipelines.runs.stored_runs import compared, delete_unfinished, listed, runs_in, shown, stored_run, sweeps_in
+    from pipelines.runs.stored_runs import delete_unfinished, listed, runs_in, sweeps_in
 
     match given:
         case ListFlags(folder=folder):
             _print(listed(runs_in(folder), sweeps_in(folder), folder), given.json)
-        case ShowFlags(run=run):
-            _print(shown(stored_run(run)), given.json)
-        case CompareFlags(runs=runs):
-            _print(compared([stored_run(run) for run in runs]), given.json)
         case DeleteFlags(run=run):
             delete_unfinished(run)
             print(f"deleted {run}")

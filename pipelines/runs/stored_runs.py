@@ -10,10 +10,8 @@ from rich.text import Text
 
 from pipelines.report.printed_page import Printed, blank_table
 from pipelines.sweep.folder import ENDED, SweepFolder, SweepRecord, TrialRow, TrialTable
-from pipelines.train.events import event_line
 from vtr_core import storage
-from vtr_core.errors import ConfigError, RunConflict
-from vtr_core.run.presets import PRESETS
+from vtr_core.errors import RunConflict
 from vtr_core.storage import Location, locate
 from vtr_core.tracking.json_lines import Line, read_lines
 from vtr_core.tracking.presentation import flatten
@@ -55,12 +53,6 @@ class StoredRun:
     def best(self) -> float | None:
         """The best value of that metric; None without a validation."""
         return max((float(point[self.metric]) for point in self.points if self.metric in point), default=None)
-
-    @property
-    def last_validation(self) -> dict[str, float]:
-        """All metrics of the last validation by name."""
-        found = [point for point in self.points if any(name.startswith("val/") for name in point)]
-        return {name: float(value) for name, value in found[-1].items() if name.startswith("val/")} if found else {}
 
 
 def stored_run(uri: str) -> StoredRun:
@@ -156,8 +148,6 @@ def _stored_sweep(place: Location) -> StoredSweep:
 
 Found = tuple[Any, list[Printed]]
 """What JSON holds, and what a terminal shows."""
-_TOLD_BY_DATA = ("model.inputs.", "model.words.")
-"""Settings that come from the training data and not from the user."""
 
 
 def listed(runs: Sequence[StoredRun], sweeps: Sequence[StoredSweep], folder: str) -> Found:
@@ -185,41 +175,6 @@ def _sweep_table(sweeps: Sequence[StoredSweep]) -> Table:
     return table
 
 
-def shown(run: StoredRun) -> Found:
-    """One run: inputs, settings that differ from its preset, the last validation, events."""
-    changed, validation = changes(run), run.last_validation
-    began, best = _began(run.record.get("started")), _best(run.best, run.metric)
-    values = {**_summary(run), "data": run.record.get("data"), "changed": changed, "validation": validation}
-    lines: list[Printed] = [
-        f"{run.uri}: {run.preset}, {run.state} at step {run.step:,}, began {began}, best {best}",
-        f"data        {run.record.get('data')}",
-        f"validation  {run.record.get('validation')}",
-        *(f"  {name} = {value}" for name, value in changed.items()),
-        *(f"  {name:32} {value:10.3f}" for name, value in validation.items()),
-        *(f"  {_when(line['time'])}  {_event(line)}" for line in run.events),
-    ]
-    return {**values, "events": list(run.events)}, lines
-
-
-def compared(runs: Sequence[StoredRun]) -> Found:
-    """The settings in which runs differ, then the metrics of their last validations, a column for each run."""
-    if len(runs) < 2:
-        raise ConfigError("vtr runs compare: give two runs or more")
-    differing = {name: [run.config.get(name) for run in runs] for name in _all_names([run.config for run in runs])}
-    settings = {name: values for name, values in differing.items() if any(value != values[0] for value in values)}
-    names = _all_names([run.last_validation for run in runs])
-    metrics = {name: [run.last_validation.get(name) for run in runs] for name in names}
-    values = {"runs": [run.uri for run in runs], "settings": settings, "validation": metrics}
-    return values, [_side_by_side("settings", runs, settings), _side_by_side("last validation", runs, metrics)]
-
-
-def changes(run: StoredRun) -> dict[str, Any]:
-    """The settings that differ from those of the run's preset, but for what its data says; all of an unknown preset."""
-    plain = flatten(PRESETS[run.preset]().model_dump(mode="json")) if run.preset in PRESETS else {}
-    told = {name: value for name, value in run.config.items() if not name.startswith(_TOLD_BY_DATA)}
-    return {name: value for name, value in told.items() if plain.get(name) != value}
-
-
 def _summary(run: StoredRun) -> dict[str, Any]:
     best = {"metric": run.metric, "value": run.best}
     return {
@@ -244,31 +199,9 @@ def _sweep_summary(sweep: StoredSweep) -> dict[str, Any]:
     }
 
 
-def _all_names(parts: Sequence[Any]) -> list[str]:
-    return list(dict.fromkeys(name for part in parts for name in part))
-
-
-def _side_by_side(title: str, runs: Sequence[StoredRun], rows: dict[str, list[Any]]) -> Table:
-    table = blank_table(title, "", *(run.uri.rstrip("/").rpartition("/")[2] for run in runs))
-    for name, values in rows.items():
-        table.add_row(
-            Text(name), *(Text(f"{value:.3f}" if isinstance(value, float) else str(value)) for value in values)
-        )
-    return table
-
-
 def _best(value: float | None, metric: str) -> str:
     return "-" if value is None else f"{value:.2f} {metric.removeprefix('val/')}"
 
 
 def _began(started: float | None) -> str:
-    return _when(started or 0.0)
-
-
-def _when(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M") + " UTC"
-
-
-def _event(line: dict[str, Any]) -> str:
-    details = {name: value for name, value in line.items() if name not in ("time", "event")}
-    return event_line(line["event"], details)
+    return datetime.fromtimestamp(started or 0.0, UTC).strftime("%Y-%m-%d %H:%M") + " UTC"

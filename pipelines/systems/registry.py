@@ -105,7 +105,7 @@ _COMMANDS: Mapping[str, _Commands] = MappingProxyType(
                 Subcommand(
                     "causality",
                     "how much of each decision of a dual encoder its strongest concepts carry, and how much they can:\n"
-                    "contributions, C@k, a search for the best transform, calibration of the concept detectors",
+                    "contributions, C@k, a search for the best transform, precision of the concept detectors",
                     _main("dual.causality"),
                 ),
                 Subcommand(

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -10,13 +10,17 @@ from pipelines.arguments import check_counts
 from pipelines.evaluate.evaluation_flags import EvaluateFlags, LocalizationFlags
 from pipelines.evaluate.localization import evaluate as evaluate_localization
 from pipelines.evaluate.retrieval import evaluate as evaluate_retrieval
+from pipelines.ingest.command import ingest
+from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.report.printed_page import print_link
 from pipelines.systems.registry import SYSTEMS
 from pipelines.tables.command import PaperTablesFlags
+from pipelines.tables.layout import OwnSet, markdown
+from pipelines.tables.paper import Paper, Results, Table
 from pipelines.train.command import TrainFlags, resume, train
 from vtr_core import storage
 from vtr_core.config.override import override
-from vtr_core.data.manifest import Manifest, training_sets
+from vtr_core.data.manifest import Manifest, splits, training_sets
 from vtr_core.embedding.rankings import metric_values
 from vtr_core.embedding.scoring import Protocol
 from vtr_core.errors import ConfigError, RunConflict
@@ -24,8 +28,6 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.storage.location import below
-from vtr_core.tables.layout import OwnSet, markdown
-from vtr_core.tables.table import Paper, Results, Table
 from vtr_core.train.checkpoint.run_folder import RunFolder
 
 
@@ -349,6 +351,26 @@ def sweep(paper: Paper, flags: PaperTablesFlags, test_sets: Sequence[TestSet]) -
         flags.experiment,
         max_concurrent=flags.max_concurrent,
     )
+
+
+def with_costs(
+    results: Results, file: str, benchmark: str, read: Callable[[Any], Mapping[str, Mapping[str, float]]]
+) -> Results:
+    """Adds the columns of the result of a benchmark, relative to a row's: `read` has them by variant and column."""
+    if not storage.exists(locate(file)):
+        missing = f"No result of python -m benchmarks.{benchmark}; give it with --benchmark FILE."
+        return replace(results, missing={**results.missing, "benchmark": missing})
+    figures = {name: dict(values) for name, values in results.figures.items()}
+    for variant, costs in read(storage.read_json(locate(file))).items():
+        figures.setdefault(variant, {}).update({f"benchmark/{column}": (value,) for column, value in costs.items()})
+    return replace(results, figures=figures)
+
+
+def synthetic_data(source: Any, out: str) -> str:
+    """The synthetic data set, or folder of splits, at `out`, made if it is missing."""
+    if not splits(out) and not storage.exists(locate(out) / "manifest.json"):
+        ingest(source, IngestFlags(out=out))
+    return out
 
 
 def write_page(

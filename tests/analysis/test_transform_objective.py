@@ -3,9 +3,8 @@ import torch
 
 from tests.reference import causality as reference
 from vtr_core.analysis import transform_search as transform_objective
-from vtr_core.analysis.transform_search import LatentPart, TransformObjective
+from vtr_core.analysis.transform_search import TransformObjective
 from vtr_core.analysis.transforms import ConceptSpace, Transform
-from vtr_core.similarity import hybrid
 
 CHANGE = Transform("jaccard", 2.0, 0.5, 1.5)
 
@@ -29,16 +28,6 @@ def test_measures_both_directions_and_matched_pairs():
     assert found.transform == CHANGE
     assert found.accuracy == pytest.approx(sum(precisions) / 2, rel=1e-9)
     assert found.causality == pytest.approx(_causality(space, 3), rel=1e-6)
-
-
-def test_with_a_latent_part_accuracy_is_that_of_the_hybrid_and_causality_counts_the_concepts_share():
-    space = _space()
-    latent = torch.randn(7, 3, generator=torch.Generator().manual_seed(3))
-    found = TransformObjective(space, k=3, latent=LatentPart(latent, 0.6))(CHANGE)
-    scores = hybrid(latent, space.scores(CHANGE), 0.6, "matrix")
-    precisions = reference.matched_precisions(scores.tolist(), space.caption_video.tolist())
-    assert found.accuracy == pytest.approx(sum(precisions) / 2, rel=1e-9)
-    assert found.causality == pytest.approx(0.4 * _causality(space, 3), rel=1e-6)
 
 
 def test_the_lower_end_of_the_gain_is_that_of_videos_drawn_again():

@@ -4,11 +4,11 @@ import pytest
 
 from benchmarks.caption_ablation import FINE_TUNED, MSRVTT, SELF_CRITICAL, Flags, command, criticised, main
 from benchmarks.comparison.rows import RESULTS, markdown
+from pipelines.tables.paper import Results
 from vtr_core.config.override import override
 from vtr_core.errors import ConfigError
 from vtr_core.run.presets import preset
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig
-from vtr_core.tables.table import Results
 
 
 def test_rows_have_the_losses_that_their_names_say() -> None:

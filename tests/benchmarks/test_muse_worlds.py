@@ -4,10 +4,10 @@ import pytest
 
 from benchmarks.comparison.rows import SPREADS, World, compare, markdown
 from benchmarks.muse_worlds import METRICS, MSRVTT, SMALL_THINGS
+from pipelines.tables.paper import Results
 from vtr_core.config.override import override
 from vtr_core.run.presets import preset
 from vtr_core.systems.muse.config import MuseConfig
-from vtr_core.tables.table import Results
 
 
 @pytest.mark.parametrize("world", [SMALL_THINGS, MSRVTT], ids=lambda world: world.name)

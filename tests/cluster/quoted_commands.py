@@ -56,7 +56,6 @@ WORK = (
     "pipelines.data.command._show",
     "pipelines.data.command._statistics",
     "pipelines.demo.command.demo",
-    "pipelines.doctor.command._look_at_model",
     "pipelines.doctor.findings.as_text",
     "pipelines.doctor.machine.machine_findings",
     "pipelines.doctor.findings.package_findings",

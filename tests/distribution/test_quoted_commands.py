@@ -14,7 +14,7 @@ ALL = [
 
 def test_they_are_found() -> None:
     assert ["train", "--resume", "s3://bucket/runs/a"] in ALL
-    assert ["doctor", "--model", "capsule-howto", "--data", "data/mine"] in ALL
+    assert ["doctor"] in ALL
     assert len(ALL) > 50
 
 

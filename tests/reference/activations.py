@@ -3,14 +3,6 @@
 import math
 from fractions import Fraction
 
-import numpy as np
-
-
-def top_clips(activations: np.ndarray, k: int) -> list[list[int]]:
-    """The k strongest rows of each column; of equal ones the first."""
-    clips, capsules = activations.shape
-    return [sorted(range(clips), key=lambda i: (-activations[i, c], i))[:k] for c in range(capsules)]
-
 
 def active_clips(values: list[float], share: float) -> list[bool]:
     """The strongest `share` of clips, with all that tie with the last; never those at the minimum."""
@@ -58,15 +50,3 @@ def adjusted(p_values: list[float]) -> list[float]:
         return p * n / sum(other <= p for other in p_values)
 
     return [min(1.0, *(scaled(other) for other in p_values if other >= p)) for p in p_values]
-
-
-def spearman(a: list[float], b: list[float]) -> float:
-    """Pearson's correlation of ranks; equal values share the mean of their ranks."""
-
-    def ranks(values: list[float]) -> list[float]:
-        return [sum(w < v for w in values) + (sum(w == v for w in values) + 1) / 2 for v in values]
-
-    x, y = ranks(a), ranks(b)
-    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
-    cross = sum((i - mean_x) * (j - mean_y) for i, j in zip(x, y, strict=True))
-    return cross / math.sqrt(sum((i - mean_x) ** 2 for i in x) * sum((j - mean_y) ** 2 for j in y))

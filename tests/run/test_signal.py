@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch import nn
 
+from tests.builders.made_batch import KINDS, FeatureKind, made_signal
+from tests.builders.signal import Signal, relative_gradients
 from vtr_core.config.override import override
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.made_batch import KINDS, FeatureKind, made_signal
 from vtr_core.run.presets import preset
-from vtr_core.run.signal import LayerSignal, Signal, relative_gradients
 
 ROUTINGS = ["none", "dynamic", "em", "set-transformer", "self-attention"]
 
@@ -34,21 +34,14 @@ def test_in_the_baselines(name: str) -> None:
     assert made_signal(small(f"capsule-howto-{name}"), "unit").faults() == []
 
 
-def test_torchs_own_weights_lose_it_and_the_layer_is_named() -> None:
+def test_torchs_own_weights_lose_it() -> None:
     signal = made_signal(small("capsule-howto-published"), "unit")
     assert signal.shares["video"] < 0.3
-    assert signal.dies_at is not None
     assert any(fault.startswith("video: share") for fault in signal.faults())
 
 
-def test_the_signal_dies_where_most_of_it_is_lost() -> None:
-    layers = (LayerSignal("first", 0.9, 0.5), LayerSignal("second", 0.5, 0.01), LayerSignal("third", 0.01, 0.008))
-    assert Signal({}, {}, {}, False, layers).dies_at == layers[1]
-    assert Signal({}, {}, {}, False, layers[:1]).dies_at is None
-
-
 def test_what_is_out_of_bounds_is_named() -> None:
-    signal = Signal({"text": 0.1, "video": 0.5}, {"text_video": 9.0}, {"head": 1e-3, "body": 1.0}, False, ())
+    signal = Signal({"text": 0.1, "video": 0.5}, {"text_video": 9.0}, {"head": 1e-3, "body": 1.0}, False)
     assert signal.faults() == [
         "text: share 0.1000",
         "text_video: similarities deviate by 9",

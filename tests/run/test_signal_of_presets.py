@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from vtr_core.run.made_batch import KINDS, FeatureKind, made_signal
+from tests.builders.made_batch import KINDS, FeatureKind, made_signal
 from vtr_core.run.presets import PRESETS, preset
 from vtr_core.systems.capsules.presets import CAPSULE_PRESETS
 from vtr_core.systems.captioning.presets import CAPTION_PRESETS

@@ -3,15 +3,14 @@
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from typing import Any
 
 import numpy as np
 import pytest
 
-from vtr_core.analysis.capsule_usage import TopClips, UsageMeter
 from vtr_core.data.shards.thumbnails import Thumbnail
-from vtr_core.systems.capsules.activation_findings import ReadDataset, activation_report
-from vtr_core.systems.capsules.activation_report import ActivationReport, ReportOptions, render_page
-from vtr_core.systems.capsules.activations import Clip, DatasetActivations, ModalityActivations
+from vtr_core.systems.capsules.activation_report import ReadDataset, ReportOptions, activation_report, render_page
+from vtr_core.systems.capsules.activations import ClipActivations
 
 EVIL = (
     "<script>alert(1)</script>",
@@ -59,25 +58,30 @@ def _tags(page: str) -> list[str]:
     return found
 
 
-def _report(texts: dict[str, str]) -> ActivationReport:
+def _report(texts: dict[str, str]) -> dict[str, Any]:
     rng = np.random.default_rng(0)
     dog = np.arange(CLIPS) % 10 == 0
-    word = texts.get("word", "dog")
-    words = tuple(frozenset({word} if d else {"cat", f"w{i % 7}"}) for i, d in enumerate(dog))
-    captions = (texts.get("caption", "a dog"), "second")
-    weights = np.array([[0.5], [0.1]], np.float32) @ np.ones((1, 2), np.float32)
-    name, video = texts.get("clip id", "clip"), texts.get("video id", "video")
-    clips = {i: Clip(f"{name}{i}", video, 1.0 + i, 100.0, captions, weights) for i in range(CLIPS)}
+    captions = np.empty(CLIPS, object)
+    for i in range(CLIPS):
+        captions[i] = (texts.get("caption", "a dog"), "second" if dog[i] else f"cat w{i % 7}")
+    clips = {
+        "clip_id": np.array([f"{texts.get('clip id', 'clip')}{i}" for i in range(CLIPS)], object),
+        "video_id": np.array([texts.get("video id", "video")] * CLIPS, object),
+        "video_key": np.arange(CLIPS),
+        "start": 1.0 + np.arange(CLIPS),
+        "end": np.full(CLIPS, 100.0),
+        "captions": captions,
+    }
     values = rng.random((CLIPS, 2)).astype(np.float32)
     values[:, 0] += dog
-    meter = UsageMeter(2)
-    meter.add(values)
-    top = TopClips.empty(2, 2).with_clips(np.arange(CLIPS), values)
-    part = ModalityActivations(meter.usage(), top, np.ones(CLIPS, bool), values)
-    parts = {"text": part, texts.get("modality", "video"): part}
-    read = DatasetActivations(CLIPS, clips, words, np.arange(CLIPS), parts, ())
+    names = ("text", texts.get("modality", "video"))
+    read = ClipActivations(CLIPS, clips, dict.fromkeys(names, np.ones(CLIPS, bool)), dict.fromkeys(names, values))
     one = ReadDataset(texts.get("data set", "d"), texts.get("place", "/data"), "f", False, read)
-    options = replace(ReportOptions(top=2), min_videos=2, active_share=0.1)
-    return activation_report(
-        texts.get("checkpoint", "/run"), texts.get("preset", "capsule"), 7, [one, replace(one, name="other")], options
-    )
+    report = activation_report(
+        texts.get("checkpoint", "/run"), texts.get("preset", "capsule"), 7, [one, replace(one, name="other")],
+        ReportOptions(top=2, min_videos=2),
+    )  # fmt: skip
+    for capsule in report["capsules"]:
+        for cell in (cell for part in capsule["modalities"] for cell in part["cells"]):
+            cell["concepts"] = [{**concept, "word": texts.get("word", "dog")} for concept in cell["concepts"]]
+    return report

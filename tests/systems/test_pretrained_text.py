@@ -9,6 +9,7 @@ import torch
 
 from pipelines.cli import run
 from pipelines.train.command import TrainFlags, train
+from tests.builders.made_batch import made_signal
 from tests.builders.tiny_encoder import tiny_encoder
 from tests.builders.toy import toy_dataset, toy_videos
 from tests.drills.runs import assert_equal_weights, cut_short, losses
@@ -18,7 +19,6 @@ from vtr_core.encoders.frozen_text import FrozenText, encoder_record, read_recor
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.made_batch import made_signal
 from vtr_core.run.presets import preset
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
 
@@ -129,7 +129,7 @@ def test_capsules_need_vectors_of_tokens(name: str) -> None:
 
 @pytest.mark.parametrize("base", SETTING)
 def test_made_captions_are_read_by_bundled(base: str) -> None:
-    """What `vtr doctor --model` measures: other captions have other vectors, and every layer a gradient."""
+    """Other captions have other vectors, and every layer a gradient."""
     found = made_signal(preset(base), "standardized", 8)
     assert all(share > 0.01 for name, share in found.shares.items() if name.startswith("text"))
     assert all(found.gradients.values())

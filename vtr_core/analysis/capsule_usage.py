@@ -1,4 +1,4 @@
-"""Capsules over a stream of clips: how each is used, its strongest clips, and a random sample."""
+"""How capsules are used by clips: means, entropies, dead capsules; and a random sample of clips."""
 
 from dataclasses import dataclass
 
@@ -22,46 +22,6 @@ def priorities(clip_key: Int64[np.ndarray, " clips"], seed: int) -> UInt64[np.nd
 def lowest(priority: UInt64[np.ndarray, " clips"], count: int) -> Int64[np.ndarray, " kept"]:
     """The positions of the `count` lowest priorities, or of all, ascending; ties go to the first."""
     return np.sort(np.argsort(priority, kind="stable")[:count]).astype(np.int64)
-
-
-NOBODY = -1
-"""The clip number of an empty slot."""
-
-
-@dataclass(frozen=True)
-class TopClips:
-    """The strongest clips of each capsule so far, in descending order: row numbers and activations."""
-
-    clip: Int64[np.ndarray, "places capsules"]
-    activation: Float32[np.ndarray, "places capsules"]
-
-    @classmethod
-    def empty(cls, places: int, capsules: int) -> "TopClips":
-        """An instance without clips, with `places` slots for each capsule."""
-        return cls(np.full((places, capsules), NOBODY, np.int64), np.full((places, capsules), -np.inf, np.float32))
-
-    def with_clips(
-        self, clip: Int64[np.ndarray, " clips"], activation: Float32[np.ndarray, "clips capsules"]
-    ) -> "TopClips":
-        """The strongest clips among these and a later batch; of equal activations the earlier clip stays ahead.
-
-        Each clip must be given once. Activations must be finite.
-        """
-        places = len(self.clip)
-        clips = np.concatenate([self.clip, np.broadcast_to(clip[:, None], activation.shape)])
-        values = np.concatenate([self.activation, activation])
-        order = np.argsort(-values, axis=0, kind="stable")[:places]
-        return TopClips(np.take_along_axis(clips, order, axis=0), np.take_along_axis(values, order, axis=0))
-
-    def of(self, capsule: int) -> list[tuple[int, float]]:
-        """(clip number, activation) of a capsule's strongest clips."""
-        found = self.clip[:, capsule] != NOBODY
-        return list(zip(self.clip[found, capsule].tolist(), self.activation[found, capsule].tolist(), strict=True))
-
-    @property
-    def numbers(self) -> set[int]:
-        """All clips among the strongest of some capsule."""
-        return set(self.clip[self.clip != NOBODY].tolist())
 
 
 LEADING = 5
@@ -105,35 +65,10 @@ def clip_entropies(activations: Float32[np.ndarray, "clips capsules"]) -> Float6
     return np.where(activations.sum(axis=1) > 0, found, 0.0)
 
 
-class UsageMeter:
-    """Running sums over batches of clips, in float64, shifted by the first clip against cancellation."""
-
-    def __init__(self, capsules: int) -> None:
-        self.clips = 0
-        self._leading = max(1, min(LEADING, capsules // 2))
-        self._origin = np.zeros(capsules)
-        self._total = np.zeros(capsules)
-        self._squares = np.zeros(capsules)
-        self._led = np.zeros(capsules, np.int64)
-        self._entropy = 0.0
-
-    def add(self, activations: Float32[np.ndarray, "clips capsules"]) -> None:
-        """Add a batch of clips. Of equally active capsules those with lower numbers lead."""
-        if not len(activations):
-            return
-        if not self.clips:
-            self._origin = activations[0].astype(np.float64)
-        shifted = activations - self._origin
-        self.clips += len(activations)
-        self._total += shifted.sum(axis=0)
-        self._squares += (shifted**2).sum(axis=0)
-        self._entropy += float(clip_entropies(activations).sum())
-        leaders = np.argsort(-activations, axis=1, kind="stable")[:, : self._leading]
-        self._led += np.bincount(leaders.ravel(), minlength=len(self._led))
-
-    def usage(self) -> CapsuleUsage:
-        """The usage over all clips so far, at least one."""
-        assert self.clips > 0
-        shift = self._total / self.clips
-        deviation = np.sqrt(np.maximum(self._squares / self.clips - shift**2, 0))
-        return CapsuleUsage(self.clips, self._origin + shift, deviation, self._led.copy(), self._entropy / self.clips)
+def capsule_usage(activations: Float32[np.ndarray, "clips capsules"]) -> CapsuleUsage:
+    """The usage over all clips, at least one. Of equally active capsules those with lower numbers lead."""
+    clips, capsules = activations.shape
+    leaders = np.argsort(-activations, axis=1, kind="stable")[:, : max(1, min(LEADING, capsules // 2))]
+    exact = activations.astype(np.float64)
+    led = np.bincount(leaders.ravel(), minlength=capsules)
+    return CapsuleUsage(clips, exact.mean(axis=0), exact.std(axis=0), led, float(clip_entropies(activations).mean()))

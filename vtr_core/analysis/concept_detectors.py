@@ -1,4 +1,4 @@
-"""Concept detectors: calibration, which were learned (thesis, 5.6.2), and co-occurrence (5.6.1)."""
+"""Concept detectors: precision, which were learned (thesis, 5.6.2), and co-occurrence (5.6.1)."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,60 +10,10 @@ from vtr_core.errors import DatasetError
 from vtr_core.metrics.average_precision import average_precision
 from vtr_core.metrics.ranks import from_matrix, standing
 
-NUM_BINS = 15
-ON = 0.5
-"""A tag is on above this probability."""
 LEARNED_LIFT = 2.0
 """A concept counts as learned where its average precision is at least this many times chance."""
 Fate = Literal["learned", "not generalised", "failed", "too rare"]
 _QUERY_CHUNK, _ITEM_CHUNK = 64, 65536
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """Calibration over all samples and concepts of one modality; the `expected_` values are those of the labels."""
-
-    mean_detection: float
-    """Mean probability: the mean detection rate."""
-    expected_detection: float
-    """Mean label."""
-    tags_on: float
-    """Concepts per sample above `ON`."""
-    expected_tags: float
-    """Concepts per sample with a label above 0."""
-    calibration_error: float
-    """Expected calibration error against the labels as they are trained on."""
-
-
-def calibration(
-    probability: Float[np.ndarray, "samples concepts"], labels: Float[np.ndarray, "samples concepts"]
-) -> Calibration:
-    """The detection rates and ECE = Σ_b n_b / n |mean probability in b − mean label in b|, 15 equal bins of [0, 1].
-
-    labels: in [0, 1]; a soft label is taken as the probability that it was trained as. The last bin includes 1.
-    """
-    _check(probability)
-    return Calibration(
-        mean_detection=float(probability.mean(dtype=np.float64)),
-        expected_detection=float(labels.mean(dtype=np.float64)),
-        tags_on=tags_on(probability),
-        expected_tags=float((labels > 0).sum(axis=1).mean()),
-        calibration_error=expected_calibration_error(probability, labels),
-    )
-
-
-def tags_on(probability: Float[np.ndarray, "samples concepts"]) -> float:
-    """Concepts above `ON`, on average over the samples."""
-    return float((probability > ON).sum(axis=1).mean())
-
-
-def expected_calibration_error(
-    probability: Float[np.ndarray, "*shape"], labels: Float[np.ndarray, "*shape"], num_bins: int = NUM_BINS
-) -> float:
-    """The mean over all entries of the gap between mean probability and mean label of their bin."""
-    bins = np.minimum((probability.ravel() * num_bins).astype(np.int64), num_bins - 1)
-    differences = np.bincount(bins, weights=(probability.astype(np.float64) - labels).ravel(), minlength=num_bins)
-    return float(np.abs(differences).sum() / probability.size)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias, assert_never
 
-from jaxtyping import Float
 from torch import Tensor
 
 from vtr_core.analysis.causality import causality_at_k
@@ -15,7 +14,6 @@ from vtr_core.analysis.transforms import ConceptSpace, Transform, concept_simila
 from vtr_core.config.caption_text import Comparison
 from vtr_core.errors import ConfigError
 from vtr_core.metrics.intervals import PairedBootstrap
-from vtr_core.similarity import hybrid
 
 SEARCHED_K = 10
 """Number of tags that a person takes in at once."""
@@ -32,25 +30,11 @@ class Measured:
     """Lower end of the 95 % interval of the accuracy minus that of the identity, by a paired bootstrap over videos."""
 
 
-@dataclass(frozen=True)
-class LatentPart:
-    """The latent space's part of a hybrid score: its scores and their weight α."""
-
-    scores: Float[Tensor, "captions videos"]
-    weight: float
-
-
 class TransformObjective:
-    """Transform → `Measured` on one data set, with concept scores alone or in a hybrid with fixed latent scores.
+    """Transform → `Measured` on one data set, by concept scores alone. seed: of the bootstrap's resamples."""
 
-    latent: None ranks by the concept space alone and counts causality in full; otherwise both spaces are min-max scaled
-    over the whole matrix and causality is weighted by 1 − α. seed: of the bootstrap's resamples.
-    """
-
-    def __init__(
-        self, space: ConceptSpace, k: int = SEARCHED_K, latent: LatentPart | None = None, seed: int = 0
-    ) -> None:
-        self._space, self._k, self._latent = space, k, latent
+    def __init__(self, space: ConceptSpace, k: int = SEARCHED_K, seed: int = 0) -> None:
+        self._space, self._k = space, k
         self._ranking = MatchedRanking(space.caption_video, len(space.video))
         self._trained = self._ranking.shares(self._precisions(*self._transformed(space.identity)))
         self._bootstrap = PairedBootstrap(len(self._trained), seed)
@@ -73,11 +57,10 @@ class TransformObjective:
         return self._known[transform]
 
     def _measure(self, transform: Transform) -> Measured:
-        space, latent = self._space, self._latent
+        space = self._space
         text, video = self._transformed(transform)
         found = self._precisions(text, video)
-        weight = 1.0 if latent is None else 1 - latent.weight
-        causality = causality_at_k(video[space.caption_video], text, self._k, space.similarity, weight)
+        causality = causality_at_k(video[space.caption_video], text, self._k, space.similarity)
         low = self._bootstrap.lower(self._ranking.shares(found) - self._trained)
         return Measured(transform, found.directional.mean, causality.mean, low)
 
@@ -85,11 +68,7 @@ class TransformObjective:
         return transform.apply(self._space.text), transform.apply(self._space.video)
 
     def _precisions(self, text: Tensor, video: Tensor) -> QueryPrecisions:
-        space, latent = self._space, self._latent
-        scores = concept_similarity(text, video, space.similarity)
-        if latent is not None:
-            scores = hybrid(latent.scores, scores, latent.weight, "matrix")
-        return self._ranking.by_query(scores)
+        return self._ranking.by_query(concept_similarity(text, video, self._space.similarity))
 
 
 Coordinate: TypeAlias = Literal["power", "scale", "shift"]

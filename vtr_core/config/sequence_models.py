@@ -89,15 +89,6 @@ class FrameBlock(Settings):
     """The LayerNorm of each layer: before the learner, as in the published code, or after it, as in Eq. 7."""
 
 
-class VectorFrameBlock(FrameBlock):
-    """The same for clips, whose frames lie one after another in a feature vector."""
-
-    feature: str = "video"
-    """The feature column whose vectors are frames."""
-    frames: PositiveInt
-    """Equal parts of such a vector, in the order of time: as many frames."""
-
-
 KernelSizes = Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
 
 

@@ -1,4 +1,4 @@
-"""Retrieval metrics of an embedded data set, text to video, and video with audio; the upper bound of recall."""
+"""Retrieval metrics of an embedded data set, text to video, and video with audio."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,13 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int64
 
-from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
-from vtr_core.data.reading.row_groups import RowGroupReader
-from vtr_core.data.records.schema import ClipSchema
-from vtr_core.data.sources.synthetic import Synthetic
-from vtr_core.data.worlds.ceiling import best_possible
-from vtr_core.data.worlds.narrated_videos import SyntheticSettings
 from vtr_core.embedding.embedded_rows import EmbeddedRows
 from vtr_core.embedding.scoring import Entries, block_scores, captions, clips, known_captions
 from vtr_core.metrics.ranking import (
@@ -191,22 +184,3 @@ def _figures(metrics: RetrievalMetrics) -> Mapping[str, float]:
     recalls = {f"r{k}": 100.0 * value for k, value in metrics.recall.items()}
     ranks = {"medr": metrics.median_rank, "meanr": metrics.mean_rank}
     return {**recalls, **ranks, "map": metrics.mean_average_precision}
-
-
-def best_possible_recall(manifest: Manifest) -> dict[str, dict[int, float]]:
-    """The greatest attainable expected recall at 1, 5 and 10 by direction.
-
-    Empty for all but synthetic data of clips. The bound of text → video holds for text → video+audio as well: it is
-    computed from the ground truth, of which video and audio are noisy observations.
-    """
-    if manifest.source["adapter"] != Synthetic.name or not isinstance(manifest.schema, ClipSchema):
-        return {}
-    known = SyntheticSettings.model_fields
-    settings = SyntheticSettings(**{name: value for name, value in manifest.source.items() if name in known})
-    reader = RowGroupReader(manifest, ["clip_id", "caption"])
-    rows: list[tuple[str, str]] = []
-    for place in row_groups(manifest):
-        columns = reader.read(place)
-        rows.extend(zip(columns["clip_id"], columns["caption"], strict=True))
-    recall = best_possible(settings, rows)
-    return {"t2v": recall, "t2va": recall}

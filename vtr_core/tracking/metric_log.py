@@ -5,7 +5,7 @@ import queue
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from vtr_core.patience import MLFLOW
 from vtr_core.storage import Location, StorageError
@@ -17,24 +17,13 @@ _VALUES_AT_ONCE = 1000
 """Maximum number of values in one call."""
 
 
-@runtime_checkable
-class PointStore(Protocol):
-    """Any store of a run's points: `TrackedRun` in MLflow, and the trackers beside it."""
-
-    def steps(self, name: str) -> set[int]:
-        """The steps at which the run has a value of `name`."""
-
-    def log_points(self, points: Sequence[Point]) -> None:
-        """Write values."""
-
-
 class PointSender:
     """Sends the values that the run does not have yet.
 
     A step that is repeated after a fault has the same values as before, but another time: the earlier point stays.
     """
 
-    def __init__(self, run: PointStore) -> None:
+    def __init__(self, run: TrackedRun) -> None:
         self._run = run
         self._steps: dict[str, set[int]] = {}
 

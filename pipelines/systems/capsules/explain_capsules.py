@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
     from vtr_core.data.shards.thumbnails import Thumbnail
     from vtr_core.data.sources.video_files import Inventory
-    from vtr_core.systems.capsules.activation_report import ActivationReport, ReportOptions
+    from vtr_core.systems.capsules.activation_report import ReportOptions
     from vtr_core.tracking.run import TrackedRun
     from vtr_core.train.checkpoint.trained_model import LoadedModel
 
@@ -45,7 +45,7 @@ class ExplainFlags:
     false_discoveries: float = 0.05
     """False discovery rate among the concepts shown (Benjamini and Hochberg)."""
     max_rows: int = 100_000
-    """Clips sampled per data set for the concepts; the top clips are those of the whole data set."""
+    """Clips sampled per data set, for concepts and top clips."""
     seed: int = 0
     """Random seed of that sample."""
     videos: str | None = None
@@ -66,7 +66,7 @@ def main(argv: Sequence[str]) -> None:
         explain(flags)
 
 
-def explain(flags: ExplainFlags) -> "ActivationReport":
+def explain(flags: ExplainFlags) -> dict[str, Any]:
     """Computes the report on all data sets, writes it as HTML and JSON, and logs both as a run of the experiment."""
     from pipelines.evaluation_inputs import device
     from pipelines.report.logged_run import log_run
@@ -92,24 +92,24 @@ def explain(flags: ExplainFlags) -> "ActivationReport":
     page = render_page(report, [_frames(report, place, one, videos) for place, one in enumerate(manifests)])
     out = locate(flags.out)
     storage.write_bytes(out / PAGE, page.encode())
-    storage.write_json(out / VALUES, report.to_json())
+    storage.write_json(out / VALUES, report)
     _print(report, (out / PAGE).uri)
     print_link(out / PAGE)
-    names = [dataset.name for dataset in report.datasets]
+    names = [dataset["name"] for dataset in report["datasets"]]
     log_run(flags.experiment, "explain", loaded, names, lambda run: _log_report(run, manifests, report, page))
     return report
 
 
 def _frames(
-    report: "ActivationReport", place: int, manifest: "Manifest", videos: "Inventory | None"
+    report: dict[str, Any], place: int, manifest: "Manifest", videos: "Inventory | None"
 ) -> "Mapping[str, Thumbnail]":
     """Key frames of the shown clips of one data set: its thumbnails, else from the video files."""
     from vtr_core.data.shards.thumbnails import Thumbnails
     from vtr_core.extraction.pictures import ClipFrames, ClipSpan
 
-    parts = [part for capsule in report.capsules for part in capsule.modalities]
-    cells = [cell for part in parts for cell in part.cells if cell.dataset == place]
-    spans = [ClipSpan(clip.clip_id, clip.video_id, clip.start, clip.end) for cell in cells for clip in cell.clips]
+    parts = [part for capsule in report["capsules"] for part in capsule["modalities"]]
+    clips = [clip for part in parts for cell in part["cells"] if cell["dataset"] == place for clip in cell["clips"]]
+    spans = [ClipSpan(clip["clip_id"], clip["video_id"], clip["start"], clip["end"]) for clip in clips]
     return ClipFrames(Thumbnails(manifest), videos, spans).find(span.item_id for span in spans)
 
 
@@ -127,9 +127,9 @@ def _options(flags: ExplainFlags) -> "ReportOptions":
     )
 
 
-def _report(loaded: "LoadedModel", manifests: "Sequence[Manifest]", options: "ReportOptions") -> "ActivationReport":
+def _report(loaded: "LoadedModel", manifests: "Sequence[Manifest]", options: "ReportOptions") -> dict[str, Any]:
     from pipelines.evaluation_inputs import short_names
-    from vtr_core.systems.capsules.activation_findings import ReadDataset, activation_report
+    from vtr_core.systems.capsules.activation_report import ReadDataset, activation_report
     from vtr_core.systems.capsules.activations import capsule_model, read_activations
 
     config = loaded.config
@@ -140,7 +140,6 @@ def _report(loaded: "LoadedModel", manifests: "Sequence[Manifest]", options: "Re
             config.model.inputs.features,
             manifest,
             loaded.vocabulary,
-            places=options.top,
             max_clips=options.max_rows,
             batch_rows=config.evaluation.batch_rows,
             seed=options.seed,
@@ -150,25 +149,23 @@ def _report(loaded: "LoadedModel", manifests: "Sequence[Manifest]", options: "Re
     return activation_report(loaded.uri, config.preset, loaded.progress.step, read, options)
 
 
-def _print(report: "ActivationReport", page: str) -> None:
-    for dataset in report.datasets:
-        for summary in dataset.modalities:
+def _print(report: Mapping[str, Any], page: str) -> None:
+    for dataset in report["datasets"]:
+        for one in dataset["modalities"]:
             print(
-                f"{dataset.name}, {summary.modality}: {summary.named_capsules} of {report.num_capsules} capsules go "
-                f"with a concept, {100 * summary.dead:.0f} % are dead, "
-                f"a clip's entropy {summary.entropy:.2f} of {summary.max_entropy:.2f} bits"
+                f"{dataset['name']}, {one['modality']}: {one['named_capsules']} of {report['num_capsules']} capsules "
+                f"go with a word, {100 * one['dead']:.0f} % are dead, "
+                f"a clip's entropy {one['entropy']:.2f} of {one['max_entropy']:.2f} bits"
             )
-        for modality in dataset.absent:
-            print(f"{dataset.name}: no clip has {modality}")
+        for modality in dataset["absent"]:
+            print(f"{dataset['name']}: no clip has {modality}")
     print(f"page        {page}")
 
 
-def _log_report(tracked: "TrackedRun", manifests: "Sequence[Manifest]", report: "ActivationReport", page: str) -> None:
-    from dataclasses import asdict
-
+def _log_report(tracked: "TrackedRun", manifests: "Sequence[Manifest]", report: dict[str, Any], page: str) -> None:
     data = [manifest.uri for manifest in manifests]
-    tracked.log_params({"checkpoint": report.checkpoint, "data": data, **asdict(report.options)})
+    tracked.log_params({"checkpoint": report["checkpoint"], "data": data, **report["options"]})
     for manifest in manifests:
         tracked.log_input(manifest, "explaining")
-    tracked.log_json(VALUES, report.to_json())
+    tracked.log_json(VALUES, dict(report))
     tracked.log_text(PAGE, page)

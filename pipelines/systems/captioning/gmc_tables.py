@@ -4,75 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pipelines.arguments import parse_with_changes, print_help, wants_help, written_as_json
-from pipelines.tables.command import PaperTablesFlags
+from pipelines.tables.command import PaperTablesFlags, run_paper
+from pipelines.tables.paper import CAPTIONING, load_paper
 from vtr_core.errors import ConfigError
-from vtr_core.tables.table import CAPTIONING, Column, Paper, Row, Table
 
 if TYPE_CHECKING:
     from pipelines.tables.runs import TestSet
 
 
-BASELINE = "nearest training video's caption"
-_HEADINGS = {"bleu1": "B@1", "bleu4": "B@4", "meteor": "METEOR", "rouge_l": "ROUGE-L", "cider": "CIDEr"}
-
-
-def _figures(*data_sets: str) -> tuple[Column, ...]:
-    return tuple(Column(name, metric, heading) for name in data_sets for metric, heading in _HEADINGS.items())
-
-
-_NONE = (None,) * 5
-
-TABLE_1 = Table(
-    1,
-    "captioning on MSR-VTT and MSVD",
-    _figures("msrvtt", "msvd"),
-    (
-        Row("UniVL", (80.51, 41.79, 28.94, 60.78, 50.04, *_NONE)),
-        Row("HMN", (None, 43.5, 29.0, 62.7, 51.5, None, 59.2, 37.7, 75.1, 104.0)),
-        Row("SwinBERT", (None, None, None, None, 53.8, None, None, None, None, 120.6)),
-        Row("CoCap", (None, 43.1, 29.8, 62.7, 56.2, None, 55.9, 39.9, 76.8, 113.0)),
-        Row(
-            "LAVENDER",
-            (81.84, 43.12, 29.63, 62.51, 55.17, 88.65, 63.96, 43.80, 80.01, 135.10),
-            "baseline",
-            note="here: its recipe alone, without its pre-training",
-        ),
-        Row("Ours", (82.44, 44.34, 29.88, 62.94, 57.17, 88.96, 64.43, 43.37, 80.27, 138.68), ""),
-    ),
-    kind=CAPTIONING,
-    baseline=BASELINE,
-)
-
-TABLE_2 = Table(
-    2,
-    "what each loss adds, on MSVD",
-    _figures("msvd"),
-    (
-        Row("Baseline", (88.65, 63.96, 43.80, 80.01, 135.10), "baseline"),
-        Row(
-            "+ L_mcl, L_b",
-            (82.50, 50.98, 36.99, 72.92, 97.56),
-            "margin",
-            note="the paper's text says that L_mcl alone gains over the baseline, which its 97.56 contradicts",
-        ),
-        Row("+ L_bfc", (88.64, 63.60, 43.34, 79.59, 137.10), "fusion"),
-        Row("+ all", (88.96, 64.43, 43.37, 80.27, 138.68), ""),
-    ),
-    kind=CAPTIONING,
-    baseline=BASELINE,
-)
-
-TABLES = (TABLE_1, TABLE_2)
-PAPER = Paper(
-    "gmc",
-    "The captioning paper's tables",
-    "all times 100",
-    TABLES,
-    ("msrvtt", "msvd"),
-    remark=" Captions are cut by the tokenizer `words`; published figures use `treebank`.",
-    compared_with="baseline",
-)
+PAPER = load_paper("gmc")
 
 
 @dataclass(frozen=True)
@@ -89,12 +29,7 @@ class GmcTablesFlags(PaperTablesFlags):
 
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
-    if not argv or wants_help(argv):
-        print_help("vtr tables gmc", GmcTablesFlags)
-        return
-    flags, changes = parse_with_changes(GmcTablesFlags, argv, "vtr tables gmc")
-    with written_as_json(flags.json, flags.out, "tables.md", "tables.json"):
-        print(tables(flags, changes))
+    run_paper(argv, "gmc", GmcTablesFlags, tables)
 
 
 def tables(flags: GmcTablesFlags, changes: Mapping[str, Any]) -> str:
@@ -102,7 +37,6 @@ def tables(flags: GmcTablesFlags, changes: Mapping[str, Any]) -> str:
     from pipelines.tables.runs import chosen_tables, parse_test_set, read_results, sweep, variants_of, write_page
     from vtr_core.config.override import override
     from vtr_core.run.presets import preset
-    from vtr_core.tables.table import CAPTIONING
 
     test_sets = [parse_test_set(word, CAPTIONING) for word in flags.test]
     chosen = chosen_tables(PAPER, flags)
@@ -112,7 +46,7 @@ def tables(flags: GmcTablesFlags, changes: Mapping[str, Any]) -> str:
         configs = {variant: override(preset(name), _own(changes, name)) for variant, name in names.items()}
         sweep(PAPER, flags, test_sets).run_all(configs)
     results = read_results(flags.out, variants, test_sets, flags.seeds)
-    missing = {name: _missing(name, flags) for name in PAPER.data_sets if name not in {one.name for one in test_sets}}
+    missing = PAPER.not_given({one.name for one in test_sets}, flags.data)
     results = replace(results, missing=missing, chance=_baseline(flags, test_sets))
     return write_page(PAPER, flags, changes, chosen, results, test_sets)
 
@@ -148,9 +82,3 @@ def _baseline(flags: GmcTablesFlags, sets: "Sequence[TestSet]") -> dict[str, flo
         found = caption_figures(nearest_captions(training, Manifest.load(one.uri), model.feature), "words")
         values |= caption_values(found, one.name)
     return values
-
-
-def _missing(name: str, flags: GmcTablesFlags) -> str:
-    if flags.data is None:
-        return "No training data was given: --data URI."
-    return f"Its features are not at hand: ingest it, then --test {name}=URI."

@@ -20,29 +20,23 @@ class CausalityFlags:
     test: str
     """Test data set of all reported figures; no choice depends on it."""
     out: str
-    """Output folder of transform.json, causality.json, report.html and figures/."""
+    """Output folder of transform.json, causality.json and figures/."""
     train: str | None = None
     """Training data set, to find concept detectors that fail on training data as well."""
     concepts: str | None = None
     """Concept table with the labels of these data sets (default: the folder concepts in or beside --train, else
     --data)."""
-    search: Literal["coordinate", "thesis", "tune"] = "coordinate"
-    """Search algorithm. coordinate: coordinate search, accuracy first, then causality, over all three parameters.
-    thesis: the thesis's search (5.4.1): scale or power with the shift, on the grids of its Table 5.2, keeping the
-    trained value where the curve is flat; the page also has four results of the search over all parameters: joint,
-    within the tolerance; causal and kept, the most causal ones that are no less accurate than the model as trained, by
-    --keep-map mean and interval; and enough, the most accurate one with a C@10 of 0.72. tune: both
-    objectives at once with NSGA-II, in this process, because a point costs milliseconds and a Ray trial would cost a
-    thousand times as much.
+    search: Literal["coordinate", "thesis"] = "coordinate"
+    """coordinate: accuracy first, then causality, over all three parameters. thesis: the thesis's search (5.4.1), scale
+    or power with the shift on the grids of its Table 5.2, keeping the trained value where the curve is flat; and four
+    results of the search over all parameters: joint, causal, kept and enough.
     """
-    points: int = 1000
-    """Number of transforms that --search tune evaluates."""
     tolerance: float = 0.001
     """Validation mAP, in [0, 1], that may be given up against the best one found in exchange for causality; the result
     is never worse than the model as trained.
     """
     keep_map: Literal["interval", "mean"] = "interval"
-    """When the result of --search coordinate or tune counts as no less accurate than the model as trained. interval:
+    """When the result of --search coordinate counts as no less accurate than the model as trained. interval:
     the lower end of the 95 % interval of the difference in validation mAP, by a paired bootstrap over videos, is 0 or
     more, which other data confirm. mean: the difference itself is, which half of the transforms at its edge reach by
     luck.
@@ -51,8 +45,6 @@ class CausalityFlags:
     """C@10, in (0, 1], that is enough: the search asks for no more causality, and of the transforms that have it takes
     the most accurate one. It has effect within --tolerance: --tolerance 0.5 --enough 0.72 asks for 72 %.
     """
-    score: Literal["concept", "hybrid"] = "concept"
-    """The search maximises the mAP of concept space alone, or of the hybrid score."""
     captions_per_video: int | None = None
     """Number of random captions per validation video that the search uses (default: all)."""
     top_k: tuple[int, ...] = (1, 2, 4, 8, 10, 16, 30, 64, 128, 256)
@@ -60,7 +52,7 @@ class CausalityFlags:
     top_k_captions: int = 1000
     """Number of test captions for that curve, which sorts the concepts of every pair."""
     seed: int = 0
-    """Random seed of sampled pairs and captions, and of --search tune."""
+    """Random seed of sampled pairs and captions."""
     experiment: str = "vtr"
     """MLflow experiment."""
     json: bool = False
@@ -75,5 +67,5 @@ def main(argv: Sequence[str]) -> None:
     flags = parse(CausalityFlags, argv, "vtr analyze causality")
     from pipelines.systems.dual.causality_analysis import analyze
 
-    with written_as_json(flags.json, flags.out, "report.html", "causality.json"):
+    with written_as_json(flags.json, flags.out, "causality.json", "causality.json"):
         analyze(flags)

@@ -1,47 +1,41 @@
-"""Entry point of `vtr analyze causality`: search of the transform, test metrics, figures, report."""
+"""Chapter 5 of the thesis: the searched transform of concept scores, causality, and detectors; numbers and figures."""
 
-import time
-from collections.abc import Sequence
-from typing import assert_never
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
 
 from pipelines.evaluation_inputs import device, short_names
+from pipelines.report.bar_figure import blank_figure, name_axes
 from pipelines.report.logged_run import write_analysis
-from pipelines.report.printed_page import show
-from pipelines.systems.dual.analysed_set import AnalysedSet, analysed_set
+from pipelines.systems.dual.analysed_set import AnalysedSet, analysed_set, matched_figures
 from pipelines.systems.dual.causality import CausalityFlags
-from pipelines.systems.dual.causality_figures import figures, printed
-from pipelines.systems.dual.causality_findings import (
-    DetectorFindings,
-    Findings,
-    SearchFindings,
-    Wider,
-    curves_by_set,
-    detector_fates,
-    histogram,
-    inferences,
-    split_report,
-    swept_curves,
-    swept_top_k,
-    top_k_precision,
-)
 from pipelines.systems.registry import SYSTEMS
-from tune_spaces.trial_search import tune_transforms
 from vtr_core import storage
+from vtr_core.analysis.causality import CausalityCurves, causality_curves, every_set, matched_pairs
+from vtr_core.analysis.concept_detectors import Fate, TagPrecision, fates, tag_precision
+from vtr_core.analysis.matched_ranking import MatchedRanking
 from vtr_core.analysis.transform_search import (
-    LatentPart,
+    Coordinate,
     Measured,
     TransformObjective,
-    allowed,
     coordinate_search,
+    coordinates,
+    moved,
     pareto_front,
     thesis_search,
 )
-from vtr_core.analysis.transforms import ConceptSpace, Transform
+from vtr_core.analysis.transforms import ConceptSpace, Transform, top_k_similarity
 from vtr_core.data.concepts.concept_table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.required_kind import require_videos
 from vtr_core.data.shards.shard_file import usable
 from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.similarity import hybrid
 from vtr_core.storage import check_writable, locate
 from vtr_core.systems.dual.dual_embeddings import dual_encoder, embed_dual
 from vtr_core.train.checkpoint.trained_model import ENCODER, LoadedModel, read_model
@@ -49,82 +43,18 @@ from vtr_core.train.training_labels import concept_places
 
 ENOUGH = 0.72
 """C@10 on the validation data: the goal of 0.7, and as much more as other data may have less."""
+SWEPT: Mapping[Coordinate, tuple[float, ...]] = MappingProxyType(
+    {"scale": (0.5, 1.0, 2.0, 4.0, 8.0), "power": (0.5, 1.0, 1.5, 2.0, 3.0), "shift": (-2.0, -1.0, 0.0, 1.0, 2.0)}
+)
+"""Values of the sweeps over each parameter; 1, 1 and 0 are the model as trained."""
+SHOWN_KS = (10, 30)
+"""k of the reported C@k: tags that a person takes in at once, and the maximum number of tags of a caption or video."""
+BINS, FEWEST_VIDEOS = 20, 5
+"""Of a histogram of detections; training videos with a concept that a judgement of its detector needs."""
 
 
-def search_transform(
-    flags: CausalityFlags, data: AnalysedSet, space: ConceptSpace, latent_weight: float
-) -> SearchFindings:
-    """The transform that `flags.search` finds on a data set, on a sample of its captions if the flags say so."""
-    part = space if flags.captions_per_video is None else space.few_captions(flags.captions_per_video, flags.seed)
-    latent = None
-    if flags.score == "hybrid":
-        if data.latent_scores is None or len(part.text) != len(space.text):
-            raise ConfigError(
-                "vtr analyze causality: --score hybrid needs a model with a latent space, and all captions: leave out "
-                "--captions-per-video"
-            )
-        latent = LatentPart(data.latent_scores, latent_weight)
-    objective = TransformObjective(part, latent=latent, seed=flags.seed)
-    started = time.monotonic()
-    wider = Wider()
-    match flags.search:
-        case "coordinate":
-            best = coordinate_search(
-                objective,
-                objective.identity,
-                tolerance=flags.tolerance,
-                keep_map=flags.keep_map,
-                enough=flags.enough,
-            ).best
-        case "thesis":
-            best = thesis_search(objective, objective.identity, flat=flags.tolerance).best
-            wider = _wider(objective, flags.tolerance)
-        case "tune":
-            tune_transforms(objective, space.similarity, flags.points, flags.seed)
-            best = _most_causal(objective, flags)
-        case _:
-            assert_never(flags.search)
-    return SearchFindings(
-        kind=flags.search,
-        score=flags.score,
-        tolerance=flags.tolerance,
-        keep_map=flags.keep_map,
-        enough=flags.enough,
-        start=objective(objective.identity),
-        best=best,
-        wider=wider,
-        front=pareto_front(objective.measured),
-        measured=objective.measured,
-        captions=len(part.text),
-        videos=len(part.video),
-        seconds=time.monotonic() - started,
-    )
-
-
-def _wider(objective: TransformObjective, tolerance: float) -> Wider:
-    """All parameters together: as accurate as can be, and as causal as can be for the accuracy as trained, which is
-    held by the mean or by the interval of the difference; and as accurate as can be with `ENOUGH` causality.
-    """
-    start = objective.identity
-    joint = coordinate_search(objective, start, tolerance=tolerance)
-    causal = coordinate_search(objective, start, tolerance=1.0)
-    enough = coordinate_search(objective, start, tolerance=1.0, enough=ENOUGH, also=objective.measured)
-    kept = coordinate_search(objective, start, tolerance=1.0, keep_map="interval", also=objective.measured)
-    return Wider(joint.best, causal.best, kept.best, enough.best)
-
-
-def _most_causal(objective: TransformObjective, flags: CausalityFlags) -> Measured:
-    """The most causal of the measured transforms that are allowed, up to enough causality; then the most accurate."""
-    measured, start = objective.measured, objective(objective.identity)
-    found = [one for one in measured if allowed(one, start, measured, flags.tolerance, flags.keep_map)]
-    return max(found, key=lambda one: (min(one.causality, flags.enough), one.accuracy))
-
-
-TRANSFORM = "transform.json"
-
-
-def analyze(flags: CausalityFlags) -> Findings:
-    """Searches on the validation data, measures on the test data, and writes and logs the results."""
+def analyze(flags: CausalityFlags) -> None:
+    """Searches on the validation data, measures on the test data, and writes and logs numbers and figures."""
     _check(flags)
     check_writable(locate(flags.out))
     uris = [flags.data, flags.test, *([flags.train] if flags.train else [])]
@@ -139,25 +69,43 @@ def analyze(flags: CausalityFlags) -> Findings:
     if table is not None:
         _check_concepts(loaded, table)
     names = short_names(manifests)
-    found = _findings(flags, loaded, manifests, names, table)
-    found.search.best.transform.write((locate(flags.out) / TRANSFORM).uri)
-    parts = printed(found)
-    show(parts)
-    settings = {
-        "search": flags.search,
-        "score": flags.score,
-        "tolerance": flags.tolerance,
-        "keep_map": flags.keep_map,
-        "enough": flags.enough,
-        "captions_per_video": flags.captions_per_video,
-        "seed": flags.seed,
+    encoder, weight = dual_encoder(loaded), loaded.config.evaluation.latent_weight
+    sets = [analysed_set(name, embed_dual(loaded, m)) for name, m in zip(names, manifests, strict=True)]
+    spaces = [data.concept_space(encoder.config.concept_similarity) for data in sets]
+    search, test = search_transform(flags, spaces[0]), spaces[1]
+    best, sampled = search.best.transform, (flags.top_k_captions, flags.seed)
+    both = {"original": test.identity, "improved": best}
+    ks = sorted({min(k, test.text.shape[1]) for k in flags.top_k} | {test.text.shape[1]})
+    sweeps = swept(test)
+    values: dict[str, Any] = {
+        "checkpoint": loaded.uri,
+        "test": names[1],
+        "left_out": {data.name: data.left_out for data in sets},
+        "search": {"kind": flags.search, **search.values()},
+        "inferences": inferences(sets[1], test, search.transforms(), weight),
+        "curves": {name: curves_by_set(test, transform, flags.seed) for name, transform in both.items()},
+        "top_k": {name: top_k_precision(test, transform, ks, *sampled) for name, transform in both.items()},
+        "sweeps": {
+            parameter: {f"{value:g}": curve_values(matched_curves(test, one)) for value, one in of_values.items()}
+            for parameter, of_values in sweeps.items()
+        },
+        "top_k_sweep": {
+            f"{value:g}": top_k_precision(test, one, ks, *sampled) for value, one in next(iter(sweeps.values())).items()
+        },
+        "detectors": None if table is None else detector_values(sets, spaces, table, loaded.concepts),
     }
+    best.write((locate(flags.out) / "transform.json").uri)
+    metrics = {
+        f"test/{names[1]}/{way.replace(', ', '/')}/{name}": value
+        for way, found in values["inferences"].items()
+        for name, value in found["figures"].items()
+    }
+    kept = ("search", "tolerance", "keep_map", "enough", "captions_per_video", "seed")
+    settings = {name: getattr(flags, name) for name in kept}
+    inputs = dict(zip(names, manifests, strict=True))
     write_analysis(
-        "causality", flags.out, flags.experiment, [loaded], dict(zip(names, manifests, strict=True)),
-        found.to_json(), found.metrics(), parts, figures(found), settings,
-    )  # fmt: skip
-    print(f"transform   {(locate(flags.out) / TRANSFORM).uri}")
-    return found
+        "causality", flags.out, flags.experiment, [loaded], inputs, values, metrics, figures(values), settings
+    )
 
 
 def _check(flags: CausalityFlags) -> None:
@@ -166,12 +114,8 @@ def _check(flags: CausalityFlags) -> None:
             f"vtr analyze causality: {flags.checkpoint} was not trained, and there is no transform of its concepts to "
             f"search; its C@10 and C@30 are on the page of vtr explain {flags.checkpoint} --data URI --query TEXT"
         )
-    for name, value in (
-        ("points", flags.points),
-        ("captions-per-video", flags.captions_per_video),
-        ("top-k-captions", flags.top_k_captions),
-        ("top-k", min(flags.top_k, default=0)),
-    ):
+    counts = {"captions-per-video": flags.captions_per_video, "top-k-captions": flags.top_k_captions}
+    for name, value in {**counts, "top-k": min(flags.top_k, default=0)}.items():
         if value is not None and value < 1:
             raise ConfigError(f"vtr analyze causality: --{name} is {value}; it must be at least 1")
     if not 0 <= flags.tolerance < 1:
@@ -197,70 +141,244 @@ def _table(flags: CausalityFlags, manifests: Sequence[Manifest]) -> ConceptTable
 def _check_concepts(loaded: LoadedModel, table: ConceptTable) -> None:
     """DatasetError where the labels are of other concepts than those that the model was trained on."""
     ranked = table.names[: len(loaded.concepts)]
-    if ranked != loaded.concepts:
-        differs = next(
-            (n for n, pair in enumerate(zip(ranked, loaded.concepts, strict=False)) if len(set(pair)) > 1), None
-        )
-        where = (
-            f"there are {len(ranked)}"
-            if differs is None
-            else f"{ranked[differs]!r} is in the place of {loaded.concepts[differs]!r}"
-        )
-        raise DatasetError(
-            f"the model detects {len(loaded.concepts)} concepts; in the concept table {table.uri} {where}; "
-            "give with --concepts the table that it was trained with"
-        )
-
-
-def _findings(
-    flags: CausalityFlags,
-    loaded: LoadedModel,
-    manifests: Sequence[Manifest],
-    names: Sequence[str],
-    table: ConceptTable | None,
-) -> Findings:
-    similarity = dual_encoder(loaded).config.concept_similarity
-    sets = [analysed_set(name, embed_dual(loaded, m)) for name, m in zip(names, manifests, strict=True)]
-    spaces = [one.concept_space(similarity) for one in sets]
-    search = search_transform(flags, sets[0], spaces[0], loaded.config.evaluation.latent_weight)
-    best, test = search.best.transform, spaces[1]
-    both = (("original", test.identity), ("improved", best))
-    ks = sorted({min(k, test.text.shape[1]) for k in flags.top_k} | {test.text.shape[1]})
-    return Findings(
-        checkpoint=loaded.uri,
-        test=names[1],
-        search=search,
-        inferences=inferences(sets[1], test, search.transforms(), loaded.config.evaluation.latent_weight),
-        curves={name: curves_by_set(test, transform, flags.seed) for name, transform in both},
-        top_k={
-            name: top_k_precision(test, transform, ks, flags.top_k_captions, flags.seed) for name, transform in both
-        },
-        detectors=None if table is None else detector_findings(sets, spaces, table, best, loaded.concepts),
-        left_out={one.name: one.left_out for one in sets},
-        sweeps=swept_curves(test),
-        top_k_sweep=swept_top_k(test, ks, flags.top_k_captions, flags.seed),
+    if ranked == loaded.concepts:
+        return
+    other = next((pair for pair in zip(ranked, loaded.concepts, strict=False) if len(set(pair)) > 1), None)
+    where = f"there are {len(ranked)}" if other is None else f"{other[0]!r} is in the place of {other[1]!r}"
+    raise DatasetError(
+        f"the model detects {len(loaded.concepts)} concepts; in the concept table {table.uri} {where}; "
+        "give with --concepts the table that it was trained with"
     )
 
 
-def detector_findings(
-    sets: Sequence[AnalysedSet],
-    spaces: Sequence[ConceptSpace],
-    table: ConceptTable,
-    improved: Transform,
-    concepts: Sequence[str],
-) -> DetectorFindings:
-    """Detector reports of every split; the fate of each concept where the training data are the third of the splits."""
-    reports = {
-        data.name: split_report(data.name, data, space, table, improved)
-        for data, space in zip(sets, spaces, strict=True)
-    }
-    fates = detector_fates(reports, sets[2].name, sets[1].name, concepts) if len(sets) > 2 else None
-    shown = [names[0] for names in (fates or {}).values() if names]
+@dataclass(frozen=True)
+class Search:
+    """A search on validation data. `results`: "original", as trained, "improved", as found, and those of wider ones."""
+
+    results: Mapping[str, Measured]
+    measured: Sequence[Measured]
+
+    @property
+    def best(self) -> Measured:
+        """What was found."""
+        return self.results["improved"]
+
+    def transforms(self) -> dict[str, Transform]:
+        """The transforms of `results`."""
+        return {name: measured.transform for name, measured in self.results.items()}
+
+    def values(self) -> dict[str, Any]:
+        """As JSON: accuracy is mean mAP and causality C@10, both in [0, 1]."""
+        lists = {"front": pareto_front(self.measured), "measured": self.measured}
+        parts: dict[str, Any] = {name: [asdict(measured) for measured in part] for name, part in lists.items()}
+        return {"results": {name: asdict(measured) for name, measured in self.results.items()}, **parts}
+
+
+def search_transform(flags: CausalityFlags, space: ConceptSpace) -> Search:
+    """The transform that `flags.search` finds on a data set, on a sample of its captions if the flags say so.
+
+    "thesis" adds four searches over all parameters together: joint, the most accurate within the tolerance; causal and
+    kept, the most causal without less accuracy than as trained, by the mean and by the interval of the difference; and
+    enough, the most accurate with a C@10 of `ENOUGH`.
+    """
+    part = space if flags.captions_per_video is None else space.few_captions(flags.captions_per_video, flags.seed)
+    objective = TransformObjective(part, seed=flags.seed)
+    start = objective.identity
+    if flags.search == "coordinate":
+        best = coordinate_search(
+            objective, start, tolerance=flags.tolerance, keep_map=flags.keep_map, enough=flags.enough
+        ).best
+        return Search({"original": objective(start), "improved": best}, objective.measured)
+    best = thesis_search(objective, start, flat=flags.tolerance).best
+    joint = coordinate_search(objective, start, tolerance=flags.tolerance).best
+    causal = coordinate_search(objective, start, tolerance=1.0).best
+    enough = coordinate_search(objective, start, tolerance=1.0, enough=ENOUGH, also=objective.measured).best
+    kept = coordinate_search(objective, start, tolerance=1.0, keep_map="interval", also=objective.measured).best
+    wider = {"joint": joint, "causal": causal, "kept": kept, "enough": enough}
+    return Search({"original": objective(start), "improved": best, **wider}, objective.measured)
+
+
+def inferences(
+    data: AnalysedSet, space: ConceptSpace, transforms: Mapping[str, Transform], latent_weight: float
+) -> dict[str, dict[str, Any]]:
+    """Table 5.3: retrieval metrics and C@k, both in percent, of the hybrid where there is one and of concepts alone.
+
+    Hybrid scores are min-max scaled over all pairs, because ranges from training do not hold for transformed scores;
+    their concepts have the share 1 − `latent_weight` of the causality.
+    """
+    hybrids, alone = {}, {}
+    for name, transform in transforms.items():
+        scores, curves = space.scores(transform), matched_curves(space, transform)
+        causality = {f"c{k}": 100 * curves.at(k)[0] for k in SHOWN_KS}
+        figures = matched_figures(scores, space.caption_video).values()
+        alone[f"concepts, {name}"] = {"transform": asdict(transform), "figures": {**figures, **causality}}
+        if data.latent_scores is not None:
+            scores = hybrid(data.latent_scores, scores, latent_weight, "matrix")
+            figures = matched_figures(scores, space.caption_video).values()
+            shares = {k: (1 - latent_weight) * value for k, value in causality.items()}
+            hybrids[f"hybrid, {name}"] = {"transform": asdict(transform), "figures": {**figures, **shares}}
+    return {**hybrids, **alone}
+
+
+def matched_curves(space: ConceptSpace, transform: Transform) -> CausalityCurves:
+    """The causality curves over the matched pairs."""
+    text, video = transform.apply(space.text), transform.apply(space.video)
+    return causality_curves(video, text, matched_pairs(space.caption_video), space.similarity)
+
+
+def curves_by_set(space: ConceptSpace, transform: Transform, seed: int) -> dict[str, dict[str, Any]]:
+    """Figure 5.2: the causality curves over matched, retrieved and random pairs, for concepts alone."""
+    text, video = transform.apply(space.text), transform.apply(space.video)
+    sets = every_set(space.scores(transform), space.caption_video, seed)
+    return {pairs.name: curve_values(causality_curves(video, text, pairs, space.similarity)) for pairs in sets}
+
+
+def curve_values(curves: CausalityCurves) -> dict[str, Any]:
+    """The curves as lists."""
+    return {name: np.asarray(value).tolist() for name, value in asdict(curves).items()}
+
+
+def swept(space: ConceptSpace) -> dict[Coordinate, dict[float, Transform]]:
+    """Figures 5.4, 5.6: transforms that vary each parameter alone; a scale has no effect on a cosine."""
+    names = coordinates(space.similarity)
+    return {name: {value: moved(space.identity, name, value) for value in SWEPT[name]} for name in names}
+
+
+def top_k_precision(
+    space: ConceptSpace, transform: Transform, ks: Sequence[int], captions: int, seed: int
+) -> dict[int, float]:
+    """Figures 5.3 and 5.6: mean mAP in [0, 1] when only the k strongest concepts of each pair are scored.
+
+    Over at most `captions` captions, spread evenly over the videos, because the concepts of every pair are sorted; all
+    videos are kept.
+    """
+    part = space.few_captions(max(1, captions // len(space.video)), seed)
+    if len(part.text) > captions:
+        kept = torch.randperm(len(part.text), generator=torch.Generator().manual_seed(seed))[:captions].sort().values
+        part = ConceptSpace(part.text[kept], part.video, part.caption_video[kept], part.similarity)
+    ranking = MatchedRanking(part.caption_video, len(part.video))
+    scores_by_k = top_k_similarity(transform.apply(part.text), transform.apply(part.video), ks, part.similarity)
+    return {k: ranking.precision(scores).mean for k, scores in scores_by_k.items()}
+
+
+def detector_values(
+    sets: Sequence[AnalysedSet], spaces: Sequence[ConceptSpace], table: ConceptTable, concepts: Sequence[str]
+) -> dict[str, Any]:
+    """Table 5.4 and Figure 5.10: average precision of each concept's detector on every split, chance being its share.
+
+    Where the training data are the third of the splits, also each concept's fate, and the histogram of detections,
+    with and without it, of the most frequent concept of each fate. A caption has the labels of its video.
+    """
+    labels = [table.soft_labels(data.video_key, len(concepts)) > 0 for data in sets]
+    video = [tag_precision(space.video.numpy(), own) for space, own in zip(spaces, labels, strict=True)]
+    text = [
+        tag_precision(space.text.numpy(), own[space.caption_video.numpy()])
+        for space, own in zip(spaces, labels, strict=True)
+    ]
+    by_fate: dict[Fate, list[str]] = {"learned": [], "not generalised": [], "failed": [], "too rare": []}
+    if len(sets) > 2:
+        for name, fate in zip(concepts, fates(video[2], video[1], FEWEST_VIDEOS, len(labels[2])), strict=True):
+            by_fate[fate].append(name)
     histograms = {
-        name: {
-            data.name: histogram(data, space, table, concepts.index(name))
-            for data, space in zip(sets, spaces, strict=True)
+        f"{name} ({fate})": {
+            data.name: _histogram(space, own, list(concepts).index(name))
+            for data, space, own in zip(sets, spaces, labels, strict=True)
         }
-        for name in shown
+        for fate, (name, *_) in ((fate, names) for fate, names in by_fate.items() if names)
     }
-    return DetectorFindings(list(reports.values()), fates, histograms)
+    splits = {
+        data.name: {"text": _precisions(text[number]), "video": _precisions(video[number])}
+        for number, data in enumerate(sets)
+    }
+    return {"splits": splits, "fates": by_fate if len(sets) > 2 else None, "histograms": histograms}
+
+
+def _precisions(tags: TagPrecision) -> dict[str, Any]:
+    precision = [value if np.isfinite(value) else None for value in tags.precision.tolist()]
+    mean = tags.mean if np.isfinite(tags.mean) else None
+    return {"mean_average_precision": mean, "precision": precision, "prevalence": tags.prevalence.tolist()}
+
+
+def _histogram(space: ConceptSpace, present: np.ndarray, concept: int) -> dict[str, list[int]]:
+    detected, here = torch.sigmoid(space.video[:, concept]).numpy(), present[:, concept]
+    parts = {"present": detected[here], "absent": detected[~here]}
+    return {name: np.histogram(part, BINS, (0.0, 1.0))[0].tolist() for name, part in parts.items()}
+
+
+_COLOURS = ("#4c72b0", "#dd8452", "#55a868", "#c44e52", "#8172b3", "#937860")
+
+
+def figures(values: Mapping[str, Any]) -> dict[str, Figure]:
+    """Figures 5.2 to 5.6 and 5.10 from the numbers, by file name."""
+    curves, detectors = values["curves"], values["detectors"]
+    matched = {which: sets["matched"] for which, sets in curves.items()}
+    drawn = {
+        "main": _curves({"original and improved": matched}),
+        "pair_sets": _curves({"as trained": curves["original"]}),
+        "sweeps": _curves(values["sweeps"]),
+        "top_k": _top_k(values["top_k"]),
+        "top_k_sweep": _top_k(values["top_k_sweep"]),
+        "parameters": _parameters(values["search"]["measured"]),
+    }
+    if detectors is not None and detectors["histograms"]:
+        drawn["histograms"] = _histograms(detectors["histograms"])
+    return drawn
+
+
+def _curves(panels: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Figure:
+    """Contributions by rank (dotted) and cumulative, mean ± standard deviation (Figures 5.2 and 5.4)."""
+    figure = blank_figure(6 * len(panels), 4.4)
+    for axes, (title, curves) in zip(np.ravel(figure.subplots(1, len(panels))), panels.items(), strict=True):
+        beside = axes.twinx()
+        for colour, (label, curve) in zip(_COLOURS, curves.items(), strict=False):
+            total, spread = (100 * np.array(curve[f"cumulative_{name}"]) for name in ("mean", "std"))
+            ranks = range(1, len(total) + 1)
+            axes.plot(ranks, total, color=colour, label=label, linewidth=1.2)
+            axes.fill_between(ranks, total - spread, total + spread, color=colour, alpha=0.1, linewidth=0)
+            beside.plot(ranks, 100 * np.array(curve["individual_mean"]), ":", color=colour, linewidth=1.2)
+        axes.set(xscale="log", ylim=(0, 102))
+        beside.set_ylabel("contribution of the concept (dotted), %")
+        name_axes(axes, "strongest concepts", "causality, %", title)
+        axes.legend(fontsize=8)
+    return figure
+
+
+def _top_k(series: Mapping[str, Mapping[int, float]]) -> Figure:
+    """Figures 5.3 and 5.6: mAP from the k strongest concepts of each pair."""
+    figure = blank_figure(7, 4.2)
+    axes = figure.subplots()
+    for label, by_k in series.items():
+        axes.plot(list(by_k), [100 * value for value in by_k.values()], marker=".", label=label)
+    axes.set(xscale="log", ylim=(0, None))
+    name_axes(axes, "strongest concepts scored", "mean mAP, %", "similarity from the top k concepts")
+    axes.legend(fontsize=8)
+    return figure
+
+
+def _parameters(measured: Sequence[Mapping[str, Any]]) -> Figure:
+    """Figure 5.5: mAP of all evaluated transforms against each parameter; redder is more causal."""
+    figure = blank_figure(12, 4)
+    row = figure.subplots(1, 3, sharey=True)
+    causality, accuracy = ([100 * one[name] for one in measured] for name in ("causality", "accuracy"))
+    for axes, name in zip(row, ("power", "scale", "shift"), strict=True):
+        places = [one["transform"][name] for one in measured]
+        dots = axes.scatter(places, accuracy, c=causality, cmap="coolwarm", s=10, linewidths=0)
+        if name != "shift":
+            axes.set_xscale("log", base=2)
+        name_axes(axes, name, "mean mAP, %" if axes is row[0] else "", "")
+    figure.colorbar(dots, ax=row, label="C@10, %")
+    return figure
+
+
+def _histograms(histograms: Mapping[str, Mapping[str, Mapping[str, Sequence[int]]]]) -> Figure:
+    """Figure 5.10: detections of videos with and without a concept, one concept of each fate, on every split."""
+    columns = len(next(iter(histograms.values())))
+    figure, edges = blank_figure(4.2 * columns, 2.6 * len(histograms)), np.linspace(0, 1, BINS + 1)
+    grid = figure.subplots(len(histograms), columns, squeeze=False)
+    for row, (concept, by_split) in zip(grid, histograms.items(), strict=True):
+        for axes, (split, counted) in zip(row, by_split.items(), strict=True):
+            for label, counts in counted.items():
+                axes.stairs(np.array(counts) / max(1, sum(counts)), edges, fill=True, alpha=0.5, label=label)
+            name_axes(axes, "detection", "share of videos", f"{concept}, {split}")
+            axes.legend(fontsize=7)
+    return figure

@@ -18,7 +18,7 @@ class ComplementarityFlags:
     data: str
     """Data set to evaluate on."""
     out: str
-    """Output folder of complementarity.json, report.html and figures/."""
+    """Output folder of complementarity.json and figures/."""
     captions_per_video: int | None = None
     """Number of random captions per video that are used (default: all)."""
     ridge: float = 1e-3
@@ -44,5 +44,5 @@ def main(argv: Sequence[str]) -> None:
     flags = parse(ComplementarityFlags, argv, "vtr analyze complementarity")
     from pipelines.systems.dual.complementarity_analysis import analyze
 
-    with written_as_json(flags.json, flags.out, "report.html", "complementarity.json"):
+    with written_as_json(flags.json, flags.out, "complementarity.json", "complementarity.json"):
         analyze(flags)

@@ -1,167 +1,82 @@
-"""Entry point of `vtr analyze complementarity`: metrics of checkpoints, comparison of related ones."""
+"""Chapter 4 of the thesis: ensembles of dual encoders, spaces and their correlation; numbers and figures."""
 
+import itertools
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, assert_never
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from jaxtyping import Int64
+from matplotlib.figure import Figure
+from torch import Tensor
 
 from pipelines.evaluation_inputs import device, short_names
+from pipelines.report.bar_figure import blank_figure, name_axes
 from pipelines.report.logged_run import write_analysis
-from pipelines.report.printed_page import show
-from pipelines.systems.dual.analysed_set import AnalysedSet, analysed_set
+from pipelines.systems.dual.analysed_set import AnalysedSet, analysed_set, matched_figures
 from pipelines.systems.dual.complementarity import ComplementarityFlags
-from pipelines.systems.dual.complementarity_figures import figures, printed
-from pipelines.systems.dual.complementarity_findings import (
-    CorrelationCurve,
-    Findings,
-    Run,
-    compared_vectors,
-    component_curve,
-    correlation_curves,
-    figures_by_space,
-    fused_correlations,
-    fused_figures,
-)
 from pipelines.systems.registry import SYSTEMS
+from vtr_core.analysis.correlation import canonical_correlations
+from vtr_core.analysis.effective_dimension import component_counts, principal_components, truncated_cosines
+from vtr_core.analysis.ensembles import difference, spread, stable_region
+from vtr_core.analysis.matched_ranking import MatchedRanking
+from vtr_core.config.caption_text import ConceptSimilarity
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.required_kind import require_videos
 from vtr_core.data.shards.shard_file import usable
-from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.errors import CheckpointError, ConfigError, DatasetError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.run.config import TrainConfig
+from vtr_core.similarity import hybrid
 from vtr_core.storage import check_writable, locate
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 from vtr_core.systems.dual.dual_embeddings import dual_encoder, embed_dual
-from vtr_core.systems.dual.model import HybridEncoder
+from vtr_core.tracking.presentation import flatten
 from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
 
-Settings: TypeAlias = tuple[tuple[str, str], ...]
-"""Dotted names of settings and their values as JSON."""
+TESTED, STUDIED = ("map", "sum_r"), ("map", "sum_r", "t2v_r1", "v2t_r1")
+"""Metrics of the significance tests, and of a dimension study."""
+FEWEST_DIMENSIONS, SHOWN_SETTINGS = 3, 3
 _NO_SETTING = ("seed", "preset", "scaling")
 """Trainings of one ensemble differ in the seed. A preset is a name for settings, and any number of workers computes the
 same loss.
 """
 _SIZES = ("model.latent_dim", "model.num_concepts", "trained with concepts")
-_ORIGIN = {"data.fingerprint": "trained on data", "init": "initial weights"}
-_SHOWN = 3
-
-
-def settings_of(config: TrainConfig, origin: Mapping[str, str] | None = None) -> Settings:
-    """All settings but the seed; origin: what else a training begins with, by name."""
-    values = {name: value for name, value in config.model_dump(mode="json").items() if name not in _NO_SETTING}
-    flat = {name: json.dumps(value) for name, value in _flat(values, "")}
-    return tuple(sorted({**flat, **(origin or {})}.items()))
-
-
-def origin_of(loaded: LoadedModel) -> dict[str, str]:
-    """The data, the initial weights and the concepts that a model was trained with, as far as they are known."""
-    found = {name: str(loaded.provenance[key]) for key, name in _ORIGIN.items() if loaded.provenance.get(key)}
-    return {**found, **({"trained with concepts": fingerprint(loaded.concepts)} if loaded.concepts else {})}
-
-
-def without_sizes(settings: Settings) -> Settings:
-    """Settings but for the dimensions of the spaces: those that a dimension study keeps."""
-    return tuple((name, value) for name, value in settings if name not in _SIZES)
-
-
-def what_differs(alike: Sequence[Settings]) -> list[str]:
-    """For each of several settings the values that not all of them have, " [loss.labels binary]"; "" for a single one.
-
-    At most three are shown; a number tells apart what is then still named alike.
-    """
-    if len(alike) < 2:
-        return [""] * len(alike)
-    known = [dict(one) for one in alike]
-    names = sorted({name for one in known for name in one if len({other.get(name) for other in known}) > 1})
-    texts = [_text(one, names) for one in known]
-    return [
-        f" [{text}]" if texts.count(text) == 1 else f" [{text}; settings {number}]"
-        for number, text in enumerate(texts, 1)
-    ]
-
-
-def _text(settings: Mapping[str, str], names: Sequence[str]) -> str:
-    shown = [f"{name} {_value(settings.get(name))}" for name in names[:_SHOWN]]
-    return ", ".join([*shown, *([f"and {len(names) - _SHOWN} more"] if len(names) > _SHOWN else [])])
-
-
-def _value(value: str | None) -> str:
-    """A value as a person types it; long ones are fingerprints."""
-    plain = "none" if value in (None, "null") else str(value).strip('"')
-    return plain if len(plain) < 30 else plain[:7]
-
-
-def _flat(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
-
-
-Coupling = Literal[
-    "latent",
-    "concept",
-    "coupled homogeneous",
-    "coupled heterogeneous",
-    "coupled homogeneous + concept",
-    "coupled heterogeneous + concept",
-]
+Settings: TypeAlias = tuple[tuple[str, str], ...]
+"""Dotted names of settings and their values as JSON."""
 
 
 @dataclass(frozen=True)
 class WayOfTraining:
     """What trainings share that differ in nothing but the seed."""
 
-    coupling: Coupling
+    spaces: str
+    """"latent", "concept", or how two spaces are coupled."""
     latent_dim: int | None
     num_concepts: int | None
     settings: Settings
 
     @property
-    def spaces(self) -> str:
-        """The spaces and their coupling, for tables; ways with other settings may have the same."""
-        match self.coupling:
+    def title(self) -> str:
+        """The spaces with their sizes; ways with other settings may have the same title."""
+        match self.spaces:
             case "latent":
                 return f"latent {self.latent_dim}"
             case "concept":
                 return f"concept {self.num_concepts}"
-            case "coupled homogeneous" | "coupled heterogeneous":
-                return f"latent {self.latent_dim} + latent {self.num_concepts}, {self.coupling}"
-            case "coupled homogeneous + concept" | "coupled heterogeneous + concept":
-                coupled = self.coupling.removesuffix(" + concept")
-                return f"latent {self.latent_dim} + concept {self.num_concepts}, {coupled}"
-            case _:
-                assert_never(self.coupling)
-
-
-def names_of(ways: Sequence[WayOfTraining]) -> dict[WayOfTraining, str]:
-    """A name of its own for every way: its spaces, and where others have the same ones the settings that differ."""
-    return _told_apart({way: (way.spaces, way.settings) for way in ways})
-
-
-def studies_of(ways: Sequence[WayOfTraining]) -> dict[WayOfTraining, str]:
-    """For every way what tells its dimension study from others of the same spaces: settings other than dimensions."""
-    named = _told_apart({way: (way.coupling, without_sizes(way.settings)) for way in ways})
-    return {way: name.removeprefix(way.coupling) for way, name in named.items()}
-
-
-def _told_apart(ways: Mapping[WayOfTraining, tuple[str, Settings]]) -> dict[WayOfTraining, str]:
-    """Names of ways; equal settings have the same name, and others of that name have what differs behind it."""
-    found = {}
-    for way, (name, settings) in ways.items():
-        alike = list(dict.fromkeys(other for known, other in ways.values() if known == name))
-        found[way] = name + what_differs(alike)[alike.index(settings)]
-    return found
+            case coupled:
+                return coupled.format(self.latent_dim, self.num_concepts)
 
 
 def way_of_training(config: TrainConfig, origin: Mapping[str, str] | None = None) -> WayOfTraining:
     """The way of training of a run's configuration; CheckpointError if it is not a dual encoder's.
 
-    origin: what else the training began with, such as its data.
-
-    Two spaces are homogeneous where both are compared by a cosine. A space of concepts that is trained without their
-    detection (concept_weight 0) is a second latent space (thesis, section 4.4).
+    origin: what else the training began with, such as its data. Two spaces are homogeneous where both are compared by a
+    cosine. A space of concepts that is trained without their detection (concept_weight 0) is a second latent space
+    (thesis, section 4.4).
     """
     model, loss = config.model, config.loss
     if not isinstance(model, HybridEncoderConfig) or not isinstance(loss, DualTripletConfig):
@@ -169,48 +84,77 @@ def way_of_training(config: TrainConfig, origin: Mapping[str, str] | None = None
             f"the checkpoint is of a {model.kind!r} model trained with {loss.kind!r}; this needs a 'hybrid_encoder' "
             "trained with 'dual_triplet', such as vtr train hybrid-msrvtt makes"
         )
-    return WayOfTraining(_coupling(model, loss), model.latent_dim, model.num_concepts, settings_of(config, origin))
+    if model.num_concepts is None or model.latent_dim is None:
+        spaces = "concept" if model.latent_dim is None else "latent"
+    else:
+        second = "latent" if loss.concept_weight == 0 else "concept"
+        alike = "homogeneous" if model.concept_similarity == "cosine" else "heterogeneous"
+        spaces = f"latent {{}} + {second} {{}}, coupled {alike}"
+    values = {name: value for name, value in config.model_dump(mode="json").items() if name not in _NO_SETTING}
+    settings = {name: json.dumps(value) for name, value in flatten(values).items()} | dict(origin or {})
+    return WayOfTraining(spaces, model.latent_dim, model.num_concepts, tuple(sorted(settings.items())))
 
 
-def _coupling(model: HybridEncoderConfig, loss: DualTripletConfig) -> Coupling:
-    if model.num_concepts is None:
-        return "latent"
-    if model.latent_dim is None:
-        return "concept"
-    homogeneous, detects = model.concept_similarity == "cosine", loss.concept_weight != 0
-    match homogeneous, detects:
-        case True, False:
-            return "coupled homogeneous"
-        case False, False:
-            return "coupled heterogeneous"
-        case True, True:
-            return "coupled homogeneous + concept"
-        case _:
-            return "coupled heterogeneous + concept"
+def origin_of(loaded: LoadedModel) -> dict[str, str]:
+    """The data, the initial weights and the concepts that a model was trained with, as far as they are known."""
+    names = {"data.fingerprint": "trained on data", "init": "initial weights"}
+    known = {name: str(loaded.provenance[key]) for key, name in names.items() if loaded.provenance.get(key)}
+    return {**known, **({"trained with concepts": fingerprint(loaded.concepts)} if loaded.concepts else {})}
 
 
-def analyze(flags: ComplementarityFlags) -> Findings:
-    """Evaluates every checkpoint, compares those that belong together, and writes and logs the results."""
+def names_of(ways: Sequence[WayOfTraining]) -> dict[WayOfTraining, str]:
+    """A name of its own for every way: its title, and where others have the same one the settings that differ."""
+    return _told_apart({way: (way.title, way.settings) for way in ways})
+
+
+def studies_of(ways: Sequence[WayOfTraining]) -> dict[WayOfTraining, str]:
+    """The name of each way's dimension study: spaces, and settings other than dimensions where another study has it."""
+    kept = {way: tuple((name, value) for name, value in way.settings if name not in _SIZES) for way in ways}
+    return _told_apart({way: (way.spaces, kept[way]) for way in ways})
+
+
+def _told_apart(ways: Mapping[WayOfTraining, tuple[str, Settings]]) -> dict[WayOfTraining, str]:
+    """Equal settings have the same name; of others with it at most three values follow that differ, then a number."""
+    names = {}
+    for way, (name, settings) in ways.items():
+        alike = list(dict.fromkeys(other for known, other in ways.values() if known == name))
+        differing = sorted({setting for other in alike for setting, _ in set(other) ^ set(alike[0])})
+        texts = [_differences(dict(other), differing) for other in alike]
+        number = alike.index(settings)
+        again = f"; settings {number + 1}" if texts.count(texts[number]) > 1 else ""
+        names[way] = f"{name} [{texts[number]}{again}]" if len(alike) > 1 else name
+    return names
+
+
+def _differences(settings: Mapping[str, str], differing: Sequence[str]) -> str:
+    values = {name: settings.get(name, "null").strip('"').replace("null", "none") for name in differing}
+    shown = [f"{name} {value if len(value) < 30 else value[:7]}" for name, value in values.items()]
+    more = [f"and {len(shown) - SHOWN_SETTINGS} more"] if len(shown) > SHOWN_SETTINGS else []
+    return ", ".join([*shown[:SHOWN_SETTINGS], *more])
+
+
+def analyze(flags: ComplementarityFlags) -> None:
+    """Evaluates every checkpoint, compares those that belong together, and writes and logs numbers and figures."""
     _check(flags)
     check_writable(locate(flags.out))
     manifest = usable(flags.data, require_videos)
-    (name,) = short_names([manifest])
+    (data,) = short_names([manifest])
     models = [read_model(uri, SYSTEMS, device()) for uri in flags.checkpoints]
-    found = _findings(flags, models, name, manifest)
-    parts = printed(found)
-    show(parts)
-    settings = {
-        "ridge": flags.ridge,
-        "samples": flags.samples,
-        "pairs": flags.pairs,
-        "captions_per_video": flags.captions_per_video,
-        "seed": flags.seed,
+    values = {"data": data, **compared(_runs(flags, models, data, manifest))}
+    metrics = {
+        f"test/{data}/{one['scoring'].replace(' ', '_')}/{_as_metric(one['way'])}/{name}": one["figures"][name]["mean"]
+        for one in values["ensembles"]
+        for name in TESTED
     }
+    settings = {name: getattr(flags, name) for name in ("ridge", "samples", "pairs", "captions_per_video", "seed")}
+    drawn = figures(values)
     write_analysis(
-        "complementarity", flags.out, flags.experiment, models, {name: manifest},
-        found.to_json(), found.metrics(), parts, figures(found), settings,
-    )  # fmt: skip
-    return found
+        "complementarity", flags.out, flags.experiment, models, {data: manifest}, values, metrics, drawn, settings
+    )
+
+
+def _as_metric(name: str) -> str:
+    return "".join(letter if letter.isalnum() else "_" for letter in name)
 
 
 def _check(flags: ComplementarityFlags) -> None:
@@ -220,24 +164,45 @@ def _check(flags: ComplementarityFlags) -> None:
         raise ConfigError("vtr analyze complementarity: a checkpoint is given twice; each counts as a run of its own")
     if not 0 <= flags.ridge < float("inf"):
         raise ConfigError(f"vtr analyze complementarity: --ridge is {flags.ridge}; it must be a number of 0 or more")
-    for name, value in (
-        ("captions-per-video", flags.captions_per_video),
-        ("samples", flags.samples),
-        ("pairs", flags.pairs),
-    ):
+    counts = {"captions-per-video": flags.captions_per_video, "samples": flags.samples, "pairs": flags.pairs}
+    for name, value in counts.items():
         if value is not None and value < 1:
             raise ConfigError(f"vtr analyze complementarity: --{name} is {value}; it must be at least 1")
 
 
-def _findings(flags: ComplementarityFlags, models: Sequence[LoadedModel], name: str, manifest: Manifest) -> Findings:
+def _runs(
+    flags: ComplementarityFlags, models: Sequence[LoadedModel], name: str, manifest: Manifest
+) -> list[dict[str, Any]]:
+    """The trainings of each way, and fused pairs of them if they have a latent space only; two are read at a time."""
     ways = [way_of_training(model.config, origin_of(model)) for model in models]
     _check_seeds(ways, models)
     names, studies = names_of(ways), studies_of(ways)
-    runs: list[Run] = []
+    runs: list[dict[str, Any]] = []
     for way in dict.fromkeys(ways):
-        group = [model for model, own in zip(models, ways, strict=True) if own == way]
-        runs += _runs_of(flags, way, names[way], studies[way], group, name, manifest)
-    return Findings(name, [*runs, *_mixed(flags, dict(_single(ways, models)), name, manifest)])
+        before: tuple[LoadedModel, AnalysedSet] | None = None
+        for model in [model for model, own in zip(models, ways, strict=True) if own == way]:
+            data = analysed_set(name, embed_dual(model, manifest))
+            if flags.captions_per_video is not None:
+                data = data.few_captions(flags.captions_per_video, flags.seed)
+            similarity, weight = dual_encoder(model).config.concept_similarity, model.config.evaluation.latent_weight
+            is_first = way.latent_dim is not None and all(run["way"] != names[way] for run in runs)
+            runs.append(
+                {
+                    "way": names[way],
+                    "study": studies[way],
+                    "dims": [way.latent_dim, way.num_concepts],
+                    "checkpoints": [model.uri],
+                    "figures": figures_by_space(data, similarity, weight),
+                    "components": component_curve(data) if is_first else None,
+                    "correlations": correlation_curves(
+                        _latent(data), _concepts(data, similarity), data.caption_video, flags
+                    ),
+                }
+            )
+            if way.spaces == "latent" and before is not None:
+                runs.append(_fusion(flags, way, names[way], before, (model, data)))
+            before = None if before is not None else (model, data)
+    return runs
 
 
 def _check_seeds(ways: Sequence[WayOfTraining], models: Sequence[LoadedModel]) -> None:
@@ -253,115 +218,220 @@ def _check_seeds(ways: Sequence[WayOfTraining], models: Sequence[LoadedModel]) -
         seen[key] = model.uri
 
 
-def _single(
-    ways: Sequence[WayOfTraining], models: Sequence[LoadedModel]
-) -> Iterator[tuple[WayOfTraining, list[LoadedModel]]]:
-    """The ways of training a single space, with their models."""
-    for way in dict.fromkeys(ways):
-        if way.coupling in ("latent", "concept"):
-            yield way, [model for model, own in zip(models, ways, strict=True) if own == way]
-
-
-def _mixed(
-    flags: ComplementarityFlags, single: Mapping[WayOfTraining, list[LoadedModel]], name: str, manifest: Manifest
-) -> list[Run]:
-    """Fusions of independent latent and concept spaces, the n-th trainings of each with the hybrid's weight; none in a
-    dimension study, where one space has several sizes.
-    """
-    latent = [way for way in single if way.coupling == "latent"]
-    concept = [way for way in single if way.coupling == "concept"]
-    if len(latent) != 1 or len(concept) != 1:
-        return []
-    first_way, second_way = latent[0], concept[0]
-    return [
-        _fusion(
-            flags,
-            f"latent {first_way.latent_dim} + concept {second_way.num_concepts}, independent",
-            (first_way.latent_dim, second_way.num_concepts),
-            (first, second),
-            (_read(flags, first, name, manifest), _read(flags, second, name, manifest)),
-            first.config.evaluation.latent_weight,
-        )
-        for first, second in zip(single[first_way], single[second_way], strict=False)
-    ]
-
-
 def _fusion(
     flags: ComplementarityFlags,
-    way: str,
-    dims: tuple[int | None, int | None],
-    models: tuple[LoadedModel, LoadedModel],
-    sets: tuple[AnalysedSet, AnalysedSet],
-    first_weight: float,
-) -> Run:
-    """Two separately trained spaces whose scores are added."""
-    similarity = dual_encoder(models[1]).config.concept_similarity
-    return Run(
-        way=way,
-        coupling="independent",
-        dims=dims,
-        checkpoints=(models[0].uri, models[1].uri),
-        figures={"two spaces": fused_figures(*sets, first_weight, similarity)},
-        components=None,
-        correlations=fused_correlations(
-            *sets, similarity, ridge=flags.ridge, most=flags.samples, top=flags.pairs, seed=flags.seed
-        ),
-    )
-
-
-def _runs_of(
-    flags: ComplementarityFlags,
     way: WayOfTraining,
-    way_name: str,
-    study: str,
-    models: Sequence[LoadedModel],
     name: str,
-    manifest: Manifest,
-) -> list[Run]:
-    """The trainings of one way, and fused pairs of them if they have a latent space only.
+    first: tuple[LoadedModel, AnalysedSet],
+    second: tuple[LoadedModel, AnalysedSet],
+) -> dict[str, Any]:
+    """Two separately trained latent spaces whose scores are added."""
+    a, b = first[1].with_captions_of(second[1]), second[1].with_captions_of(first[1])
+    title = f"latent {way.latent_dim} + latent {way.latent_dim}, independent{name.removeprefix(way.title)}"
+    return {
+        "way": title,
+        "study": "independent",
+        "dims": [way.latent_dim] * 2,
+        "checkpoints": [first[0].uri, second[0].uri],
+        "figures": {"two spaces": fused_figures(a, b)},
+        "components": None,
+        "correlations": correlation_curves(_latent(a), _latent(b), a.caption_video, flags),
+    }
 
-    Embeddings of at most two models are in memory at a time.
+
+Space: TypeAlias = tuple[Tensor, Tensor]
+"""(captions, dim) and (videos, dim): the vectors of one space."""
+
+
+def _latent(data: AnalysedSet) -> Space | None:
+    if data.latent_text is None or data.latent_video is None:
+        return None
+    return data.latent_text, data.latent_video
+
+
+def _concepts(data: AnalysedSet, similarity: ConceptSimilarity) -> Space | None:
+    """The vectors that the similarity of a concept space compares: probabilities or scores."""
+    if data.concept_text is None:
+        return None
+    space = data.concept_space(similarity)
+    return space.identity.apply(space.text), space.identity.apply(space.video)
+
+
+def figures_by_space(
+    data: AnalysedSet, similarity: ConceptSimilarity, latent_weight: float
+) -> dict[str, dict[str, float]]:
+    """The metrics of each space that a model has, and of both by the hybrid score (min-max over all pairs)."""
+    scores: dict[str, Tensor] = {}
+    if data.latent_scores is not None:
+        scores["latent"] = data.latent_scores
+    if data.concept_text is not None:
+        space = data.concept_space(similarity)
+        scores["concept"] = space.scores(space.identity)
+    if len(scores) == 2:
+        scores["two spaces"] = hybrid(scores["latent"], scores["concept"], latent_weight, "matrix")
+    return {name: matched_figures(matrix, data.caption_video).values() for name, matrix in scores.items()}
+
+
+def fused_figures(first: AnalysedSet, second: AnalysedSet) -> dict[str, float]:
+    """The metrics of the fusion of two separately trained latent spaces, on captions known to both."""
+    a, b = first.with_captions_of(second), second.with_captions_of(first)
+    if a.latent_scores is None or b.latent_scores is None:
+        raise CheckpointError("fused spaces are latent ones; a model has none")
+    return matched_figures(hybrid(a.latent_scores, b.latent_scores, 0.5, "matrix"), a.caption_video).values()
+
+
+def component_curve(data: AnalysedSet) -> dict[str, Any]:
+    """Figure 4.4: normalised variances of a latent space, and mean mAP in [0, 1] after keeping the first components.
+
+    Principal components over captions and videos together: every caption is one sample, every video is repeated an
+    integer number of times, so that both sides weigh about the same.
     """
-    runs, before = [], None
-    for number, model in enumerate(models):
-        data = _read(flags, model, name, manifest)
-        encoder = dual_encoder(model)
-        runs.append(
-            Run(
-                way=way_name,
-                coupling=way.coupling,
-                dims=(way.latent_dim, way.num_concepts),
-                checkpoints=(model.uri,),
-                figures=figures_by_space(
-                    data, encoder.config.concept_similarity, model.config.evaluation.latent_weight
-                ),
-                components=component_curve(data) if way.latent_dim is not None and number == 0 else None,
-                correlations=_correlations(flags, data, encoder),
-                study=study,
-            )
-        )
-        if way.coupling == "latent" and number % 2:
-            assert before is not None
-            fused = f"latent {way.latent_dim} + latent {way.latent_dim}, independent{way_name.removeprefix(way.spaces)}"
-            dims = (way.latent_dim,) * 2
-            runs.append(_fusion(flags, fused, dims, (models[number - 1], model), (before, data), 0.5))
-        before = data
-    return runs
+    if data.latent_text is None or data.latent_video is None:
+        raise DatasetError("principal components are those of a latent space; the model has none")
+    repeats = max(1, round(len(data.latent_text) / len(data.latent_video)))
+    components = principal_components(torch.cat([data.latent_text, data.latent_video.repeat(repeats, 1)]))
+    ranking = MatchedRanking(data.caption_video, len(data.video_key))
+    counts = component_counts(data.latent_text.shape[1])
+    cosines = truncated_cosines(data.latent_text, data.latent_video, components, counts)
+    precision = {kept: ranking.precision(scores).mean for kept, scores in cosines}
+    return {"normalised_variances": components.normalised_variances.tolist(), "map": precision}
 
 
-def _read(flags: ComplementarityFlags, model: LoadedModel, name: str, manifest: Manifest) -> AnalysedSet:
-    data = analysed_set(name, embed_dual(model, manifest))
-    return data if flags.captions_per_video is None else data.few_captions(flags.captions_per_video, flags.seed)
+def correlation_curves(
+    first: Space | None,
+    second: Space | None,
+    caption_video: Int64[Tensor, " captions"],
+    flags: ComplementarityFlags,
+) -> list[dict[str, Any]]:
+    """Figure 4.5: canonical correlations between two spaces, for captions and videos separately; none of one space.
 
-
-def _correlations(flags: ComplementarityFlags, data: AnalysedSet, encoder: HybridEncoder) -> Sequence[CorrelationCurve]:
-    """Canonical correlations between the two spaces of one model, as the similarity compares them; none for a single
-    space.
+    Fitted on half of the videos, drawn with --seed, and all their captions; the others are held out, so that no video
+    is on both sides; at most --samples of each. The --pairs pairs: no more than either space has dimensions, and one
+    fewer than it has fitted samples.
     """
-    if data.latent_text is None or data.latent_video is None or data.concept_text is None:
+    if first is None or second is None:
         return []
-    concepts = compared_vectors(data.concept_space(encoder.config.concept_similarity))
-    latent = data.latent_text, data.latent_video
-    return correlation_curves(
-        latent, concepts, data.caption_video, ridge=flags.ridge, most=flags.samples, top=flags.pairs, seed=flags.seed
-    )
+    num_videos = len(first[1])
+    if num_videos < 4:
+        raise DatasetError(
+            f"canonical correlations with held-out videos need at least 4 videos; there are {num_videos}"
+        )
+    order = torch.randperm(num_videos, generator=torch.Generator().manual_seed(flags.seed))
+    fitted_videos = torch.zeros(num_videos, dtype=torch.bool)
+    fitted_videos[order[: num_videos // 2]] = True
+    curves = []
+    for place, side in enumerate(("captions", "videos")):
+        fitted = fitted_videos if place else fitted_videos[caption_video]
+        fit, rest = (_sample(mask, flags.samples, flags.seed) for mask in (fitted, ~fitted))
+        pairs = canonical_correlations(first[place][fit], second[place][fit], ridge=flags.ridge, top=flags.pairs)
+        held_out = pairs.correlations(first[place][rest], second[place][rest])
+        curves.append(
+            {"side": side, "samples": len(fit), "fitted": pairs.fitted.tolist(), "held_out": held_out.tolist()}
+        )
+    return curves
+
+
+def _sample(mask: Tensor, most: int, seed: int) -> Int64[Tensor, " kept"]:
+    places = mask.nonzero().squeeze(1)
+    order = torch.randperm(len(places), generator=torch.Generator().manual_seed(seed))
+    return places[order[:most].sort().values]
+
+
+def compared(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Runs, Table 4.1's means over runs, tests of their differences (Z and Welch's t), and dimension studies."""
+    values: dict[tuple[str, str], list[Mapping[str, float]]] = {}
+    for scoring in ("latent", "concept", "two spaces"):
+        for run in runs:
+            if scoring in run["figures"]:
+                values.setdefault((scoring, run["way"]), []).append(run["figures"][scoring])
+    ensembles = [
+        {"scoring": scoring, "way": way, "figures": {name: _spread([one[name] for one in own]) for name in own[0]}}
+        for (scoring, way), own in values.items()
+    ]
+    tests = []
+    for (first, own), (second, other) in itertools.combinations(values.items(), 2):
+        for name in TESTED:
+            test = difference([one[name] for one in own], [one[name] for one in other])
+            if first[0] == second[0] and test is not None:
+                pair = {"scoring": first[0], "figure": name, "first": first[1], "second": second[1]}
+                tests.append({**pair, **_finite(asdict(test))})
+    return {"runs": list(runs), "ensembles": ensembles, "differences": tests, "dimension_studies": list(_studies(runs))}
+
+
+def _studies(runs: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Figures 4.1 to 4.3: metrics of spaces that were trained alone in three dimensions or more, alike otherwise."""
+    for place, space in enumerate(("latent", "concept")):
+        alone = [run for run in runs if list(run["figures"]) == [space]]
+        for study in dict.fromkeys(run["study"] for run in alone):
+            own = [run for run in alone if run["study"] == study]
+            dims = [run["dims"][place] for run in own]
+            if len(set(dims)) >= FEWEST_DIMENSIONS:
+                metrics = {name: [run["figures"][space][name] for run in own] for name in STUDIED}
+                stable = stable_region(dims, metrics["map"])
+                yield {"space": space, "study": study, "dims": dims, **metrics, "stable": [stable.low, stable.high]}
+
+
+def _spread(values: Sequence[float]) -> dict[str, float | None]:
+    return _finite(asdict(spread(values)))
+
+
+def _finite(values: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: value if math.isfinite(value) else None for name, value in values.items()}
+
+
+def figures(values: Mapping[str, Any]) -> dict[str, Figure]:
+    """Figures 4.1 to 4.5 from the numbers, as far as there are any, by file name."""
+    runs, drawn = values["runs"], {}
+    if any(run["correlations"] for run in runs):
+        drawn["correlations"] = _correlations(runs)
+    if any(run["components"] for run in runs):
+        drawn["components"] = _components(runs)
+    for number, study in enumerate(values["dimension_studies"], 1):
+        drawn[f"dimensions_{study['space']}_{number}"] = _dimensions(study)
+    return drawn
+
+
+def _correlations(runs: Sequence[Mapping[str, Any]]) -> Figure:
+    """Figure 4.5, captions and videos: the mean curve of each way of training, fitted and held out."""
+    figure = blank_figure(12, 4.5)
+    for place, axes in enumerate(figure.subplots(1, 2, sharey=True)):
+        for number, way in enumerate(dict.fromkeys(run["way"] for run in runs if run["correlations"])):
+            curves = [run["correlations"][place] for run in runs if run["way"] == way and run["correlations"]]
+            pairs = min(len(curve["fitted"]) for curve in curves)
+            for part, style in (("fitted", "-"), ("held_out", "--")):
+                mean = np.mean([curve[part][:pairs] for curve in curves], axis=0)
+                axes.plot(range(1, pairs + 1), mean, style, color=f"C{number % 10}", label=f"{way}, {part}")
+        name_axes(axes, "canonical pair", "correlation", ("captions", "videos")[place])
+        axes.legend(fontsize=7)
+    return figure
+
+
+def _components(runs: Sequence[Mapping[str, Any]]) -> Figure:
+    """Figure 4.4: normalised variances, and mAP after keeping the first components."""
+    figure = blank_figure(12, 4.5)
+    left, right = figure.subplots(1, 2)
+    for run in runs:
+        if (curve := run["components"]) is not None:
+            variances = curve["normalised_variances"]
+            left.plot(range(1, len(variances) + 1), variances, label=run["way"])
+            right.plot(list(curve["map"]), [100 * v for v in curve["map"].values()], marker=".", label=run["way"])
+    left.set(xscale="log", yscale="log")
+    right.set_xscale("log", base=2)
+    name_axes(left, "component", "share of the variance", "latent space: normalised variances")
+    name_axes(right, "components kept", "mean mAP, %", "retrieval with the first components")
+    right.legend(fontsize=7)
+    return figure
+
+
+def _dimensions(study: Mapping[str, Any]) -> Figure:
+    """Figures 4.1 to 4.3: mAP, SumR and R@1 of both directions against the dimension, with the stable region."""
+    figure, (low, high) = blank_figure(17, 4.2), study["stable"]
+    panels = {"mean mAP, %": ("map",), "SumR": ("sum_r",), "R@1, %": ("t2v_r1", "v2t_r1")}
+    for axes, (heading, names) in zip(figure.subplots(1, 3), panels.items(), strict=True):
+        for name in names:
+            axes.plot(study["dims"], study[name], "o", markersize=4, label=name)
+        axes.axvspan(low, high, color="#55a868", alpha=0.15, linewidth=0)
+        axes.set_xscale("log", base=2)
+        name_axes(axes, "dimensions", heading, f"{study['study']} space alone; stable from {low} to {high}")
+        axes.legend(fontsize=8)
+    return figure

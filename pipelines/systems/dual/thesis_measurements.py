@@ -9,9 +9,8 @@ import numpy as np
 
 from pipelines.systems.dual.analysed_set import AnalysedSet, analysed_set
 from pipelines.systems.dual.causality import CausalityFlags
-from pipelines.systems.dual.causality_analysis import detector_findings, search_transform
-from pipelines.systems.dual.causality_findings import SearchFindings, inferences
-from pipelines.systems.dual.complementarity_findings import figures_by_space, fused_figures
+from pipelines.systems.dual.causality_analysis import detector_values, inferences, search_transform
+from pipelines.systems.dual.complementarity_analysis import figures_by_space, fused_figures
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.data.concepts.concept_table import ConceptTable
@@ -61,10 +60,10 @@ def measure(checkpoint: str, sets: Sets, *, detectors: bool) -> dict[str, Any]:
     if loaded.concepts:
         found["scored"].update(_ambiguous(loaded, rows, sets.concepts))
         data = [analysed_set("val", _embedded(loaded, sets.val)), analysed_set("test", rows)]
-        search = _searched(found, loaded, sets, data)
+        _searched(found, loaded, sets, data)
         if detectors:
             data.append(analysed_set("train", _embedded(loaded, sets.train)))
-            found["detectors"] = _detectors(loaded, sets, data, search)
+            found["detectors"] = _detectors(loaded, sets, data)
     return found
 
 
@@ -113,32 +112,29 @@ def _embedded(loaded: LoadedModel, uri: str) -> DualRows:
     return embed_dual(loaded, usable(uri, require_videos))
 
 
-def _searched(found: dict[str, Any], loaded: LoadedModel, sets: Sets, data: Sequence[AnalysedSet]) -> SearchFindings:
+def _searched(found: dict[str, Any], loaded: LoadedModel, sets: Sets, data: Sequence[AnalysedSet]) -> None:
     """Searches on the validation set, and adds the figures of every transform to `found`."""
     similarity, weight = dual_encoder(loaded).config.concept_similarity, loaded.config.evaluation.latent_weight
     val, test = (one.concept_space(similarity) for one in data)
-    search = search_transform(
-        CausalityFlags(loaded.uri, sets.val, sets.test, "", search="thesis"), data[0], val, weight
-    )
-    for one in inferences(data[1], test, search.transforms(), weight):
-        causality = {f"c{k}": 100 * mean for k, (mean, _) in one.causality.items()}
-        found["scored"][one.name] = {**one.figures.values(), **causality}
+    search = search_transform(CausalityFlags(loaded.uri, sets.val, sets.test, "", search="thesis"), val)
+    scored = inferences(data[1], test, search.transforms(), weight)
+    found["scored"].update({way: values["figures"] for way, values in scored.items()})
     found["transform"], found["validation"] = {}, {}
-    for name, measured in search.results().items():
+    for name, measured in search.results.items():
         at = measured.transform
         found["transform"] |= {f"{name}/scale": at.scale, f"{name}/shift": at.shift, f"{name}/power": at.power}
         found["validation"] |= {f"{name}/map": 100 * measured.accuracy, f"{name}/c10": 100 * measured.causality}
-    return search
 
 
-def _detectors(
-    loaded: LoadedModel, sets: Sets, data: Sequence[AnalysedSet], search: SearchFindings
-) -> dict[str, float]:
+def _detectors(loaded: LoadedModel, sets: Sets, data: Sequence[AnalysedSet]) -> dict[str, float]:
     similarity = dual_encoder(loaded).config.concept_similarity
     spaces = [one.concept_space(similarity) for one in data]
-    table = ConceptTable.load(sets.concepts)
-    reports = detector_findings(data, spaces, table, search.best.transform, loaded.concepts).splits
-    return {f"{side.side}/{split.name}": side.tags.mean for split in reports for side in (split.text, split.video)}
+    splits = detector_values(data, spaces, ConceptTable.load(sets.concepts), loaded.concepts)["splits"]
+    return {
+        f"{side}/{name}": values["mean_average_precision"]
+        for name, sides in splits.items()
+        for side, values in sides.items()
+    }
 
 
 NAME = "avs"

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pipelines.arguments import check_counts, parse_with_changes, print_help, wants_help, written_as_json
-from pipelines.systems.dual.thesis_chapters import FUSED, PAPER, SET, SINGLE, TAGGERS, TRAININGS
-from pipelines.tables.command import PaperTablesFlags
+from pipelines.arguments import check_counts
+from pipelines.tables.command import PaperTablesFlags, run_paper
+from pipelines.tables.paper import load_paper
+from vtr_core.config.override import override
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -14,6 +16,59 @@ if TYPE_CHECKING:
     from pipelines.tables.runs import Sweep, TestSet
     from vtr_core.run.config import TrainConfig
 
+
+PAPER = load_paper("thesis")
+SET = "msrvtt"
+TAGGERS: Mapping[str, str] = MappingProxyType(
+    {
+        "treetagger": "--tagger treetagger:FOLDER",
+        "wordnet": "--tagger wordnet:FOLDER",
+        "spacy": "--tagger default, or spacy:NAME",
+    }
+)
+"""Names of the thesis's taggers, and their flags for `vtr ingest` and `vtr concepts`."""
+SINGLE, FUSED = "equal-latent", "equal-latent-fused"
+"""A latent space alone, and two trainings of it whose scores are added."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """One way of training: a variant of the base, and the tagger of its data."""
+
+    variant: str
+    tagger: str | None = None
+
+    def config(self, base: str, changes: Mapping[str, Any]) -> "TrainConfig":
+        """The complete configuration, with `changes` applied to all runs."""
+        from vtr_core.run.presets import preset
+
+        return override(preset(f"{base}-{self.variant}" if self.variant else base), changes)
+
+
+def _tagged(prefix: str, variant: str) -> dict[str, Training]:
+    return {f"{prefix}pos-{tagger}": Training(variant, tagger=tagger) for tagger in TAGGERS}
+
+
+TRAININGS: Mapping[str, Training] = MappingProxyType(
+    {
+        "": Training(""),
+        **_tagged("", "pos"),
+        "concept": Training("concept"),
+        **_tagged("concept-", "concept-pos"),
+        "interpretable": Training("interpretable"),
+        "concept-256": Training("concept-256"),
+        "causal": Training("causal"),
+        "cosine": Training("cosine"),
+        "cosine-256": Training("cosine-256"),
+        "latent": Training("latent"),
+        "latent-alone": Training("latent-alone"),
+        "equal": Training("equal"),
+        "equal-latent": Training("equal-latent"),
+        "equal-homogeneous": Training("equal-homogeneous"),
+        "equal-heterogeneous": Training("equal-heterogeneous"),
+    }
+)
+"""Trainings by the name of a row's variant."""
 
 BASE = "base"
 """The name of the base preset's own row in --rows, as of its folder."""
@@ -44,12 +99,7 @@ class TablesFlags(PaperTablesFlags):
 
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
-    if wants_help(argv):
-        print_help("vtr tables thesis", TablesFlags)
-        return
-    flags, changes = parse_with_changes(TablesFlags, argv, "vtr tables thesis")
-    with written_as_json(flags.json, flags.out, "tables.md", "tables.json"):
-        print(tables(flags, changes))
+    run_paper(argv, "thesis", TablesFlags, tables)
 
 
 def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
@@ -79,9 +129,8 @@ def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
     figures = {**found.figures, **_sizes({**sizes, **({"msrvtt": flags.data} if flags.data else {})})}
     for variant, counted in num_topics(topics).items():
         figures[variant] = {**figures.get(variant, {}), **counted}
-    results = replace(
-        found, figures=figures, missing={} if years else _missing(), not_run=_without_figures(figures, not_run)
-    )
+    missing = {} if years else PAPER.missing
+    results = replace(found, figures=figures, missing=missing, not_run=_without_figures(figures, not_run))
     return write_page(PAPER, flags, changes, chosen, results, test)
 
 
@@ -214,13 +263,6 @@ def _sizes(folders: Mapping[str, str]) -> dict[str, dict[str, tuple[float, ...]]
         videos = sum(manifest.videos for manifest in manifests)
         found[f"data-{name}"] = {"data/videos": (float(videos),), "data/captions": (float(captions),)}
     return found
-
-
-def _missing() -> dict[str, str]:
-    return {
-        "avs": "The collections IACC.3 and V3C1 are licensed and not at hand: vtr ingest trecvid …, then "
-        "--avs 2016=COLLECTION,TOPICS,JUDGEMENTS gives infAP."
-    }
 
 
 def _without_figures(

@@ -1,24 +1,17 @@
-"""Use of capsules: means, entropies and dead capsules, in whatever pieces the clips come."""
+"""Use of capsules: means, entropies and dead capsules."""
 
 import numpy as np
 import pytest
 import torch
 
-from vtr_core.analysis.capsule_usage import CapsuleUsage, UsageMeter
+from vtr_core.analysis.capsule_usage import capsule_usage
 from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.systems.capsules.task import mean_entropy
 
 
-def metered(values: np.ndarray, piece: int = 7) -> CapsuleUsage:
-    meter = UsageMeter(values.shape[1])
-    for first in range(0, len(values), piece):
-        meter.add(values[first : first + piece])
-    return meter.usage()
-
-
 def test_moments_and_leads() -> None:
     values = np.random.default_rng(0).random((30, 12)).astype(np.float32)
-    usage = metered(values)
+    usage = capsule_usage(values)
     np.testing.assert_allclose(usage.mean, values.mean(axis=0), rtol=1e-6)
     np.testing.assert_allclose(usage.deviation, values.std(axis=0), rtol=1e-5)
     led = [sum(c in sorted(range(12), key=lambda j: -row[j])[:5] for row in values) for c in range(12)]
@@ -32,7 +25,7 @@ def test_flat_capsules_and_those_that_never_lead_are_dead() -> None:
     values = rng.uniform(0.2, 0.4, (50, 4))
     values[:, 0] = 0.7 + 0.001 * rng.random(50)
     values[:, 3] = 0.1 * rng.random(50)
-    usage = metered(values.astype(np.float32))
+    usage = capsule_usage(values.astype(np.float32))
     assert usage.led[[0, 3]].tolist() == [50, 0]
     assert usage.flat.tolist() == [True, False, False, False]
     assert usage.dead.tolist() == [True, False, False, True]
@@ -40,15 +33,15 @@ def test_flat_capsules_and_those_that_never_lead_are_dead() -> None:
 
 def test_entropy_is_a_clips_and_not_that_of_all_clips_together() -> None:
     """A capsule of its own for every clip: each clip has chosen one, although all are used equally."""
-    assert metered(np.eye(4, dtype=np.float32)).entropy == pytest.approx(0)
-    assert metered(np.zeros((2, 4), np.float32)).entropy == 0
+    assert capsule_usage(np.eye(4, dtype=np.float32)).entropy == pytest.approx(0)
+    assert capsule_usage(np.zeros((2, 4), np.float32)).entropy == 0
     rows = np.random.default_rng(0).random((5, 4), np.float32)
     slow = [-sum(p * np.log2(p) for p in row / row.sum()) for row in rows.astype(np.float64)]
-    assert metered(rows).entropy == pytest.approx(np.mean(slow))
+    assert capsule_usage(rows).entropy == pytest.approx(np.mean(slow))
     routed = Capsules(torch.zeros(5, 4, 1), torch.from_numpy(rows))
-    assert mean_entropy(routed) == pytest.approx(metered(rows).entropy)
+    assert mean_entropy(routed) == pytest.approx(capsule_usage(rows).entropy)
 
 
 def test_entropy_is_log_of_the_number_used_equally() -> None:
-    assert metered(np.full((3, 8), 0.125, np.float32)).entropy == pytest.approx(3)
-    assert metered(np.tile(np.float32([0.5, 0.5, 0, 0]), (3, 1))).entropy == pytest.approx(1)
+    assert capsule_usage(np.full((3, 8), 0.125, np.float32)).entropy == pytest.approx(3)
+    assert capsule_usage(np.tile(np.float32([0.5, 0.5, 0, 0]), (3, 1))).entropy == pytest.approx(1)

@@ -9,9 +9,9 @@ import pytest
 from benchmarks.comparison import rows
 from benchmarks.comparison.rows import markdown, search_rows
 from benchmarks.muse_worlds import MSRVTT
+from pipelines.tables.paper import Results
 from pipelines.tables.runs import Sweep
 from vtr_core.run.config import TrainConfig
-from vtr_core.tables.table import Results
 
 SEARCHED = replace(MSRVTT, trials={f"rate {rate:g}": {"optimizer.learning_rate": rate} for rate in (1e-3, 4e-3)})
 FOUND = {1e-3: (50.0, 30.0), 4e-3: (60.0, 20.0)}

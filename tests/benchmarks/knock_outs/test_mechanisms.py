@@ -4,9 +4,9 @@ import pytest
 
 from benchmarks.knock_outs.mechanisms import MECHANISMS
 from benchmarks.knock_outs.worlds import WORLDS
+from tests.builders.made_batch import made_batch
 from vtr_core.config.override import override
 from vtr_core.run.build import build_model
-from vtr_core.run.made_batch import made_batch
 from vtr_core.run.presets import preset
 
 

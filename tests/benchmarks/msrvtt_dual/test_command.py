@@ -11,8 +11,8 @@ from benchmarks.msrvtt_dual.command import SMALLER, TABLES, _settings, _take_ove
 from benchmarks.msrvtt_dual.data import PRESET
 from benchmarks.msrvtt_dual.page import NAMES, markdown
 from benchmarks.report.pages import write_page
-from pipelines.systems.dual.thesis_chapters import PAPER, TRAININGS
 from pipelines.systems.dual.thesis_measurements import Sets
+from pipelines.systems.dual.thesis_tables import PAPER, TRAININGS
 from vtr_core.systems.dual.config import HybridEncoderConfig
 
 TABLES_PAGE = """# Tables

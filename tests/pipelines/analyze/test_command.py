@@ -48,46 +48,30 @@ def test_causality_writes_a_transform_that_is_not_worse_and_all_figures(
     _causality(save("hybrid"), sets, tmp_path, "--experiment", "causality", "--top-k", "1", "2")
     values = json.loads((tmp_path / "causality.json").read_text())
     best = read_transform(str(tmp_path / "transform.json"), "jaccard")
-    search = values["search"]
-    assert search["best"]["transform"] == {
+    start, found = (values["search"]["results"][name] for name in ("original", "improved"))
+    assert found["transform"] == {
         "similarity": "jaccard", "scale": best.scale, "shift": best.shift, "power": best.power,
     }  # fmt: skip
-    assert search["best"]["accuracy"] >= search["start"]["accuracy"]
-    assert search["start"]["transform"] == {"similarity": "jaccard", "scale": 1.0, "shift": 0.0, "power": 1.0}
-    names = [one["name"] for one in values["inferences"]]
+    assert found["accuracy"] >= start["accuracy"]
+    assert start["transform"] == {"similarity": "jaccard", "scale": 1.0, "shift": 0.0, "power": 1.0}
+    names = list(values["inferences"])
     assert names == ["hybrid, original", "hybrid, improved", "concepts, original", "concepts, improved"]
-    hybrid, concepts = values["inferences"][0]["causality"], values["inferences"][2]["causality"]
-    assert hybrid["10"]["mean"] == pytest.approx(0.4 * concepts["10"]["mean"])
+    hybrid, concepts = (values["inferences"][names[row]]["figures"]["c10"] for row in (0, 2))
+    assert hybrid == pytest.approx(0.4 * concepts)
     assert set(values["curves"]) == set(values["top_k"]) == {"original", "improved"}
     assert list(values["curves"]["original"]) == [
         "matched", "text->video top 1", "text->video top 10", "video->text top 1", "video->text top 10", "random",
     ]  # fmt: skip
     assert list(values["top_k"]["original"]) == ["1", "2", "3"]
     assert values["detectors"] is None
-    for name in ("main", "pair_sets", "search", "parameters", "top_k", "sweeps", "top_k_sweep"):
+    for name in ("main", "pair_sets", "parameters", "top_k", "sweeps", "top_k_sweep"):
         assert (tmp_path / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     shown = " ".join(capsys.readouterr().out.split())
-    for part in ("Pareto front", "matched", "nothing is said on the detectors", "left out", "transform.json"):
-        assert part in shown
+    assert "nothing is said on the detectors" in shown
     client = MlflowClient(own_tracking_store)
     (run,) = client.search_runs([client.get_experiment_by_name("causality").experiment_id])
     assert {"test/test/concepts/improved/c10", "test/test/hybrid/original/map"} <= run.data.metrics.keys()
     assert run.data.params["analysis"] == "causality"
-
-
-@pytest.mark.long
-def test_the_same_search_with_nsga_and_by_hybrid_scores(
-    sets: dict[str, Manifest], save: Callable[..., str], tmp_path: Path
-) -> None:
-    more = ("--search", "tune", "--points", "40", "--score", "hybrid")
-    _causality(save("hybrid"), sets, tmp_path, *more)
-    search = json.loads((tmp_path / "causality.json").read_text())["search"]
-    assert (search["kind"], search["score"]) == ("tune", "hybrid")
-    assert search["measured"][0] == search["start"]
-    assert search["best"]["accuracy"] >= search["start"]["accuracy"]
-    assert search["best"] in search["measured"]
-    front = [(one["accuracy"], one["causality"]) for one in search["front"]]
-    assert front == sorted(front, key=lambda pair: (-pair[0], pair[1]))
 
 
 @pytest.mark.long
@@ -98,12 +82,11 @@ def test_a_concept_model_under_a_cosine_has_no_hybrid(
     _causality(checkpoint, sets, tmp_path, "--captions-per-video", "2", "--search", "thesis")
     values = json.loads((tmp_path / "causality.json").read_text())
     names = [f"concepts, {name}" for name in ("original", "improved", "joint", "causal", "kept", "enough")]
-    assert [one["name"] for one in values["inferences"]] == names
-    assert values["search"]["captions"] < 21
+    assert list(values["inferences"]) == names
     assert read_transform(str(tmp_path / "transform.json"), "cosine").scale == 1.0
     assert values["search"]["kind"] == "thesis"
-    for wider in values["search"]["wider"].values():
-        assert wider["accuracy"] >= values["search"]["start"]["accuracy"]
+    results = values["search"]["results"]
+    assert all(found["accuracy"] >= results["original"]["accuracy"] for found in results.values())
     assert list(values["sweeps"]) == ["power", "shift"]
 
 
@@ -120,7 +103,7 @@ def _table(folder: Path, sets: dict[str, Manifest], names: tuple[str, ...] = CON
 
 @pytest.mark.long
 def test_detectors_are_judged_by_the_concept_table(
-    sets: dict[str, Manifest], save: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    sets: dict[str, Manifest], save: Callable[..., str], tmp_path: Path
 ) -> None:
     table = _table(tmp_path / "table", sets)
     _causality(save("hybrid"), sets, tmp_path / "out", "--concepts", table, "--train", sets["train"].uri)
@@ -128,14 +111,9 @@ def test_detectors_are_judged_by_the_concept_table(
     assert list(found["splits"]) == ["val", "test", "train"]
     video = found["splits"]["train"]["video"]
     assert len(video["precision"]) == 3
-    assert video["original"]["expected_tags"] == pytest.approx(sum(2 - (n % 3 == 0) for n in range(8)) / 8)
     assert sum(map(len, found["fates"].values())) == 3
-    assert (tmp_path / "out" / "figures" / "detectors.png").exists()
     assert (tmp_path / "out" / "figures" / "histograms.png").exists()
     assert all(sum(one["train"]["present"]) + sum(one["train"]["absent"]) for one in found["histograms"].values())
-    shown = capsys.readouterr().out
-    assert "concept detectors" in shown
-    assert "video detectors, failed" in shown
 
 
 def test_labels_of_other_concepts_or_other_data_are_refused(
@@ -155,9 +133,8 @@ def _complementarity(checkpoints: list[str], data: Manifest, out: Path, *more: s
 
 
 def test_complementarity_compares_ways_of_training(
-    sets: dict[str, Manifest], save: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str],
-    own_tracking_store: str,
-) -> None:  # fmt: skip
+    sets: dict[str, Manifest], save: Callable[..., str], tmp_path: Path, own_tracking_store: str
+) -> None:
     alone = [save(f"latent{seed}", seed, model__num_concepts=None) for seed in range(4)]
     both = [save(f"both{seed}", seed) for seed in range(2)]
     second = save("second", loss__concept_weight=0.0)
@@ -177,51 +154,35 @@ def test_complementarity_compares_ways_of_training(
         ("concept", "latent 4 + latent 3, coupled heterogeneous"): 1,
         ("concept", "concept 3"): 1,
         ("two spaces", "latent 4 + latent 4, independent"): 2,
-        ("two spaces", "latent 4 + concept 3, independent"): 1,
         ("two spaces", f"{way} [loss.labels soft]"): 2,
         ("two spaces", f"{way} [loss.labels binary]"): 1,
         ("two spaces", "latent 4 + latent 3, coupled heterogeneous"): 1,
     }
     tested = {(one["scoring"], one["figure"]) for one in found["differences"]}
     assert tested == {(scoring, figure) for scoring in ("latent", "two spaces") for figure in ("map", "sum_r")}
-    fused = [run for run in found["runs"] if run["coupling"] == "independent"]
-    assert [len(run["checkpoints"]) for run in fused] == [2, 2, 2]
-    by_way = {(run["way"], tuple(run["checkpoints"])): run["figures"] for run in found["runs"]}
-    gains = {one["way"]: one for one in found["gains"]}
-    assert list(gains) == list(dict.fromkeys(run["way"] for run in found["runs"] if "two spaces" in run["figures"]))
-    mixed = by_way["latent 4 + concept 3, independent", (alone[0], concept)]["two spaces"]["map"]
-    single = max(by_way["latent 4", (alone[0],)]["latent"]["map"], by_way["concept 3", (concept,)]["concept"]["map"])
-    assert gains["latent 4 + concept 3, independent"]["map"]["gained"]["mean"] == pytest.approx(mixed - single)
-    runs = [figures for (name, _), figures in by_way.items() if name == f"{way} [loss.labels soft]"]
-    differences = [one["two spaces"]["map"] - max(one["latent"]["map"], one["concept"]["map"]) for one in runs]
-    assert gains[f"{way} [loss.labels soft]"]["map"]["gained"]["mean"] == pytest.approx(sum(differences) / 2)
-    assert len(gains[f"{way} [loss.labels soft]"]["correlation"]) == 2
+    fused = [run for run in found["runs"] if run["study"] == "independent"]
+    assert [len(run["checkpoints"]) for run in fused] == [2, 2]
     assert {curve["side"] for curve in fused[0]["correlations"]} == {"captions", "videos"}
     components = found["runs"][0]["components"]
     assert sum(components["normalised_variances"]) == pytest.approx(1.0)
     assert 100 * components["map"]["4"] == pytest.approx(found["runs"][0]["figures"]["latent"]["map"])
-    for name in ("main", "gains", "correlations", "components"):
+    for name in ("correlations", "components"):
         assert (tmp_path / "figures" / f"{name}.png").exists()
-    printed = capsys.readouterr().out
-    assert "p (Welch)" in printed
-    assert "[latent]" in printed
-    assert "[loss.labels" in printed
-    assert "…" not in printed, "names of ways are whole"
     client = MlflowClient(own_tracking_store)
     (run,) = client.search_runs([client.get_experiment_by_name("complementarity").experiment_id])
     assert "test/test/latent/latent_4/map" in run.data.metrics
 
 
 def test_several_dimensions_make_a_dimension_study(
-    sets: dict[str, Manifest], save: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    sets: dict[str, Manifest], save: Callable[..., str], tmp_path: Path
 ) -> None:
     sizes = {dim: save(f"size{dim}", model__num_concepts=None, model__latent_dim=dim) for dim in (2, 4, 8)}
     found = _complementarity(list(sizes.values()), sets["test"], tmp_path, "--captions-per-video", "2")
     (study,) = found["dimension_studies"]
     assert (study["space"], study["dims"]) == ("latent", [2, 4, 8])
-    assert study["stable"]["low"] <= study["stable"]["high"]
-    assert (tmp_path / "figures" / "dimensions_latent.png").exists()
-    assert "nothing can be tested" in capsys.readouterr().out
+    low, high = study["stable"]
+    assert low <= high
+    assert (tmp_path / "figures" / "dimensions_latent_1.png").exists()
 
 
 def test_bad_checkpoints_are_errors(sets: dict[str, Manifest], save: Callable[..., str], tmp_path: Path) -> None:
@@ -243,9 +204,8 @@ def test_bad_requests_are_errors(sets: dict[str, Manifest], save: Callable[..., 
         main(same)
     for flags, message in (
         (("--tolerance", "nan"), "--tolerance is nan"),
-        (("--points", "0"), "--points is 0"),
         (("--top-k", "0"), "--top-k is 0"),
-        (("--score", "hybrid", "--captions-per-video", "1"), "all captions"),
+        (("--captions-per-video", "0"), "--captions-per-video is 0"),
     ):
         with pytest.raises(ConfigError, match=message):
             _causality(checkpoint, sets, tmp_path, *flags)

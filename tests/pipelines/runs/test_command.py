@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.cli import run
-from pipelines.runs.stored_runs import changes, delete_unfinished, runs_in, stored_run
+from pipelines.runs.stored_runs import delete_unfinished, runs_in, stored_run
 from pipelines.sweep.folder import SweepFolder, TrialTable
 from tests.builders.sweep_records import sweep_record
 from vtr_core.config.override import override
@@ -69,19 +69,6 @@ def test_sweeps_are_listed_after_runs(runs: Path, capsys: pytest.CaptureFixture[
     shown = capsys.readouterr().out
     assert "1 of 3, 1 failed" in shown
     assert shown.count("finished") == 2
-
-
-def test_one_shows_what_was_changed(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert changes(stored_run(str(runs / "a"))) == {"seed": 7}
-    run("runs", ["show", str(runs / "b")])
-    assert "finished at step 20" in capsys.readouterr().out
-
-
-def test_a_comparison_has_what_differs(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run("runs", ["compare", str(runs / "a"), str(runs / "b"), "--json"])
-    found = json.loads(capsys.readouterr().out)
-    assert found["settings"] == {"seed": [7, 0]}
-    assert list(found["validation"].values()) == [[6.0, 4.0]]
 
 
 def test_only_what_never_finished_and_nobody_writes_is_deleted(runs: Path) -> None:

@@ -105,3 +105,10 @@ def test_the_published_size():
     words = 11 * 300 + 301 * 4096
     routing = 3 * (33 * 256 + 257 * 256) + 2 * 2 * 256 + 257 * 1024 + 1025 * 256 + 257
     assert sum(p.numel() for p in model.parameters()) == primary + words + routing + (128 * 256 + 1) * 4096
+
+
+def test_a_checkpoint_of_before_loads_unless_it_has_a_frame_block() -> None:
+    written = CapsuleNetConfig(inputs=INPUTS).model_dump(mode="json")
+    assert CapsuleNetConfig.model_validate(written | {"frame_block": None}) == CapsuleNetConfig(inputs=INPUTS)
+    with pytest.raises(ValueError, match="frame_block"):
+        CapsuleNetConfig.model_validate(written | {"frame_block": {"frames": 4}})

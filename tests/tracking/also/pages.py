@@ -1,11 +1,11 @@
-"""A run's page for trackers, and points."""
+"""A run's page for trackers, and lines of its metrics."""
 
 import json
 from pathlib import Path
 
 from vtr_core.storage import locate
+from vtr_core.tracking.json_lines import Line
 from vtr_core.tracking.other_trackers import RunPage
-from vtr_core.tracking.run import Point
 
 
 def page(folder: Path, group: str | None = None) -> RunPage:
@@ -20,16 +20,15 @@ def page(folder: Path, group: str | None = None) -> RunPage:
     )
 
 
-def points(*steps: int) -> list[Point]:
+def lines(*steps: int) -> list[Line]:
+    """Lines of metrics.jsonl."""
     return [
-        Point(name, 1 / (step + place), step, 1_000_000 + 1000 * step)
+        {"step": step, "time": 1000.0 + step, "train/loss": 1 / step, "train/data_wait": 1 / (step + 1)}
         for step in steps
-        for place, name in enumerate(("train/loss", "train/data_wait"))
     ]
 
 
 def write_metrics(folder: Path, *steps: int) -> None:
     """metrics.jsonl with these points."""
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [{"step": step, "time": 1000.0 + step, "train/loss": 1 / step} for step in steps]
-    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines(*steps)))

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.tracking.also.pages import page, points
+from tests.tracking.also.pages import lines, page
 from vtr_core.tracking.other_trackers import open_tracker
 
 
 def test_points_have_their_steps_values_and_times(tmp_path: Path, event_files: Callable[[Path], Any]) -> None:
     files = open_tracker("tensorboard", page(tmp_path))
-    files.log_points(points(1, 2))
-    files.log_points(points(4))
+    for line in lines(1, 2, 4):
+        files.log(line)
     files.finish("FINISHED")
     found = event_files(tmp_path / "tensorboard")
     assert found.Tags()["scalars"] == ["train/loss", "train/data_wait"]
@@ -32,7 +32,7 @@ def test_points_have_their_steps_values_and_times(tmp_path: Path, event_files: C
 def test_a_resumed_run_has_every_point_once(tmp_path: Path, event_files: Callable[[Path], Any]) -> None:
     for steps in ((1, 2), (1, 2, 3)):
         files = open_tracker("tensorboard", page(tmp_path))
-        assert files.steps("train/loss") == set()
-        files.log_points(points(*steps))
+        for line in lines(*steps):
+            files.log(line)
         files.finish("FINISHED")
     assert [one.step for one in event_files(tmp_path / "tensorboard").Scalars("train/loss")] == [1, 2, 3]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.tracking.also.pages import page, points
+from tests.tracking.also.pages import lines, page
 from tests.tracking.also.wandb_files import history, records
 from vtr_core.tracking.other_trackers import open_tracker
 
@@ -14,9 +14,8 @@ from vtr_core.tracking.other_trackers import open_tracker
 @pytest.mark.long
 def test_the_offline_folder_holds_the_run(offline: Any, tmp_path: Path) -> None:
     run = open_tracker("wandb", page(tmp_path / "run", group="sweep-1"))
-    assert run.steps("train/loss") == set()
-    run.log_points(points(1, 2))
-    run.log_points(points(5))
+    for line in lines(1, 2, 5):
+        run.log(line)
     run.finish("FAILED")
     (file,) = (tmp_path / "run" / "wandb").glob("offline-run-*/run-0123456789abcdef.wandb")
     kept = list(records(file))

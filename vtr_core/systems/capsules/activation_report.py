@@ -1,15 +1,35 @@
-"""The capsule activation report: its content as plain values, and as one self-contained HTML file."""
+"""What capsules respond to: words and strongest clips of each, as plain values and as one HTML page; to queries."""
 
-from collections.abc import Mapping, Sequence
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+from jaxtyping import Float32
+
+from vtr_core.analysis.capsule_usage import capsule_usage
+from vtr_core.analysis.concept_profiles import ConceptProfiles, clip_concepts, concept_profiles, concept_words
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import row_groups
 from vtr_core.data.shards.thumbnails import Thumbnail
+from vtr_core.embedding.embedded_rows import caption_columns, evaluating, with_absent
 from vtr_core.errors import ConfigError
+from vtr_core.nn.embeddings import TEXT
 from vtr_core.page_templates import page_environment
+from vtr_core.systems.capsules.activations import (
+    CapsuleModel,
+    ClipActivations,
+    described_groups,
+    read_activations,
+    row_activations,
+)
+from vtr_core.systems.loaded_model import Responses, TrainedModel, Units
 from vtr_core.time_span import clock
 
 MAX_CAPTIONS = 3
+_YOUTUBE_ID = re.compile("[A-Za-z0-9_-]{10}[AEIMQUYcgkosw048]")  # 11 characters of 6 bits, the last one of 4
 
 
 @dataclass(frozen=True)
@@ -38,175 +58,188 @@ class ReportOptions:
 
 
 @dataclass(frozen=True)
-class Concept:
-    """A word positively (lift above 1) or negatively (below 1) associated with a capsule."""
-
-    word: str
-    bits: float
-    lift: float
-    p: float
-    q: float
-    clips: int
-
-
-@dataclass(frozen=True)
-class ShownClip:
-    """One of a capsule's strongest clips."""
-
-    clip_id: str
-    video_id: str
-    start: float
-    end: float
-    activation: float
-    captions: tuple[str, ...]
-    """At most MAX_CAPTIONS distinct captions."""
-    num_captions: int
-    youtube: str | None
-    """Link to the video at the clip's start, where the id can be a YouTube id."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A capsule in one modality of one data set."""
-
-    dataset: int
-    """Index in the report's `datasets`."""
-    mean: float
-    deviation: float
-    led: float
-    """Share of clips for which the capsule is among the strongest."""
-    flat: bool
-    """Whether the activation hardly varies between clips."""
-    concepts: tuple[Concept, ...]
-    against: tuple[Concept, ...]
-    clips: tuple[ShownClip, ...]
-
-    @property
-    def fault(self) -> str | None:
-        """The reason why the capsule is dead on this data set, as text; None if it is alive."""
-        if self.flat:
-            return "flat"
-        return "never leads" if self.led == 0 else None
-
-
-@dataclass(frozen=True)
-class CapsuleModality:
-    """A capsule in one modality, by data set; data sets without the modality are omitted."""
-
-    modality: str
-    cells: tuple[Cell, ...]
-
-    @property
-    def strongest(self) -> Concept | None:
-        """The concept of highest mutual information over the data sets."""
-        found = [cell.concepts[0] for cell in self.cells if cell.concepts]
-        return max(found, key=lambda concept: concept.bits, default=None)
-
-    @property
-    def fault(self) -> str | None:
-        """The reason why the capsule is dead on all data sets, taken from the first; None if it is alive on one."""
-        faults = [cell.fault for cell in self.cells]
-        return faults[0] if all(faults) else None
-
-
-@dataclass(frozen=True)
-class Capsule:
-    """One capsule, in all modalities that at least one data set has."""
-
-    number: int
-    modalities: tuple[CapsuleModality, ...]
-
-
-@dataclass(frozen=True)
-class ModalitySummary:
-    """All capsules of one modality of one data set."""
-
-    modality: str
-    clips: int
-    sampled_clips: int
-    tested_concepts: int
-    entropy: float
-    max_entropy: float
-    flat: float
-    """Share of capsules whose activation hardly varies between clips."""
-    dead: float
-    """Share of capsules that are flat or never among the strongest."""
-    named_capsules: int
-    """Number of capsules with at least one associated concept."""
-
-
-@dataclass(frozen=True)
-class DatasetSummary:
-    """Summary of a data set, with the model's modalities that it lacks."""
+class ReadDataset:
+    """The name, location and activations of a data set."""
 
     name: str
     uri: str
     fingerprint: str
-    num_clips: int
-    absent: tuple[str, ...]
-    modalities: tuple[ModalitySummary, ...]
+    invented: bool
+    """Whether the data set is synthetic: video ids are then never linked to YouTube."""
+    read: ClipActivations
 
 
-@dataclass(frozen=True)
-class PairAgreement:
-    """Agreement of a modality's capsules between two data sets on their concepts."""
+def activation_report(
+    checkpoint: str, preset: str, step: int, datasets: Sequence[ReadDataset], options: ReportOptions
+) -> dict[str, Any]:
+    """The words and the strongest clips of each capsule of a model, by modality and data set (the paper's Figure 4)."""
+    cells: dict[str, list[list[dict[str, Any]]]] = {}
+    summaries = []
+    for number, dataset in enumerate(datasets):
+        read, modalities = dataset.read, []
+        for name in read.activations.keys() - read.absent:
+            own = _cells(number, dataset, name, options)
+            cells.setdefault(name, []).append(own)
+            modalities.append({"modality": name, **_summary(read, name, own)})
+        summaries.append(
+            {
+                "name": dataset.name,
+                "uri": dataset.uri,
+                "fingerprint": dataset.fingerprint,
+                "num_clips": read.num_clips,
+                "sampled_clips": len(read.clips["clip_id"]),
+                "absent": read.absent,
+                "modalities": sorted(modalities, key=lambda one: list(read.activations).index(one["modality"])),
+            }
+        )
+    order = [name for name in datasets[0].read.activations if name in cells]
+    num_capsules = len(cells[order[0]][0])
+    capsules = [
+        {
+            "number": number,
+            "modalities": [{"modality": name, "cells": [own[number] for own in cells[name]]} for name in order],
+        }
+        for number in range(num_capsules)
+    ]
+    head = {"checkpoint": checkpoint, "preset": preset, "step": step, "num_capsules": num_capsules}
+    return {**head, "options": asdict(options), "datasets": summaries, "capsules": capsules}
 
-    modality: str
-    first: int
-    second: int
-    shared_words: int
-    mean_same: float | None
-    mean_other: float | None
-    recognised: float | None
-    same: tuple[float | None, ...]
-    """Per capsule."""
+
+def _summary(read: ClipActivations, modality: str, cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    rows, values = read.of(modality)
+    return {
+        "clips": len(rows),
+        "entropy": capsule_usage(values).entropy,
+        "max_entropy": math.log2(values.shape[1]),
+        "dead": sum(cell["dead"] for cell in cells) / len(cells),
+        "named_capsules": sum(bool(cell["concepts"]) for cell in cells),
+    }
 
 
-@dataclass(frozen=True)
-class ActivationReport:
-    """The whole report."""
-
-    checkpoint: str
-    preset: str
-    step: int
-    num_capsules: int
-    options: ReportOptions
-    datasets: tuple[DatasetSummary, ...]
-    capsules: tuple[Capsule, ...]
-    agreement: tuple[PairAgreement, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """The report as JSON values."""
-        return asdict(self)
+def _profiles(read: ClipActivations, modality: str, options: ReportOptions) -> ConceptProfiles:
+    """Which words go with each capsule, over the sampled clips that have the modality."""
+    rows, values = read.of(modality)
+    words = [concept_words(read.clips["captions"][row]) for row in rows]
+    concepts = clip_concepts(words, read.clips["video_key"][rows], options.min_videos)
+    return concept_profiles(values, concepts, options.active_share)
 
 
-TEMPLATE = "activations.html"
+def _cells(number: int, dataset: ReadDataset, modality: str, options: ReportOptions) -> list[dict[str, Any]]:
+    """Every capsule in one modality of one data set."""
+    read = dataset.read
+    rows, values = read.of(modality)
+    profiles, usage = _profiles(read, modality, options), capsule_usage(values)
+    cells = []
+    for capsule in range(values.shape[1]):
+        words = profiles.strongest(capsule, options.false_discoveries)[: options.concepts]
+        top = np.argsort(-values[:, capsule], kind="stable")[: options.top]
+        cells.append(
+            {
+                "dataset": number,
+                "mean": float(usage.mean[capsule]),
+                "deviation": float(usage.deviation[capsule]),
+                "led": float(usage.led[capsule] / len(rows)),
+                "dead": bool(usage.dead[capsule]),
+                "concepts": [_concept(profiles, word, capsule) for word in words],
+                "clips": [_clip(dataset, int(rows[i]), float(values[i, capsule])) for i in top],
+            }
+        )
+    return cells
 
 
-def render_page(report: ActivationReport, thumbnails: Sequence[Mapping[str, Thumbnail]] = ()) -> str:
+def _concept(profiles: ConceptProfiles, word: int, capsule: int) -> dict[str, Any]:
+    tested = {name: float(getattr(profiles, name)[word, capsule]) for name in ("lift", "p", "q")}
+    bits = float(profiles.information[word, capsule])
+    return {"word": profiles.words[word], "bits": bits, **tested, "clips": int(profiles.named[word])}
+
+
+def _clip(dataset: ReadDataset, row: int, activation: float) -> dict[str, Any]:
+    clips = dataset.read.clips
+    video, start = str(clips["video_id"][row]), float(clips["start"][row])
+    captions = tuple(dict.fromkeys(clips["captions"][row]))
+    return {
+        "clip_id": str(clips["clip_id"][row]),
+        "video_id": video,
+        "start": start,
+        "end": float(clips["end"][row]),
+        "activation": activation,
+        "captions": captions[:MAX_CAPTIONS],
+        "youtube": None if dataset.invented else youtube_link(video, start),
+    }
+
+
+def youtube_link(video_id: str, start: float) -> str | None:
+    """The address of a YouTube video at second ⌊start⌋; None unless the id is 64 bits in URL-safe base64."""
+    if not _YOUTUBE_ID.fullmatch(video_id):
+        return None
+    return f"https://www.youtube.com/watch?v={video_id}&t={int(max(0.0, start))}s"
+
+
+def render_page(report: Mapping[str, Any], thumbnails: Sequence[Mapping[str, Thumbnail]] = ()) -> str:
     """The report as HTML. All text from data sets is escaped: names, ids and captions are arbitrary strings.
 
     thumbnails: available thumbnails per data set, by clip id.
     """
     environment = page_environment("vtr_core.systems.capsules")
-    environment.filters.update(clock=clock, chance=chance, decimals=decimals, digits=digits)
-    found = [((place, one), known[one]) for place, known in enumerate(thumbnails) for one in known]
+    environment.filters["clock"] = clock
+    found = [((place, clip), known[clip]) for place, known in enumerate(thumbnails) for clip in known]
     pictures = {key: {"number": number, "href": one.href} for number, (key, one) in enumerate(found)}
-    return environment.get_template(TEMPLATE).render(report=report, pictures=pictures)
+    return environment.get_template("activations.html").render(report=report, pictures=pictures)
 
 
-def chance(p: float) -> str:
-    """A p-value with two digits; an upper bound where it underflows float64."""
-    if p == 0:
-        return "< 1e-300"
-    return f"{p:.2g}" if p >= 0.001 else f"{p:.0e}"
+def responses(
+    loaded: TrainedModel, manifest: Manifest, texts: Sequence[str], item_ids: Collection[str]
+) -> Responses | None:
+    """The activations of texts and clips over their means on the data set; None for a baseline without capsules, and
+    where the model knows no word of any caption.
+
+    A capsule's name is its number and, where there is one, the word that it goes with most on this data set, as on the
+    page of `vtr explain --capsules`. Reads the data set twice. CheckpointError for activations that are not finite.
+    """
+    model, config, options = loaded.model, loaded.config, ReportOptions()
+    if not isinstance(model, CapsuleModel):
+        return None
+    features, batch_rows = config.model.inputs.features, config.evaluation.batch_rows
+    sampled = {"max_clips": options.max_rows, "batch_rows": batch_rows, "seed": options.seed}
+    read = read_activations(model, features, manifest, loaded.vocabulary, **sampled)
+    if TEXT in read.absent:
+        return None
+    known = [name for name in read.activations if name not in read.absent]
+    means = {name: np.maximum(read.of(name)[1].mean(axis=0), np.finfo(np.float32).tiny) for name in known}
+    with evaluating(model):
+        columns = with_absent(caption_columns(loaded.vocabulary, texts, config.model.inputs.max_words), features)
+        asked, _ = row_activations(model, columns, features, batch_rows)[TEXT]
+        shown = dict(_responses_shown(loaded, model, manifest, item_ids))
+    items = {one: {name: _over(values, means[name]) for name, values in parts.items()} for one, parts in shown.items()}
+    names = {name: _names(_profiles(read, name, options), options) for name in known}
+    return Responses(names, _over(asked, means[TEXT]), items)
 
 
-def decimals(value: float | None, places: int) -> str:
-    """A number with that many decimals, or a dash for none."""
-    return "–" if value is None else f"{value:.{places}f}"
+def _names(profiles: ConceptProfiles, options: ReportOptions) -> tuple[str, ...]:
+    strongest = [profiles.strongest(n, options.false_discoveries)[:1] for n in range(profiles.q.shape[1])]
+    return tuple(" ".join([str(n), *(profiles.words[word] for word in words)]) for n, words in enumerate(strongest))
 
 
-def digits(value: float, count: int) -> str:
-    """A number with that many significant digits."""
-    return f"{value:.{count}g}"
+def _responses_shown(
+    loaded: TrainedModel, model: CapsuleModel, manifest: Manifest, item_ids: Collection[str]
+) -> Iterator[tuple[str, dict[str, Units]]]:
+    """The activations of the wanted clips, of the modalities beside text that each has."""
+    features, batch_rows = loaded.config.model.inputs.features, loaded.config.evaluation.batch_rows
+    for columns in described_groups(manifest, loaded.vocabulary, features, row_groups(manifest)):
+        first = _first_rows(columns["clip_id"], item_ids)
+        if not len(first):
+            continue
+        chosen = {name: array[first] for name, array in columns.items()}
+        seen = row_activations(model, chosen, features, batch_rows)
+        for row, clip_id in enumerate(chosen["clip_id"]):
+            yield str(clip_id), {n: values[row] for n, (values, has) in seen.items() if n != TEXT and has[row]}
+
+
+def _first_rows(clip_id: np.ndarray, wanted: Collection[str]) -> np.ndarray:
+    """The first row of every wanted clip: its rows differ in captions alone."""
+    known, first = np.unique(clip_id.astype(str), return_index=True)
+    return np.sort(first[np.isin(known, list(wanted))])
+
+
+def _over(values: Float32[np.ndarray, "*_ capsules"], mean: np.ndarray) -> Float32[np.ndarray, "*_ capsules"]:
+    return (values / mean).astype(np.float32)

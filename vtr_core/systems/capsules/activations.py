@@ -1,17 +1,16 @@
-"""Capsule activations of a data set, read as a stream: strongest clips, usage, a sample, rows."""
+"""Capsule activations of a data set: of a uniform sample of its clips, and as tables of rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 import torch
-from jaxtyping import Bool, Float32, Int64, UInt64
+from jaxtyping import Bool, Float32, Int64
 from torch import nn
 
-from vtr_core.analysis.capsule_usage import CapsuleUsage, TopClips, UsageMeter, lowest, priorities
-from vtr_core.analysis.concept_profiles import concept_words
+from vtr_core.analysis.capsule_usage import lowest, priorities
 from vtr_core.data.batches import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
@@ -25,42 +24,6 @@ from vtr_core.systems.implementation import Output, OutputSettings
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
-
-@dataclass(frozen=True)
-class ClipSample:
-    """Sampled clips: priority, caption words, and activations by modality."""
-
-    priority: UInt64[np.ndarray, " sample"]
-    video_key: Int64[np.ndarray, " sample"]
-    words: tuple[frozenset[str], ...]
-    present: dict[str, np.ndarray]
-    activations: dict[str, np.ndarray]
-
-    @classmethod
-    def joined(cls, parts: Sequence["ClipSample"]) -> "ClipSample":
-        """The clips of all parts, in order."""
-        return cls(
-            np.concatenate([part.priority for part in parts]),
-            np.concatenate([part.video_key for part in parts]),
-            tuple(words for part in parts for words in part.words),
-            {name: np.concatenate([part.present[name] for part in parts]) for name in parts[0].present},
-            {name: np.concatenate([part.activations[name] for part in parts]) for name in parts[0].activations},
-        )
-
-    def lowest(self, count: int) -> "ClipSample":
-        """The `count` clips with the lowest priorities, in unchanged order."""
-        if len(self.priority) <= count:
-            return self
-        kept = lowest(self.priority, count)
-        return ClipSample(
-            self.priority[kept],
-            self.video_key[kept],
-            tuple(self.words[i] for i in kept),
-            {name: has[kept] for name, has in self.present.items()},
-            {name: values[kept] for name, values in self.activations.items()},
-        )
-
-
 DESCRIPTION = ("clip_id", "video_id", "start", "end", "caption")
 
 
@@ -73,45 +36,6 @@ class CapsuleModel(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Clip:
-    """A clip as shown in the report, with all its captions and the text capsules' activations on each."""
-
-    clip_id: str
-    video_id: str
-    start: float
-    end: float
-    captions: tuple[str, ...]
-    caption_activations: Float32[np.ndarray, "captions capsules"]
-    """−inf for a caption without an in-vocabulary word."""
-
-
-@dataclass(frozen=True)
-class ModalityActivations:
-    """Activations of one modality's capsules: usage and strongest clips over all clips that have the modality."""
-
-    usage: CapsuleUsage
-    top: TopClips
-    present: Bool[np.ndarray, " sample"]
-    activations: Float32[np.ndarray, "sample capsules"]
-    """Activations of the sampled clips; undefined for a clip that lacks the modality."""
-
-
-@dataclass(frozen=True)
-class DatasetActivations:
-    """Capsule activations on a data set. `modalities` has only those that at least one clip has."""
-
-    num_clips: int
-    clips: dict[int, Clip]
-    """By clip number in file order; only clips that are among the strongest of some capsule."""
-    words: tuple[frozenset[str], ...]
-    """The concept words of each sampled clip's captions."""
-    video_key: Int64[np.ndarray, " sample"]
-    modalities: dict[str, ModalityActivations]
-    absent: tuple[str, ...]
-    """The model's modalities that no clip has."""
-
-
 def capsule_model(model: nn.Module, kind: str) -> CapsuleModel:
     """`model`, if it has capsules; ConfigError for a model without, of configuration `kind`."""
     if isinstance(model, CapsuleModel):
@@ -122,35 +46,85 @@ def capsule_model(model: nn.Module, kind: str) -> CapsuleModel:
     )
 
 
-@torch.inference_mode()
+@dataclass(frozen=True)
+class ClipActivations:
+    """Sampled clips in file order. A clip's activation is the maximum over its rows, one row per caption."""
+
+    num_clips: int
+    """Of the whole data set."""
+    clips: Columns
+    """Columns clip_id, video_id, video_key, start, end, and captions, a tuple for each clip."""
+    present: Mapping[str, Bool[np.ndarray, " clips"]]
+    activations: Mapping[str, Float32[np.ndarray, "clips capsules"]]
+    """By modality; undefined for a clip that lacks it."""
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """The model's modalities that no clip has."""
+        return tuple(name for name, has in self.present.items() if not has.any())
+
+    def of(self, modality: str) -> tuple[Int64[np.ndarray, " kept"], Float32[np.ndarray, "kept capsules"]]:
+        """The clips that have a modality, and their activations."""
+        rows = np.flatnonzero(self.present[modality])
+        return rows, self.activations[modality][rows]
+
+
 def read_activations(
     model: CapsuleModel,
     features: Mapping[str, int],
     manifest: Manifest,
     vocabulary: Vocabulary,
     *,
-    places: int,
     max_clips: int,
     batch_rows: int,
     seed: int,
-) -> DatasetActivations:
-    """Capsule activations of a data set, computed in one pass on the model's device.
+) -> ClipActivations:
+    """Capsule activations of `max_clips` clips at most, computed in one pass on the model's device.
 
-    A clip's activation is the maximum over its rows, one row per caption. Memory holds `places` clips per capsule and
-    modality, and the activations and words of `max_clips` sampled clips. Raises CheckpointError for activations that
-    are not finite.
+    The sample is uniform and depends on the clips and the seed alone. Raises CheckpointError for activations that are
+    not finite.
     """
-    module = cast(nn.Module, model)
-    was_training = module.training
-    module.eval()
-    tally: _Tally | None = None
-    for columns in described_groups(manifest, vocabulary, features, row_groups(manifest)):
-        rows = row_activations(model, columns, features, batch_rows)
-        tally = tally or _Tally({name: values.shape[1] for name, (values, _) in rows.items()}, places, max_clips, seed)
-        tally.add(columns, rows)
-    module.train(was_training)
-    assert tally is not None, "a data set has at least one row group"
-    return tally.result()
+    parts: list[Columns] = []
+    num_clips = 0
+    with evaluating(cast(nn.Module, model)):
+        for columns in described_groups(manifest, vocabulary, features, row_groups(manifest)):
+            parts.append(_clips(columns, row_activations(model, columns, features, batch_rows), seed))
+            num_clips += len(parts[-1]["priority"])
+            if sum(len(part["priority"]) for part in parts) > 2 * max_clips:
+                parts = [_sample(parts, max_clips)]
+    kept = _sample(parts, max_clips)
+
+    def by_modality(prefix: str) -> dict[str, np.ndarray]:
+        return {name.removeprefix(prefix): values for name, values in kept.items() if name.startswith(prefix)}
+
+    clips = {name: values for name, values in kept.items() if "/" not in name and name != "priority"}
+    return ClipActivations(num_clips, clips, by_modality("present/"), by_modality("activations/"))
+
+
+def _sample(parts: Sequence[Columns], count: int) -> Columns:
+    """The `count` clips of the lowest priorities, in order."""
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    kept = lowest(joined["priority"], count)
+    return {name: values[kept] for name, values in joined.items()}
+
+
+def _clips(columns: Columns, rows: "Rows", seed: int) -> Columns:
+    """A row for each clip of a row group, which must hold all rows of its clips, in the order of their first rows."""
+    _, first, inverse = np.unique(columns["clip_key"], return_index=True, return_inverse=True)
+    order = np.argsort(first[inverse], kind="stable")
+    starts = np.flatnonzero(np.diff(first[inverse][order], prepend=-1))
+    captions = np.empty(len(starts), object)
+    for clip, own in enumerate(np.split(columns["caption"][order], starts[1:])):
+        captions[clip] = tuple(map(str, own))
+    described = ("clip_id", "video_id", "video_key", "start", "end")
+    clips = {name: np.asarray(columns[name])[order[starts]] for name in described}
+    clips |= {"captions": captions, "priority": priorities(columns["clip_key"][order[starts]], seed)}
+    for name, (values, has) in rows.items():
+        some = np.maximum.reduceat(has[order], starts)
+        known = np.where(has[:, None], values, -np.inf).astype(np.float32)[order]
+        strongest = np.where(some[:, None], np.maximum.reduceat(known, starts, axis=0), 0).astype(np.float32)
+        clips |= {f"present/{name}": some, f"activations/{name}": strongest}
+    return clips
 
 
 Rows = dict[str, tuple[np.ndarray, np.ndarray]]
@@ -190,128 +164,6 @@ def row_activations(model: CapsuleModel, columns: Columns, features: Mapping[str
         if not np.isfinite(values[has]).all():
             raise CheckpointError(f"the model's {name} capsules give activations that are not finite; train it anew")
     return rows
-
-
-class _Tally:
-    """Running results over the row groups of a stream."""
-
-    def __init__(self, capsules: Mapping[str, int], places: int, max_clips: int, seed: int) -> None:
-        self._max_clips, self._seed = max_clips, seed
-        self._num_clips = 0
-        self._clips: dict[int, Clip] = {}
-        self._meters = {name: UsageMeter(count) for name, count in capsules.items()}
-        self._tops = {name: TopClips.empty(places, count) for name, count in capsules.items()}
-        self._sample = ClipSample(
-            np.zeros(0, np.uint64),
-            np.zeros(0, np.int64),
-            (),
-            {name: np.zeros(0, np.bool_) for name in capsules},
-            {name: np.zeros((0, count), np.float32) for name, count in capsules.items()},
-        )
-        self._waiting: list[ClipSample] = []
-
-    def add(self, columns: Columns, rows: Rows) -> None:
-        """Adds one row group, which must hold all rows of its clips."""
-        order, starts = _clip_order(columns["clip_key"])
-        clips = {name: _strongest(values[order], has[order], starts) for name, (values, has) in rows.items()}
-        first = self._num_clips
-        self._num_clips += len(starts)
-        numbers = np.arange(first, self._num_clips, dtype=np.int64)
-        for name, (values, has) in clips.items():
-            self._meters[name].add(values[has])
-            self._tops[name] = self._tops[name].with_clips(numbers[has], values[has])
-        bounds = np.append(starts, len(order))
-        held = set().union(*(top.numbers for top in self._tops.values()))
-        text = np.where(rows[TEXT][1][:, None], rows[TEXT][0], -np.inf).astype(np.float32)
-        described = {number: self._clips.get(number) for number in sorted(held)}
-        self._clips = {
-            number: clip or _describe(columns, text, order[bounds[number - first] : bounds[number - first + 1]])
-            for number, clip in described.items()
-        }
-        self._add_to_sample(columns, clips, order, bounds)
-
-    def _add_to_sample(self, columns: Columns, clips: Rows, order: np.ndarray, bounds: np.ndarray) -> None:
-        """Adds clips to the sample; only the captions of clips that can still belong to it are decoded."""
-        starts = order[bounds[:-1]]
-        priority = priorities(columns["clip_key"][starts], self._seed)
-        full = len(self._sample.priority) == self._max_clips
-        chosen = np.flatnonzero(priority < self._sample.priority.max()) if full else lowest(priority, self._max_clips)
-        captions = columns["caption"]
-        new = ClipSample(
-            priority[chosen],
-            columns["video_key"][starts][chosen],
-            tuple(concept_words(captions[order[bounds[i] : bounds[i + 1]]].tolist()) for i in chosen),
-            {name: has[chosen] for name, (_, has) in clips.items()},
-            {name: values[chosen] for name, (values, _) in clips.items()},
-        )
-        self._waiting.append(new)
-        if sum(len(part.priority) for part in self._waiting) > self._max_clips // 4:
-            self._merge()
-
-    def _merge(self) -> None:
-        """Merges pending clips into the sample; deferred until enough are pending, because each merge copies the whole
-        sample.
-        """
-        self._sample = ClipSample.joined([self._sample, *self._waiting]).lowest(self._max_clips)
-        self._waiting = []
-
-    def result(self) -> DatasetActivations:
-        """The final results; the sample is a function of the clips and the seed, in file order."""
-        self._merge()
-        seen = [name for name, meter in self._meters.items() if meter.clips]
-        sample = self._sample
-        return DatasetActivations(
-            num_clips=self._num_clips,
-            clips=self._clips,
-            words=sample.words,
-            video_key=sample.video_key,
-            modalities={
-                name: ModalityActivations(
-                    self._meters[name].usage(), self._tops[name], sample.present[name], sample.activations[name]
-                )
-                for name in seen
-            },
-            absent=tuple(name for name in self._meters if name not in seen),
-        )
-
-
-def _clip_order(clip_key: Int64[np.ndarray, " rows"]) -> tuple[np.ndarray, np.ndarray]:
-    """Row order that groups rows by clip, clips ordered by their first row; and the offset of each clip in it."""
-    _, first, inverse = np.unique(clip_key, return_index=True, return_inverse=True)
-    order = np.argsort(first[inverse], kind="stable")
-    starts = np.flatnonzero(np.diff(first[inverse][order], prepend=-1))
-    return order, starts
-
-
-def _strongest(
-    values: Float32[np.ndarray, "rows capsules"], has: Bool[np.ndarray, " rows"], starts: Int64[np.ndarray, " clips"]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Per clip, the maximum over its rows that have the modality, and whether any row has it."""
-    some = np.maximum.reduceat(has, starts)
-    strongest = np.maximum.reduceat(np.where(has[:, None], values, -np.inf).astype(np.float32), starts, axis=0)
-    return np.where(some[:, None], strongest, 0).astype(np.float32), some
-
-
-def _describe(columns: Columns, text: np.ndarray, rows: np.ndarray) -> Clip:
-    first = rows[0]
-    return Clip(
-        clip_id=str(columns["clip_id"][first]),
-        video_id=str(columns["video_id"][first]),
-        start=float(columns["start"][first]),
-        end=float(columns["end"][first]),
-        captions=tuple(str(columns["caption"][row]) for row in rows),
-        caption_activations=text[rows],
-    )
-
-
-def captions_by_activation(clip: Clip, capsule: int) -> Clip:
-    """The clip with its captions in descending order of a text capsule's activation."""
-    order = np.argsort(-clip.caption_activations[:, capsule], kind="stable")
-    return replace(
-        clip,
-        captions=tuple(clip.captions[i] for i in order),
-        caption_activations=clip.caption_activations[order],
-    )
 
 
 _TEXTS, _TIMES = ("clip_id", "video_id", "caption"), ("start", "end")

@@ -1,12 +1,13 @@
 """Configurations of the capsule network and its baselines, and the `System` of them."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import model_validator
 
 from vtr_core.config.caption_text import WordEncoderConfig
 from vtr_core.config.routing import RoutingConfig, SelfAttentionRouting
 from vtr_core.config.run import ModelConfig
-from vtr_core.config.sequence_models import VectorFrameBlock
 from vtr_core.config.settings import ModelInputs, PositiveInt, Probability
 from vtr_core.systems.system import Presets, System, columns, margin_setting
 
@@ -29,14 +30,20 @@ class JointSpaceSettings(ModelConfig):
     """Standardise features per dimension with the training data's mean and standard deviation, which the model
     keeps.
     """
-    frame_block: VectorFrameBlock | None = None
-    """MUSE's block over the frames of a feature whose vectors are several frames, one after another (None: none)."""
     input_dropout: Probability = 0.0
     """Dropout on the input features."""
     initialization: Literal["scaled", "torch"] = "scaled"
     """`scaled`: each layer's initial weights are scaled to the size of its inputs, see `initialization.py`; `torch`:
     PyTorch's defaults, whose biases dominate features of small values.
     """
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_frame_block(cls, values: Any) -> Any:
+        """Checkpoints of before have `frame_block: null`; a block is refused, for its weights have no place."""
+        if isinstance(values, Mapping) and values.get("frame_block", ...) is None:
+            return {name: value for name, value in values.items() if name != "frame_block"}
+        return values
 
     @classmethod
     def system(cls) -> System:

@@ -11,7 +11,6 @@ from torch.nn.functional import layer_norm
 
 from vtr_core.config.blocks.text_encoder import UNKNOWN_FINGERPRINT, EncoderRecord
 from vtr_core.config.caption_text import WordEncoderConfig
-from vtr_core.config.sequence_models import VectorFrameBlock
 from vtr_core.data.batches import ClipBatch
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.encoders.frozen_text import FrozenText
@@ -19,7 +18,6 @@ from vtr_core.errors import ConfigError, InputError
 from vtr_core.nn.capsules.capsules import CapsuleProjection, Capsules, PrimaryCapsules
 from vtr_core.nn.capsules.routing import build_routing
 from vtr_core.nn.embeddings import TEXT, Embeddings, joint_embeddings
-from vtr_core.nn.mamba.muse_block import build_frame_block
 from vtr_core.nn.normalization import Standardization
 from vtr_core.systems.capsules.config import CapsuleNetConfig, JointSpaceSettings
 
@@ -105,32 +103,11 @@ def keep_words(words: Bool[Tensor, "batch max_words"], rate: float) -> Bool[Tens
     return words & ((draws >= rate) | (draws == draws.amax(dim=1, keepdim=True)))
 
 
-class VectorFrames(nn.Module):
-    """A vector of `frames` equal parts, each of which is a frame to the block; ConfigError where it has other parts."""
-
-    def __init__(self, dim: int, config: VectorFrameBlock) -> None:
-        super().__init__()
-        if dim % config.frames:
-            raise ConfigError(
-                f"model.frame_block.frames = {config.frames}: the {dim} values of the feature {config.feature!r} are "
-                f"not as many equal parts; give the number of frames that the vectors were made of"
-            )
-        self._frames = config.frames
-        self.block = build_frame_block(dim // config.frames, config)
-
-    def forward(self, vectors: Float[Tensor, "batch dim"]) -> Float[Tensor, "batch dim"]:
-        """The changed vectors; a vector of zeros, which is absent, stays exactly zero."""
-        frames = vectors.unflatten(1, (self._frames, -1))
-        mask = torch.ones(frames.shape[:2], dtype=torch.bool, device=frames.device)
-        return self.block(frames, None, mask).flatten(1)
-
-
 class ModalityVectors(nn.Module):
     """The pooled words of every caption, and every feature as the model's input.
 
     Features come in the parameters' precision, standardised where configured, exactly 0 in the rows that lack them, and
-    with dropout; with `frame_block` MUSE's block changes the frames of one. Raises ConfigError without features, with
-    one whose name is that of the captions' modality, and for a `frame_block` of another.
+    with dropout. Raises ConfigError without features, and with one whose name is that of the captions' modality.
     """
 
     def __init__(self, config: JointSpaceSettings) -> None:
@@ -143,7 +120,6 @@ class ModalityVectors(nn.Module):
         self.words = WordEncoder(config.inputs.num_words, word_dim, config.words, tokens)
         standardized = features if config.standardize else {}
         self.standardization = nn.ModuleDict({name: Standardization(dim) for name, dim in standardized.items()})
-        self.frame_blocks = nn.ModuleDict(_frame_blocks(config))
         self.input_dropout = nn.Dropout(config.input_dropout)
         self.dims = {TEXT: self.words.out_dim, **features}
 
@@ -166,7 +142,7 @@ class ModalityVectors(nn.Module):
         values = torch.where(present, batch.features[name], 0).to(self.words.linear.weight.dtype)
         if name in self.standardization:
             values = torch.where(present, self.standardization[name](values), 0)
-        return self.frame_blocks[name](values) if name in self.frame_blocks else values
+        return values
 
 
 class EncoderTokens(nn.Module):
@@ -204,16 +180,6 @@ def _check(features: Mapping[str, int]) -> None:
         )
     if TEXT in features:
         raise ConfigError(f"model.inputs.features: {TEXT!r} is the captions' modality; rename that feature column")
-
-
-def _frame_blocks(config: JointSpaceSettings) -> dict[str, nn.Module]:
-    """The block of the feature that has one."""
-    block, features = config.frame_block, config.inputs.features
-    if block is None:
-        return {}
-    if block.feature not in features:
-        raise ConfigError(f"model.frame_block.feature = {block.feature!r}, the model's features: {', '.join(features)}")
-    return {block.feature: VectorFrames(features[block.feature], block)}
 
 
 SHARED = "shared"

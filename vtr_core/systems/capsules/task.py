@@ -16,7 +16,7 @@ from vtr_core.analysis.capsule_usage import clip_entropies
 from vtr_core.data.batches import ClipBatch
 from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.nn.embeddings import TEXT
-from vtr_core.systems.capsules.activation_findings import responses
+from vtr_core.systems.capsules.activation_report import responses
 from vtr_core.systems.capsules.activations import ACTIVATIONS
 from vtr_core.systems.capsules.config import CapsuleNetConfig, JointSpaceSettings
 from vtr_core.systems.capsules.initialization import build

@@ -11,7 +11,6 @@ import torch
 from torch import nn
 
 from tests.builders.toy import DIM, Toy, toy_dataset, written
-from vtr_core.analysis.concept_profiles import concept_words
 from vtr_core.data.batches import ClipBatch
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
@@ -20,7 +19,7 @@ from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.nn.capsules.capsules import Capsules
-from vtr_core.systems.capsules.activations import DatasetActivations, capsule_model, read_activations
+from vtr_core.systems.capsules.activations import ClipActivations, capsule_model, read_activations
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 FEATURES = {"video": DIM, "audio": 2}
@@ -57,8 +56,8 @@ class Captioned(Toy):
                 yield type(clip)(clip.clip_id, clip.start, clip.end, f"clip spoken{j}", clip.features)
 
 
-def read(manifest: Manifest, **changes: Any) -> DatasetActivations:
-    options: dict[str, Any] = {"places": 3, "max_clips": 1000, "batch_rows": 1000, "seed": 0, **changes}
+def read(manifest: Manifest, **changes: Any) -> ClipActivations:
+    options: dict[str, Any] = {"max_clips": 1000, "batch_rows": 1000, "seed": 0, **changes}
     words = options.pop("vocabulary", None) or WordTable.load(manifest).vocabulary
     model = options.pop("model", Telling())
     return read_activations(model, options.pop("features", FEATURES), manifest, words, **options)
@@ -69,47 +68,37 @@ def toy(tmp_path: Path) -> Manifest:
     return toy_dataset(tmp_path / "d", clips_of=[2, 3, 1, 4, 2])[0]
 
 
-def names(read: DatasetActivations, modality: str, capsule: int) -> list[str]:
-    return [read.clips[number].clip_id for number, _ in read.modalities[modality].top.of(capsule)]
-
-
 def clip_ids(manifest: Manifest) -> list[str]:
     reader = RowGroupReader(manifest, ["clip_id"])
     return [clip for place in row_groups(manifest) for clip in reader.read(place)["clip_id"]]
 
 
 @pytest.mark.parametrize("batch_rows", [1, 1000])
-def test_top_clips_are_those_of_the_whole_set(toy: Manifest, batch_rows: int) -> None:
+def test_clips_are_in_the_order_of_the_set(toy: Manifest, batch_rows: int) -> None:
     found = read(toy, batch_rows=batch_rows)
     ids = clip_ids(toy)
-    for capsule in (0, 1):
-        told = [int(clip[1:].split(":")[capsule]) for clip in ids]
-        expected = sorted(range(len(ids)), key=lambda i: (-told[i], i))[:3]
-        assert names(found, "video", capsule) == [ids[i] for i in expected]
     assert found.num_clips == 12
-    assert found.modalities["video"].usage.clips == 12
+    assert found.clips["clip_id"].tolist() == ids
+    told = [[int(number) for number in clip[1:].split(":")[:2]] for clip in ids]
+    assert found.activations["video"].tolist() == told
 
 
 def test_a_clip_without_a_modality_is_not_among_its_clips(toy: Manifest) -> None:
     """Every third clip of a video has audio; the others are stored as zeros."""
-    audio = read(toy, places=50).modalities["audio"]
-    assert audio.usage.clips == 6
-    assert len(audio.top.of(0)) == 6
-    assert audio.present.sum() == 6
-    assert audio.usage.mean[1] == 1
+    rows, values = read(toy).of("audio")
+    assert len(rows) == len(values) == 6
+    assert (values[:, 1] == 1).all()
 
 
 def test_a_clip_with_many_captions_is_one_clip_as_active_as_its_strongest(tmp_path: Path) -> None:
     manifest = written(Captioned((2, 3)), tmp_path / "d", IngestOptions())[0]
     assert manifest.rows == 15
-    found = read(manifest, places=9, batch_rows=2)
-    assert found.num_clips == 5
+    found = read(manifest, batch_rows=2)
+    assert found.num_clips == len(set(found.clips["clip_id"])) == 5
     ids = WordTable.load(manifest).vocabulary.ids
     strongest = float(max(ids[f"spoken{j}"] for j in range(3)))
-    assert [value for _, value in found.modalities["text"].top.of(1)] == [strongest] * 5
-    assert len(set(names(found, "text", 1))) == 5
-    assert found.clips[0].captions == tuple(f"clip spoken{j}" for j in range(3))
-    assert found.words[0] == {"clip", "spoken0", "spoken1", "spoken2"}
+    assert found.activations["text"][:, 1].tolist() == [strongest] * 5
+    assert found.clips["captions"][0] == tuple(f"clip spoken{j}" for j in range(3))
 
 
 def test_a_modality_that_no_clip_has_is_said_to_be_absent(toy: Manifest) -> None:
@@ -122,7 +111,7 @@ def test_a_modality_that_no_clip_has_is_said_to_be_absent(toy: Manifest) -> None
 
     found = read(toy, model=More(), features={**FEATURES, "depth": 2})
     assert found.absent == ("depth",)
-    assert set(found.modalities) == {"text", "video", "audio"}
+    assert set(found.activations) == {"text", "video", "audio", "depth"}
 
 
 def test_the_sample_depends_on_the_seed_alone(toy: Manifest, tmp_path: Path) -> None:
@@ -131,25 +120,23 @@ def test_the_sample_depends_on_the_seed_alone(toy: Manifest, tmp_path: Path) -> 
 
     def sample(manifest: Manifest, seed: int) -> list[list[float]]:
         found = read(manifest, max_clips=5, seed=seed, batch_rows=3)
-        assert len(found.words) == len(found.video_key) == 5
-        return sorted(found.modalities["video"].activations.tolist())
+        assert len(found.clips["video_key"]) == 5
+        return sorted(found.activations["video"].tolist())
 
     assert sample(toy, 1) == sample(whole, 1)
     assert sample(toy, 1) != sample(toy, 2)
 
 
-def test_sampled_words_belong_to_sampled_clips(toy: Manifest) -> None:
+def test_sampled_captions_belong_to_sampled_clips(toy: Manifest) -> None:
     found = read(toy, max_clips=4)
-    told = found.modalities["video"].activations[:, 0].astype(int).tolist()
-    assert list(found.words) == [concept_words([f"video number{v}"]) for v in told]
+    told = found.activations["video"][:, 0].astype(int).tolist()
+    assert list(found.clips["captions"]) == [(f"video number{v}",) for v in told]
 
 
 def test_another_vocabulary_encodes_captions_anew(toy: Manifest) -> None:
     own = WordTable.load(toy).vocabulary
     other = Vocabulary(("unheard", *own.words))
-    np.testing.assert_array_equal(
-        read(toy, vocabulary=other).modalities["text"].activations, read(toy).modalities["text"].activations + 1
-    )
+    np.testing.assert_array_equal(read(toy, vocabulary=other).activations["text"], read(toy).activations["text"] + 1)
 
 
 def test_captions_of_unknown_words_are_no_text(toy: Manifest) -> None:

@@ -2,16 +2,20 @@
 
 import json
 import re
+from typing import Any
 
 import numpy as np
 import pytest
 
-from vtr_core.analysis.capsule_usage import TopClips, UsageMeter
 from vtr_core.errors import ConfigError
-from vtr_core.systems.capsules.activation_findings import ReadDataset, activation_report, youtube_link
-from vtr_core.systems.capsules.activation_report import ActivationReport, ReportOptions, chance, decimals, render_page
-from vtr_core.systems.capsules.activations import Clip, DatasetActivations, ModalityActivations
-from vtr_core.time_span import clock
+from vtr_core.systems.capsules.activation_report import (
+    ReadDataset,
+    ReportOptions,
+    activation_report,
+    render_page,
+    youtube_link,
+)
+from vtr_core.systems.capsules.activations import ClipActivations
 
 EVIL = "<script>alert(1)</script>"
 YOUTUBE = "dQw4w9WgXcQ"
@@ -19,60 +23,54 @@ CLIPS = 400
 
 
 def read(
-    seed: int, video_id: str = "video7", caption: str = "a dog runs", absent: tuple[str, ...] = ()
-) -> DatasetActivations:
-    """Capsule 0 of four fires for dogs in video and text; all clips have the same id and captions."""
+    seed: int, video_id: str = "video7", caption: str = "one runs", absent: tuple[str, ...] = ()
+) -> ClipActivations:
+    """Capsule 0 of four fires for dogs in video and text; all clips have the same id."""
     rng = np.random.default_rng(seed)
     dog = np.arange(CLIPS) % 10 == 0
-    words = tuple(frozenset({"dog"} if d else {"cat", f"w{i % 7}"}) for i, d in enumerate(dog))
-    clips = {
-        i: Clip(
-            f"clip{i}", video_id, 62.0 + i, 3700.0, (caption, "second", caption, "third", "fourth"),
-            np.array([[0.1], [0.2], [0.3], [0.4], [0.5]], np.float32) @ np.ones((1, 4), np.float32),
-        )
-        for i in range(CLIPS)
-    }  # fmt: skip
-
-    def modality() -> ModalityActivations:
-        values = rng.random((CLIPS, 4)).astype(np.float32)
+    captions = np.empty(CLIPS, object)
+    for i, is_dog in enumerate(dog):
+        captions[i] = (f"{caption} dog" if is_dog else f"{caption} cat w{i % 7}", "second", "second", "third", "fourth")
+    activations = {name: rng.random((CLIPS, 4)).astype(np.float32) for name in ("text", "video")}
+    for values in activations.values():
         values[:, 0] += dog
-        meter = UsageMeter(4)
-        meter.add(values)
-        top = TopClips.empty(2, 4).with_clips(np.arange(CLIPS), values)
-        return ModalityActivations(meter.usage(), top, np.ones(CLIPS, bool), values)
+    clips = {
+        "clip_id": np.array([f"clip{i}" for i in range(CLIPS)]),
+        "video_id": np.array([video_id] * CLIPS),
+        "video_key": np.arange(CLIPS),
+        "start": 62.0 + np.arange(CLIPS),
+        "end": np.full(CLIPS, 3700.0),
+        "captions": captions,
+    }
+    present = {name: np.full(CLIPS, name not in absent) for name in activations}
+    return ClipActivations(CLIPS, clips, present, activations)
 
-    parts = {name: modality() for name in ("text", "video") if name not in absent}
-    return DatasetActivations(CLIPS, clips, words, np.arange(CLIPS), parts, absent)
 
-
-def report(*datasets: DatasetActivations, name: str = "d", invented: bool = False) -> ActivationReport:
+def report(*datasets: ClipActivations, name: str = "d", invented: bool = False) -> dict[str, Any]:
     sets = [ReadDataset(f"{name}{i}", f"/data/{i}", "f", invented, part) for i, part in enumerate(datasets)]
     return activation_report("/run", "capsule-x", 7, sets, ReportOptions(top=2))
 
 
 def test_the_planted_concept_is_the_capsule_s_strongest_on_both_sets() -> None:
     found = report(read(0), read(1))
-    part = found.capsules[0].modalities[1]
-    assert [c.word for c in part.cells[0].concepts] == ["dog"]
-    assert part.strongest is not None
-    assert part.strongest.word == "dog"
-    assert part.cells[1].against[0].word == "cat"
-    assert found.capsules[2].modalities[1].strongest is None
-    assert [summary.named_capsules for summary in found.datasets[0].modalities] == [1, 1]
-    assert [(pair.modality, pair.first, pair.second) for pair in found.agreement] == [("text", 0, 1), ("video", 0, 1)]
-    assert found.agreement[1].same[0] == pytest.approx(1, abs=0.3)
+    for part in found["capsules"][0]["modalities"]:
+        assert [cell["concepts"][0]["word"] for cell in part["cells"]] == ["dog", "dog"]
+    assert found["capsules"][2]["modalities"][1]["cells"][0]["concepts"] == []
+    assert [summary["named_capsules"] for summary in found["datasets"][0]["modalities"]] == [1, 1]
 
 
-def test_captions_are_distinct_and_in_text_the_strongest_come_first() -> None:
-    text, video = report(read(0)).capsules[0].modalities
-    assert video.cells[0].clips[0].captions == ("a dog runs", "second", "third")
-    assert text.cells[0].clips[0].captions == ("fourth", "third", "a dog runs")
-    assert text.cells[0].clips[0].num_captions == 4
+def test_the_strongest_clips_of_a_capsule_come_first_with_distinct_captions() -> None:
+    found = read(0)
+    values = found.activations["video"][:, 3]
+    clips = report(found)["capsules"][3]["modalities"][1]["cells"][0]["clips"]
+    expected = sorted(range(CLIPS), key=lambda i: -values[i])[:2]
+    assert [clip["clip_id"] for clip in clips] == [f"clip{i}" for i in expected]
+    assert clips[0]["captions"][1:] == ("second", "third")
 
 
 def test_the_page_holds_what_the_json_holds() -> None:
     found = report(read(0), read(1, absent=("text",)))
-    values = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    values = json.loads(json.dumps(found, allow_nan=False))
     page = render_page(found)
     assert "No clip of this data set has text." in page
     assert values["datasets"][1]["absent"] == ["text"]
@@ -81,9 +79,7 @@ def test_the_page_holds_what_the_json_holds() -> None:
     shown = [clip for c in values["capsules"] for m in c["modalities"] for cell in m["cells"] for clip in cell["clips"]]
     assert page.count("<li>") == len(shown) == 4 * 3 * 2
     assert all(f"{clip['activation']:.4g}" in page for clip in shown)
-    dog = video["cells"][0]["concepts"][0]
-    assert f">{dog['bits']:.3f}<" in page
-    assert chance(dog["p"]) in page
+    assert f">{video['cells'][0]['concepts'][0]['bits']:.3f}<" in page
 
 
 @pytest.mark.parametrize("where", ["caption", "video id", "name"])
@@ -92,7 +88,7 @@ def test_what_a_data_set_says_is_text(where: str) -> None:
     page = render_page(report(read(0, **changed), read(1, **changed), name=EVIL if where == "name" else "d"))
     assert EVIL not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
-    assert page.count("<script") == 1  # the page's own
+    assert "<script" not in page
 
 
 def test_a_page_needs_nothing_else_and_no_other_host() -> None:
@@ -118,12 +114,6 @@ def test_other_ids_are_not_linked(video_id: str) -> None:
 def test_a_link_starts_at_the_clip_s_second() -> None:
     assert youtube_link(YOUTUBE, 62.9) == f"https://www.youtube.com/watch?v={YOUTUBE}&t=62s"
     assert youtube_link(YOUTUBE, -1.0) == f"https://www.youtube.com/watch?v={YOUTUBE}&t=0s"
-
-
-def test_numbers_for_people() -> None:
-    assert [clock(s) for s in (0.4, 59.6, 3700.0)] == ["0:00", "1:00", "1:01:40"]
-    assert [chance(p) for p in (0.0, 3.2e-14, 0.0123)] == ["< 1e-300", "3e-14", "0.012"]
-    assert (decimals(None, 2), decimals(0.456, 2)) == ("–", "0.46")
 
 
 @pytest.mark.parametrize(

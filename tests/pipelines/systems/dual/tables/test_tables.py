@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.systems.dual.thesis_chapters import FUSED, PAPER, TRAININGS
-from pipelines.systems.dual.thesis_tables import TablesFlags, tables
+from pipelines.systems.dual.thesis_tables import FUSED, PAPER, TRAININGS, TablesFlags, tables
 from tests.builders.toy import written
 from tests.text.tagged import FixedTagger
 from vtr_core.data.concepts.building import TableSettings, build_concept_table

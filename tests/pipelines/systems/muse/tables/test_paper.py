@@ -2,10 +2,10 @@
 
 import pytest
 
-from pipelines.systems.muse.muse_tables import TABLES, TablesFlags, _alike
+from pipelines.systems.muse.muse_tables import PAPER, TablesFlags, _alike
 from vtr_core.run.presets import preset
 
-VARIANTS = [row.variant for table in TABLES for row in table.rows if row.variant is not None]
+VARIANTS = [row.variant for table in PAPER.tables for row in table.rows if row.variant is not None]
 ABLATIONS = (4, 5, 6, 7, 8, 11)
 
 
@@ -17,8 +17,8 @@ def test_every_row_is_a_preset(base: str) -> None:
 
 
 def test_ours_of_the_paper_is_the_same_in_all_tables() -> None:
-    assert [table.number for table in TABLES] == list(range(1, 12))
-    for table in (table for table in TABLES if table.number in ABLATIONS):
+    assert [table.number for table in PAPER.tables] == list(range(1, 12))
+    for table in (table for table in PAPER.tables if table.number in ABLATIONS):
         ours = [row.paper[:4] for row in table.rows if row.variant in ("", "scale", "scales-4", "layers-4")]
         assert ours == [(44.8, 71.6, 82.1, 15.6)]
 

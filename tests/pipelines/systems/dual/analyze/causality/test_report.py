@@ -3,18 +3,15 @@ import pytest
 import torch
 
 from pipelines.systems.dual.analysed_set import AnalysedSet
-from pipelines.systems.dual.causality_findings import (
+from pipelines.systems.dual.causality_analysis import (
     curves_by_set,
-    detector_fates,
-    histogram,
+    detector_values,
     inferences,
-    matched_curves,
-    split_report,
-    swept_curves,
-    swept_top_k,
+    swept,
     top_k_precision,
 )
 from tests.reference import causality as reference
+from tests.reference.calibration import tag_precision as reference_precision
 from vtr_core.analysis.transforms import Transform
 from vtr_core.data.concepts.concept_table import ConceptCounts, ConceptTable, CountedSet, TableHead
 from vtr_core.similarity import hybrid
@@ -42,29 +39,26 @@ def _set(latent=True):
 def test_inferences_are_the_rows_of_the_table():
     data = _set()
     space = data.concept_space("jaccard")
-    found = {one.name: one for one in inferences(data, space, {"original": space.identity, "improved": BEST}, 0.6)}
+    found = inferences(data, space, {"original": space.identity, "improved": BEST}, 0.6)
     assert list(found) == ["hybrid, original", "hybrid, improved", "concepts, original", "concepts, improved"]
     both = hybrid(data.latent_scores, space.scores(BEST), 0.6, "matrix")
     precisions = reference.matched_precisions(both.tolist(), data.caption_video.tolist())
-    improved = found["hybrid, improved"]
-    assert improved.figures.mean_average_precision == pytest.approx(sum(precisions) / 2)
+    improved = found["hybrid, improved"]["figures"]
+    assert improved["map"] == pytest.approx(50 * sum(precisions))
     text, video = BEST.apply(space.text).tolist(), BEST.apply(space.video).tolist()
     values = [reference.causality_at_k(video[v], text[i], 10, "jaccard") for i, v in enumerate(data.caption_video)]
-    assert found["concepts, improved"].causality[10] == pytest.approx(
-        (np.mean(values), np.std(values)), rel=1e-5, abs=1e-6
-    )
-    assert improved.causality[10] == pytest.approx((0.4 * np.mean(values), 0.4 * np.std(values)), rel=1e-5, abs=1e-6)
+    assert found["concepts, improved"]["figures"]["c10"] == pytest.approx(100 * np.mean(values), rel=1e-5)
+    assert improved["c10"] == pytest.approx(40 * np.mean(values), rel=1e-5)
     alone = _set(latent=False)
-    names = [one.name for one in inferences(alone, alone.concept_space("jaccard"), {"joint": BEST}, 0.6)]
-    assert names == ["concepts, joint"]
+    assert list(inferences(alone, alone.concept_space("jaccard"), {"joint": BEST}, 0.6)) == ["concepts, joint"]
 
 
 def test_matched_pairs_are_among_the_sets():
     space = _set().concept_space("jaccard")
     found = curves_by_set(space, BEST, seed=0)
-    assert found["matched"].num_pairs == 12
-    assert found["text->video top 1"].num_pairs == 12
-    assert found["video->text top 10"].num_pairs == 40
+    assert found["matched"]["num_pairs"] == 12
+    assert found["text->video top 1"]["num_pairs"] == 12
+    assert found["video->text top 10"]["num_pairs"] == 40
 
 
 def test_top_k_precision_of_all_captions_and_of_some():
@@ -87,39 +81,29 @@ def _table():
 
 
 def test_captions_have_the_labels_of_their_videos():
-    data = _set()
-    report = split_report("toy", data, data.concept_space("jaccard"), _table(), BEST)
-    assert report.num_videos == 4
-    assert report.video.original.expected_detection == pytest.approx((1.5 + 1 + 1 + 1.5) / 48)
-    assert report.text.original.expected_detection == pytest.approx(report.video.original.expected_detection)
-    assert report.video.tags.prevalence[:3].tolist() == [0.75, 0.5, 0.25]
-    assert report.video.improved.mean_detection == pytest.approx(BEST.apply(data.concept_video).mean().item(), rel=1e-5)
-    assert report.video.original.mean_detection == pytest.approx(data.concept_video.sigmoid().mean().item(), rel=1e-5)
-    cosine = split_report("toy", data, data.concept_space("cosine"), _table(), Transform("cosine", power=2.0))
-    assert cosine.video.improved is None
-
-
-def test_fates_name_every_concept_once():
-    data = _set()
-    report = split_report("toy", data, data.concept_space("jaccard"), _table(), BEST)
-    found = detector_fates({"a": report, "b": report}, "a", "b", [f"c{n}" for n in range(12)])
-    assert sorted(name for names in found.values() for name in names) == sorted(f"c{n}" for n in range(12))
-    assert set(found["too rare"]) == {f"c{n}" for n in range(12)}
+    data, names = _set(), [f"c{n}" for n in range(12)]
+    space = data.concept_space("jaccard")
+    found = detector_values([data] * 3, [space] * 3, _table(), names)
+    video, text = found["splits"]["toy"]["video"], found["splits"]["toy"]["text"]
+    assert video["prevalence"][:3] == text["prevalence"][:3] == [0.75, 0.5, 0.25]
+    present = np.zeros((4, 12), bool)  # the videos have the keys 7, 3, 5, 9
+    present[[1, 0, 3], 0] = present[[1, 2], 1] = present[3, 2] = True
+    for values, rows in ((video, present), (text, present[data.caption_video])):
+        scores = space.video if values is video else space.text
+        np.testing.assert_allclose(values["precision"][:3], reference_precision(scores.numpy(), rows)[:3], rtol=1e-12)
+    assert [value is None for value in video["precision"]] == [False] * 3 + [True] * 9
+    assert sorted(name for group in found["fates"].values() for name in group) == sorted(names)
+    assert set(found["fates"]["too rare"]) == set(names)
 
 
 def test_sweeps_begin_with_the_first_parameter_that_has_an_effect() -> None:
     space = _set().concept_space("jaccard")
-    sweeps = swept_curves(space)
+    sweeps = swept(space)
     assert list(sweeps) == ["scale", "shift", "power"]
-    trained = matched_curves(space, space.identity)
     for name, own in (("scale", 1.0), ("shift", 0.0), ("power", 1.0)):
-        np.testing.assert_array_equal(sweeps[name][own].cumulative_mean, trained.cumulative_mean)
-    doubled = matched_curves(space, Transform("jaccard", 2.0))
-    np.testing.assert_array_equal(sweeps["scale"][2.0].individual_mean, doubled.individual_mean)
-    assert list(swept_curves(_set().concept_space("cosine"))) == ["power", "shift"]
-    by_scale = swept_top_k(space, [2, 12], 100, 0)
-    assert by_scale[4.0] == top_k_precision(space, Transform("jaccard", 4.0), [2, 12], 100, 0)
-    assert list(swept_top_k(_set().concept_space("cosine"), [2], 100, 0)) == [0.5, 1.0, 1.5, 2.0, 3.0]
+        assert sweeps[name][own] == space.identity
+    assert sweeps["scale"][2.0] == Transform("jaccard", 2.0)
+    assert list(swept(_set().concept_space("cosine"))) == ["power", "shift"]
 
 
 def test_a_histogram_counts_the_videos_with_and_without_a_concept() -> None:
@@ -129,10 +113,10 @@ def test_a_histogram_counts_the_videos_with_and_without_a_concept() -> None:
     counts = ConceptCounts.join([ConceptCounts.from_kept([7, 3, 5, 9], kept, names)])
     head = TableHead("t", "f", ("noun",), False, names, tuple(range(12, 0, -1)), (CountedSet("d", "f", 4, 4, 1),))
     space = data.concept_space("jaccard")
-    found = histogram(data, space, ConceptTable("t", head, counts), 0)
+    found = detector_values([data] * 3, [space] * 3, ConceptTable("t", head, counts), names)["histograms"]
     detected = 1 / (1 + np.exp(-space.video[:, 0].numpy().astype(float)))
-    for values, rows in ((found.present, [0, 2]), (found.absent, [1, 3])):
+    for name, rows in (("present", [0, 2]), ("absent", [1, 3])):
         expected = np.zeros(20, int)
         for row in rows:
             expected[min(19, int(detected[row] * 20))] += 1
-        assert values.tolist() == expected.tolist()
+        assert found["c0 (too rare)"]["toy"][name] == expected.tolist()

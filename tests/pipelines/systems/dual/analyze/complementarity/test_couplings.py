@@ -1,7 +1,8 @@
+from typing import Any
+
 import pytest
 
-from pipelines.systems.dual.complementarity_analysis import names_of, studies_of, way_of_training
-from pipelines.systems.dual.complementarity_findings import Findings, Run
+from pipelines.systems.dual.complementarity_analysis import compared, names_of, studies_of, way_of_training
 from pipelines.systems.registry import SYSTEMS
 from tune_spaces.spaces import build_space
 from vtr_core.config.domains import Choice
@@ -11,28 +12,22 @@ from vtr_core.run.presets import preset
 
 
 @pytest.mark.parametrize(
-    ("changes", "coupling", "name"),
+    ("changes", "title"),
     [
-        ({"model.num_concepts": None}, "latent", "latent 8"),
-        ({"model.latent_dim": None}, "concept", "concept 6"),
-        ({}, "coupled heterogeneous + concept", "latent 8 + concept 6, coupled heterogeneous"),
-        (
-            {"model.concept_similarity": "cosine"},
-            "coupled homogeneous + concept",
-            "latent 8 + concept 6, coupled homogeneous",
-        ),
-        ({"loss.concept_weight": 0.0}, "coupled heterogeneous", "latent 8 + latent 6, coupled heterogeneous"),
+        ({"model.num_concepts": None}, "latent 8"),
+        ({"model.latent_dim": None}, "concept 6"),
+        ({}, "latent 8 + concept 6, coupled heterogeneous"),
+        ({"model.concept_similarity": "cosine"}, "latent 8 + concept 6, coupled homogeneous"),
+        ({"loss.concept_weight": 0.0}, "latent 8 + latent 6, coupled heterogeneous"),
         (
             {"loss.concept_weight": 0.0, "model.concept_similarity": "cosine"},
-            "coupled homogeneous",
             "latent 8 + latent 6, coupled homogeneous",
         ),
     ],
 )
-def test_ways_of_training(changes, coupling, name):
+def test_ways_of_training(changes, title):
     sizes = {"model.latent_dim": 8, "model.num_concepts": 6}
-    way = way_of_training(override(preset("hybrid-msrvtt-tiny"), {**sizes, **changes}))
-    assert (way.coupling, way.spaces) == (coupling, name)
+    assert way_of_training(override(preset("hybrid-msrvtt-tiny"), {**sizes, **changes})).title == title
 
 
 def _way(changes, **origin):
@@ -66,12 +61,12 @@ def test_a_dimension_study_is_of_trainings_that_differ_in_dimension_and_seed_alo
         return _way({"model.num_concepts": None, "model.latent_dim": dim, **changes})
 
     usual, other = [latent(dim) for dim in (2, 4)], latent(4, **{"loss.margin": 0.1})
-    assert studies_of([*usual, other]) == {
-        usual[0]: " [loss.margin 0.2]",
-        usual[1]: " [loss.margin 0.2]",
-        other: " [loss.margin 0.1]",
-    }
-    assert set(studies_of(usual).values()) == {""}
+    assert list(studies_of([*usual, other]).values()) == [
+        "latent [loss.margin 0.2]",
+        "latent [loss.margin 0.2]",
+        "latent [loss.margin 0.1]",
+    ]
+    assert set(studies_of(usual).values()) == {"latent"}
 
 
 def test_another_model_is_refused():
@@ -80,14 +75,14 @@ def test_another_model_is_refused():
 
 
 def test_a_dimension_study_has_the_first_ranks_of_both_directions() -> None:
-    def run(dim: int, value: float, study: str = "") -> Run:
+    def run(dim: int, value: float, study: str = "latent") -> dict[str, Any]:
         figures = {name: value + place for place, name in enumerate(("map", "sum_r", "t2v_r1", "v2t_r1"))}
-        return Run(f"latent {dim}", "latent", (dim, None), ("c",), {"latent": figures}, None, [], study)
+        return {"way": f"latent {dim}", "study": study, "dims": [dim, None], "figures": {"latent": figures}}
 
-    others = [run(16, 9.0, " [loss.margin 0.1]"), run(64, 9.0, " [loss.margin 0.1]")]
-    (study,) = Findings("d", [run(16, 1.0), run(32, 5.0), *others, run(64, 3.0)]).dimension_studies()
-    assert (study.dims, study.t2v_r1, study.v2t_r1) == ((16, 32, 64), (3.0, 7.0, 5.0), (4.0, 8.0, 6.0))
-    assert study.stable.low == study.stable.high == 32
+    others = [run(16, 9.0, "latent [loss.margin 0.1]"), run(64, 9.0, "latent [loss.margin 0.1]")]
+    (study,) = compared([run(16, 1.0), run(32, 5.0), *others, run(64, 3.0)])["dimension_studies"]
+    assert (study["dims"], study["t2v_r1"], study["v2t_r1"]) == ([16, 32, 64], [3.0, 7.0, 5.0], [4.0, 8.0, 6.0])
+    assert study["stable"] == [32, 32]
 
 
 def test_the_thesis_grid_has_ten_values_an_octave() -> None:

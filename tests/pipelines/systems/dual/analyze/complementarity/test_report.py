@@ -1,14 +1,15 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from pipelines.systems.dual.analysed_set import AnalysedSet
-from pipelines.systems.dual.complementarity_findings import (
-    compared_vectors,
+from pipelines.systems.dual.complementarity import ComplementarityFlags
+from pipelines.systems.dual.complementarity_analysis import (
     component_curve,
     correlation_curves,
     figures_by_space,
-    fused_correlations,
     fused_figures,
 )
 from tests.reference.causality import matched_precisions
@@ -35,6 +36,10 @@ def _set(seed=0, videos=6, per_video=4, latent=True, concept=True):
     )
 
 
+def _flags(**changes):
+    return replace(ComplementarityFlags(("c",), "d", "o"), **changes)
+
+
 def _map(scores, data):
     there, back = matched_precisions(scores.tolist(), data.caption_video.tolist())
     return 50 * (there + back)
@@ -58,54 +63,43 @@ def test_two_latent_spaces_are_fused_with_equal_weights():
     assert fused_figures(first, second)["map"] == pytest.approx(_map(expected, first))
 
 
-def test_a_model_without_a_latent_space_is_fused_by_its_concepts():
-    first, second = _set(), _set(1, latent=False)
-    space = second.concept_space("cosine")
-    expected = hybrid(first.latent_scores, space.scores(space.identity), 0.7, "matrix")
-    assert fused_figures(first, second, 0.7, "cosine")["map"] == pytest.approx(_map(expected, first))
-    found = fused_correlations(first, second, "cosine", ridge=1e-3, most=9, top=9, seed=0)
-    vectors = compared_vectors(space)
-    latent = first.latent_text, first.latent_video
-    direct = correlation_curves(latent, vectors, first.caption_video, ridge=1e-3, most=9, top=9, seed=0)
-    for one, other in zip(found, direct, strict=True):
-        np.testing.assert_array_equal(one.held_out, other.held_out)
-
-
 def test_components_of_both_sides_and_the_whole_space_at_the_end():
     data = _set()
     found = component_curve(data)
-    assert list(found.precision) == [1, 2, 3, 4, 5]
-    assert 100 * found.precision[5] == pytest.approx(_map(cosine(data.latent_text, data.latent_video), data))
-    assert found.normalised_variances.sum() == pytest.approx(1.0)
+    assert list(found["map"]) == [1, 2, 3, 4, 5]
+    assert 100 * found["map"][5] == pytest.approx(_map(cosine(data.latent_text, data.latent_video), data))
+    assert sum(found["normalised_variances"]) == pytest.approx(1.0)
 
 
 def test_correlations_are_fitted_on_half_of_the_videos():
     data, other = _set(videos=40), _set(1, videos=40)
     first, second = (data.latent_text, data.latent_video), (other.latent_text, other.latent_video)
-    captions, videos = correlation_curves(first, second, data.caption_video, ridge=0.01, most=1000, top=9, seed=3)
-    assert (captions.side, captions.samples, captions.dims) == ("captions", 80, (5, 5))
-    assert (videos.side, videos.samples) == ("videos", 20)
+    captions, videos = correlation_curves(
+        first, second, data.caption_video, _flags(ridge=0.01, samples=1000, pairs=9, seed=3)
+    )
+    assert (captions["side"], captions["samples"]) == ("captions", 80)
+    assert (videos["side"], videos["samples"]) == ("videos", 20)
     order = torch.randperm(40, generator=torch.Generator().manual_seed(3))
     fitted = torch.zeros(40, dtype=torch.bool)
     fitted[order[:20]] = True
     mask = fitted[data.caption_video]
     a, b = first[0].double().numpy(), second[0].double().numpy()
     u, w, expected = canonical_pairs(a[mask], b[mask], 0.01)
-    np.testing.assert_allclose(captions.fitted, expected, atol=1e-8)
+    np.testing.assert_allclose(captions["fitted"], expected, atol=1e-8)
     held_out = [np.corrcoef(a[~mask] @ u[:, i], b[~mask] @ w[:, i])[0, 1] for i in range(5)]
-    np.testing.assert_allclose(captions.held_out, held_out, atol=1e-7)
+    np.testing.assert_allclose(captions["held_out"], held_out, atol=1e-7)
 
 
 def test_as_many_pairs_as_dimensions_where_they_are_asked_for():
     generator = torch.Generator().manual_seed(0)
     space = torch.randn(600, 260, generator=generator), torch.randn(300, 260, generator=generator)
     for top, expected in ((260, (260, 149)), (200, (200, 149))):
-        curves = correlation_curves(space, space, torch.arange(600) % 300, ridge=0.0, most=1000, top=top, seed=0)
-        assert tuple(len(curve.fitted) for curve in curves) == expected
+        curves = correlation_curves(space, space, torch.arange(600) % 300, _flags(ridge=0.0, samples=1000, pairs=top))
+        assert tuple(len(curve["fitted"]) for curve in curves) == expected
 
 
 def test_too_few_videos_to_hold_any_out():
     data = _set(videos=3)
     space = data.latent_text, data.latent_video
     with pytest.raises(DatasetError, match="at least 4 videos"):
-        correlation_curves(space, space, data.caption_video, ridge=0.0, most=10, top=9, seed=0)
+        correlation_curves(space, space, data.caption_video, _flags())

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from jaxtyping import Float32, Int64
 
+from tests.builders.signal import Signal, measure
 from vtr_core.config.override import override
 from vtr_core.config.run import TrainConfig
 from vtr_core.data.captions import InformationTable, reference_table
@@ -21,7 +22,6 @@ from vtr_core.data.records.schema import FRAMES as PICTURES
 from vtr_core.encoders.bundled import class_names
 from vtr_core.run.build import build_model, build_task
 from vtr_core.run.inputs import text_encoder_changes
-from vtr_core.run.signal import Signal, measure
 from vtr_core.systems.task import LossTables
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
 
@@ -36,10 +36,8 @@ KINDS: Mapping[FeatureKind, str] = MappingProxyType(
 """Feature statistics as of HowTo100M's loaders, of a ReLU, and of standardised features."""
 NUM_WORDS = 2000
 FRAMES = 8
-MOST_ROWS, LEAST_ROWS = 64, 8
+MOST_ROWS = 64
 """Of a batch to examine."""
-_MOST_BYTES = 2**22
-"""Of a batch's inputs, above LEAST_ROWS: a row of `muse-msrvtt` has half a megabyte, and takes seconds."""
 _COMMON = 0.7
 """Share of a frame's variance that all frames of the video have in common."""
 
@@ -53,13 +51,6 @@ class MadeBatch:
     columns: Columns
     statistics: dict[str, FeatureStatistics]
     tables: LossTables
-
-
-def usual_rows(config: TrainConfig) -> int:
-    """How many rows show a model's signal without taking long: 64, down to 8 where a row's inputs are large."""
-    columns = made_batch(config, "standardized", LEAST_ROWS).columns
-    row_bytes = sum(column.nbytes for column in columns.values()) // LEAST_ROWS
-    return max(LEAST_ROWS, min(MOST_ROWS, _MOST_BYTES // row_bytes // 4 * 4))
 
 
 def made_batch(config: TrainConfig, kind: FeatureKind, rows: int = MOST_ROWS, seed: int = 0) -> MadeBatch:

@@ -1,13 +1,11 @@
 """Signal propagation through a model with fresh weights: differences between rows forward, gradients backward."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from vtr_core.analysis.effective_dimension import row_share, score_deviation
 from vtr_core.data.reading.row_groups import Columns
@@ -19,15 +17,6 @@ DEVIATIONS = (0.3, 3.0)
 """Acceptable standard deviations of similarities, in units of the loss's temperature or margin."""
 GRADIENTS = (1e-2, 1e2)
 """Acceptable gradient norms of a layer, relative to the median layer's."""
-
-
-@dataclass(frozen=True)
-class LayerSignal:
-    """The share of energy that differs between rows, of a layer's input (`given`) and output (`gives`)."""
-
-    name: str
-    given: float
-    gives: float
 
 
 @dataclass(frozen=True)
@@ -43,14 +32,6 @@ class Signal:
     """By layer: the gradient norm relative to the median layer's."""
     is_bounded: bool
     """Whether those are similarities of vectors of length 1 over a margin, which have a deviation of their own."""
-    layers: tuple[LayerSignal, ...]
-    """All layers with weights, in the order in which the batch went through them."""
-
-    @property
-    def dies_at(self) -> LayerSignal | None:
-        """The layer with the lowest ratio of output share to input share, of those with outputs below LEAST_SHARE."""
-        weak = [layer for layer in self.layers if layer.gives < LEAST_SHARE]
-        return min(weak, key=lambda layer: layer.gives / max(layer.given, 1e-12), default=None)
 
     def faults(self) -> list[str]:
         """The values out of bounds, one line each."""
@@ -74,8 +55,7 @@ def measure(model: nn.Module, task: Task, columns: Columns) -> Signal:
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.eval()
-    with _watched(model) as layers:
-        output = task.step(model, columns, 0, torch.device("cpu"))
+    output = task.step(model, columns, 0, torch.device("cpu"))
     model.zero_grad(set_to_none=True)
     output.loss.backward()
     compared = output.compared
@@ -84,7 +64,6 @@ def measure(model: nn.Module, task: Task, columns: Columns) -> Signal:
         deviations={name: score_deviation(scores()) for name, scores in compared.scores.items()},
         gradients=relative_gradients(model),
         is_bounded=compared.is_bounded,
-        layers=tuple(layers.values()),
     )
 
 
@@ -102,27 +81,3 @@ def _trained(module: nn.Module) -> list[nn.Parameter]:
 def _norm(module: nn.Module) -> float:
     gradients = [parameter.grad for parameter in _trained(module) if parameter.grad is not None]
     return float(torch.stack([gradient.norm() for gradient in gradients]).norm()) if gradients else 0.0
-
-
-@contextmanager
-def _watched(model: nn.Module) -> Iterator[dict[str, LayerSignal]]:
-    """Collects the signal of every layer with weights that maps a floating-point tensor to one."""
-    found: dict[str, LayerSignal] = {}
-
-    def look(name: str) -> Any:
-        def hook(_: nn.Module, given: tuple[Any, ...], gives: Any) -> None:
-            if given and _is_float(given[0]) and _is_float(gives) and name not in found:
-                found[name] = LayerSignal(name, row_share(given[0]), row_share(gives))
-
-        return hook
-
-    handles = [module.register_forward_hook(look(name)) for name, module in model.named_modules() if _trained(module)]
-    try:
-        yield found
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-def _is_float(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.is_floating_point() and value.ndim >= 2

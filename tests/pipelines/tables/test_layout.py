@@ -2,10 +2,10 @@
 
 import pytest
 
-from pipelines.systems.capsules.capsule_tables import TABLES
+from pipelines.systems.capsules.capsule_tables import PAPER
+from pipelines.tables.layout import OwnSet, markdown
+from pipelines.tables.paper import Results
 from vtr_core.metrics.intervals import estimate
-from vtr_core.tables.layout import OwnSet, markdown
-from vtr_core.tables.table import Results
 
 
 def cells(page: str, title: str) -> list[str]:
@@ -15,7 +15,7 @@ def cells(page: str, title: str) -> list[str]:
 
 
 def table(number: int):  # type: ignore[no-untyped-def]
-    return TABLES[number - 1]
+    return PAPER.tables[number - 1]
 
 
 def test_an_interval_as_printed_in_statistics_books() -> None:
@@ -26,7 +26,7 @@ def test_an_interval_as_printed_in_statistics_books() -> None:
 
 
 def test_without_results_every_row_stands_with_the_papers_figures() -> None:
-    for one in TABLES:
+    for one in PAPER.tables:
         page = markdown(one, Results(missing={"youcook2": "Its features are not at hand."}))
         for row in one.rows:
             shown = cells(page, row.title)[1:]

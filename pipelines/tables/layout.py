@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from pipelines.tables.paper import CAPTIONING, LOCALIZATION, Column, Results, Row, Table
 from vtr_core.metrics.intervals import Estimate, estimate
-from vtr_core.tables.table import CAPTIONING, LOCALIZATION, Column, Results, Row, Table
 
 NOTHING, NO_AUDIO = "–", "no audio"
 

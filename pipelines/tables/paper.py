@@ -1,7 +1,9 @@
-"""A paper's table as data: what it printed, and which of our presets its rows are."""
+"""A paper's tables as data, `papers/<name>.json`: what they print, and which of our presets their rows are."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 RETRIEVAL, LOCALIZATION, CAPTIONING = "retrieval", "localization", "captioning"
 """The tasks that tables are of."""
@@ -68,6 +70,28 @@ class Paper:
     """A sentence at the end of the page's head, after a blank."""
     compared_with: str = "chance"
     """The key of the tables' baseline in tables.json."""
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """By data set, how to have its figures where it is not given."""
+
+    def not_given(self, names: Collection[str], data: str | None) -> dict[str, str]:
+        """Why data sets of the paper have no figures of ours: not among `names`, or nothing was trained."""
+        untrained = ["No training data was given: --data URI."] if data is None else []
+        reasons = {
+            name: " ".join([*untrained, *([reason] if name not in names else [])])
+            for name, reason in self.missing.items()
+        }
+        return {name: reason for name, reason in reasons.items() if reason}
+
+
+def load_paper(name: str) -> Paper:
+    """The tables of a paper. A column is written as [data set, metric, heading, digits], a dash as null."""
+    values = json.loads((Path(__file__).parent / "papers" / f"{name}.json").read_text(encoding="utf-8"))
+    tables = []
+    for table in values.pop("tables"):
+        rows = tuple(Row(**{**row, "paper": tuple(row["paper"])}) for row in table["rows"])
+        columns = tuple(Column(*column) for column in table["columns"])
+        tables.append(Table(**{**table, "columns": columns, "rows": rows}))
+    return Paper(**{**values, "data_sets": tuple(values["data_sets"])}, tables=tuple(tables))
 
 
 @dataclass(frozen=True)
