@@ -18,9 +18,7 @@ from typing import Any
 
 from spacy.tokens import Doc
 
-from benchmarks.machine import processor, versions
-from benchmarks.report.pages import page_folder, write_page
-from pipelines.arguments import parse
+from benchmarks.report.pages import RESULTS, Benchmark, origin
 from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags
 from vtr_core.data.captions import video_captions
@@ -42,19 +40,14 @@ class Flags:
     """The release's file of videos and sentences."""
     videos: int | None = None
     """The first of the training videos (default: all 6,513)."""
-    out: str = str(Path(__file__).parent / "results")
+    out: str = str(RESULTS)
     """Folder for concepts.json and concepts.md."""
 
 
-def main(argv: Sequence[str]) -> None:
-    """Measure, print the page and write it."""
-    flags = parse(Flags, argv, "python -m benchmarks.concepts")
-    out = page_folder(flags.out)
+def measure(flags: Flags) -> dict[str, Any]:
+    """What `seconds_of` finds of the training captions."""
     with TemporaryDirectory() as work:
-        found = measure(data_set(flags, Path(work)), work)
-    figures = {**found, "device": processor(), "versions": versions("spacy", "thinc", "numpy")}
-    write_page(out, "concepts", figures, markdown(figures))
-    print(markdown(figures))
+        return seconds_of(data_set(flags, Path(work)), work)
 
 
 def data_set(flags: Flags, work: Path) -> Manifest:
@@ -62,14 +55,14 @@ def data_set(flags: Flags, work: Path) -> Manifest:
     release = json.loads(Path(flags.annotations).read_text())
     training = [video["video_id"] for video in release["videos"] if video["split"] == "train"]
     kept = set(training[: flags.videos])
-    told = [(one["video_id"], one["caption"]) for one in release["sentences"] if one["video_id"] in kept]
+    sentences = [(row["video_id"], row["caption"]) for row in release["sentences"] if row["video_id"] in kept]
     with (work / "captions.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([("id", "caption"), *told])
+        csv.writer(file).writerows([("id", "caption"), *sentences])
     ingest(Captions(table=str(work / "captions.csv")), IngestFlags(out=str(work / "data"), workers=0))
     return Manifest.load(str(work / "data"))
 
 
-def measure(data: Manifest, work: str) -> dict[str, Any]:
+def seconds_of(data: Manifest, work: str) -> dict[str, Any]:
     """Captions, distinct ones, and seconds: of both tables, and of the tagger's components by name."""
     captions = [tuple(clean_words(text)) for video in video_captions(data) for text in video.captions]
     distinct = list(dict.fromkeys(captions))
@@ -106,7 +99,6 @@ def markdown(figures: dict[str, Any]) -> str:
         **{f"tagging: `{name}`": seconds for name, seconds in inside.items()},
         "the rest of the first: cleaning, tags out of spaCy, counting, writing": whole - sum(inside.values()),
     }
-    words = ", ".join(f"{name} {number}" for name, number in figures["versions"].items())
     captions, distinct = figures["captions"], figures["distinct"]
     return "\n".join(
         [
@@ -118,7 +110,7 @@ def markdown(figures: dict[str, Any]) -> str:
             "|---|---:|---:|",
             *(f"| {name} | {seconds:.1f} | {seconds / whole:.2f} |" for name, seconds in rows.items()),
             "",
-            f"On {figures['device']}; {words}; `python -m benchmarks.concepts`.",
+            origin(figures),
             "",
         ]
     )
@@ -142,5 +134,17 @@ def _added(spent: dict[str, float], name: str) -> Iterator[None]:
     spent[name] = spent.get(name, 0.0) + time.process_time() - start
 
 
+BENCHMARK = Benchmark(
+    "benchmarks.concepts",
+    Flags,
+    measure,
+    markdown,
+    (
+        "spacy",
+        "thinc",
+        "numpy",
+    ),
+)
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    BENCHMARK.main(sys.argv[1:])

@@ -6,7 +6,6 @@ Exact search in one joint space: the scores of all clips, and the ten best.
 """
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -19,17 +18,13 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from benchmarks.machine import processor, versions
-from benchmarks.report.pages import page_folder, write_page
-from pipelines.arguments import parse
+from benchmarks.report.pages import RESULTS, Benchmark, origin
 from vtr_core.embedding.video_ranking import JointItems, best, nearest
 from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index
 from vtr_core.retrieval.index.items import Items
 from vtr_core.retrieval.index.record import Backend, IndexRecord
 from vtr_core.similarity import cosine
 from vtr_core.storage import locate
-
-RESULTS = Path(__file__).parent.parent / "results"
 
 
 @dataclass(frozen=True)
@@ -105,9 +100,9 @@ def searched(place: str, flags: Flags) -> dict[str, Any]:
             normalising.append(time.perf_counter() - began)
         began = time.perf_counter()
         (near,) = nearest(clips, vectors[position][None], flags.similarity, 10)
-        found = [index.items[place] for place in near.positions]
+        hits = [index.items[place] for place in near.positions]
         seconds.append(time.perf_counter() - began)
-        right += found[0].item_id == f"clip{position:09d}"
+        right += hits[0].item_id == f"clip{position:09d}"
     began = time.perf_counter()
     nearest(clips, vectors[asked], flags.similarity, 10)
     together = time.perf_counter() - began
@@ -125,23 +120,23 @@ def searched(place: str, flags: Flags) -> dict[str, Any]:
     }
 
 
-def main(argv: list[str]) -> None:
-    """Measure, and write the page."""
-    flags = parse(Flags, argv, "python -m benchmarks.at_scale.index")
-    out = page_folder(flags.out)
+def measure(flags: Flags) -> dict[str, Any]:
+    """Writing here; opening and searching in a process of its own, which is this command with --search-in."""
     torch.set_num_threads(flags.threads)
     if flags.search_in:
         print(json.dumps(searched(flags.search_in, flags)))
-        return
+        raise SystemExit(0)
     with tempfile.TemporaryDirectory() as folder:
         made = generated(flags.clips, flags.dim)
         began = time.perf_counter()
         record = save_index(locate(folder), made)
         written = time.perf_counter() - began
         del made
-        command = [sys.executable, "-m", "benchmarks.at_scale.index", *argv, "--search-in", folder]
+        asked = {"queries": flags.queries, "similarity": flags.similarity, "threads": flags.threads}
+        words = [word for name, value in asked.items() for word in (f"--{name}", str(value))]
+        command = [sys.executable, "-m", "benchmarks.at_scale.index", *words, "--search-in", folder]
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    values = {
+    return {
         "clips": flags.clips,
         "dim": flags.dim,
         "queries": flags.queries,
@@ -149,21 +144,16 @@ def main(argv: list[str]) -> None:
         "write_s": written,
         "gb": sum(stored.bytes for stored in record.files) / 2**30,
         **json.loads(output),
-        "load": os.getloadavg()[0],
-        "machine": processor(),
-        "versions": versions("torch", "numpy", "pyarrow"),
     }
-    write_page(out, "at_scale_index", values, page(values, argv))
 
 
-def page(values: dict[str, Any], argv: list[str]) -> str:
-    """The page of results."""
+def markdown(values: dict[str, Any]) -> str:
+    """The page."""
     slow = values["normalising_p50_s"]
     before = (
         "" if slow is None else f"| the same with all vectors normalised for each query, p50 | {slow * 1000:.0f} ms |\n"
     )
     copied = "" if slow is None else "It also counts the copies of all vectors of the slower way."
-    told = ", ".join(f"{name} {number}" for name, number in values["versions"].items())
     return f"""# An index of {values["clips"]:,} clips
 
 Generated unit vectors of {values["dim"]} dimensions, no data set; exact search of all clips by
@@ -186,10 +176,21 @@ the ten best with their items. Opening and searching in a process of its own, wi
 The last figure counts mapped pages of the files, which the system may drop at any time.
 {copied}
 
-{values["machine"]}, load {values["load"]:.1f}; {told}
-`python -m benchmarks.at_scale.index {" ".join(argv)}`.
+Load {values["load"]:.1f}. {origin(values)}
 """
 
 
+BENCHMARK = Benchmark(
+    "benchmarks.at_scale.index",
+    Flags,
+    measure,
+    markdown,
+    (
+        "torch",
+        "numpy",
+        "pyarrow",
+    ),
+)
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    BENCHMARK.main(sys.argv[1:])

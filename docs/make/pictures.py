@@ -16,10 +16,11 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.request import urlopen
 
-from benchmarks.knock_outs.named_scenes import CHANGES, PRESET
-from benchmarks.knock_outs.named_scenes import SCENES as DEMO_WORLD
+from benchmarks.worlds import NAMED_SCENES, ROUTING_BY_SCENE
 from docs.make.chromium import chromium, keep
 
+LEARNED = {**ROUTING_BY_SCENE, "optimizer.learning_rate": 1.5e-3, "training.epochs": 6}
+"""The settings that learn the named scenes."""
 PICTURES = Path(__file__).parents[1] / "pictures"
 BIN = Path(sys.executable).parent
 MOST_BYTES = 150_000
@@ -41,10 +42,10 @@ def flags(settings: Mapping[str, object]) -> str:
 SCENES = (
     (
         "scenes",
-        f"ingest synthetic --num-clips 3000 {flags(DEMO_WORLD)} --splits train .8 val .1 test .1 --workers 0 "
+        f"ingest synthetic --num-clips 3000 {flags(NAMED_SCENES)} --splits train .8 val .1 test .1 --workers 0 "
         "--out scenes",
     ),
-    ("runs/scenes", f"train {PRESET} --data scenes --out runs/scenes --scaling.workers 0 {flags(CHANGES)}"),
+    ("runs/scenes", f"train capsule-howto-tiny --data scenes --out runs/scenes --scaling.workers 0 {flags(LEARNED)}"),
 )
 """The demonstration's world and settings, with a quarter of its clips."""
 SWEEP = (
