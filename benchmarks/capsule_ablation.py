@@ -18,12 +18,9 @@ search takes minutes.
 
 import json
 import sys
-import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from benchmarks.comparison.paired import Difference, paired, plus_minus
@@ -169,51 +166,21 @@ WORLDS: Mapping[str, World] = {
 """By the names of the page. Worlds with scenes have less noise than the default one, in which no row learns scenes."""
 
 
-@dataclass(frozen=True)
-class Effort:
-    """How long, how often, and until when there is training."""
-
-    steps: int
-    seeds: int
-    until: float
-    """No training is begun later; by the monotonic clock, in seconds."""
-
-
-class OutOfTime(Exception):
-    """A training would have begun too late."""
-
-
-def finished_rows(
-    before: Mapping[str, Searched | None], world: World, data: Splits, out: str, effort: Effort
-) -> dict[str, Searched]:
-    """The rows that are finished, or are when the time is over; `before`: by name, what is known of each."""
-    finished = {}
-    for row, known in before.items():
-        with suppress(OutOfTime):
-            finished[row] = search_row(row, known, world, data, out, effort)
-    return finished
-
-
-def search_row(row: str, known: Searched | None, world: World, data: Splits, out: str, effort: Effort) -> Searched:
-    """All trials with seed 0, and the best one with every seed; OutOfTime where one would begin too late.
+def search_row(
+    row: str, known: Searched | None, world: World, data: Splits, out: str, steps: int, seeds: int
+) -> Searched:
+    """All trials with seed 0, and the best one with every seed.
 
     known: the row after a search with the same steps, whose trials and seeds are not trained again.
     """
     chosen_by = f"val/{world.shown[-1]}"
 
-    def train(trial: str, seeds: int) -> Figures:
-        figures = known_figures(known, trial, seeds, chosen_by) if known else {}
-        if figures:
-            return figures
-        variant, config = f"{row}/{trial.replace(', ', '-')}", row_config(row, trial, world, effort.steps)
-        for count in range(1, seeds + 1):
-            done = Path(out, variant, f"seed-{count - 1}", "figures-test.json").exists()
-            if not done and time.monotonic() > effort.until:
-                raise OutOfTime
-            figures = _trained(variant, config, data, out, count)
-        return figures
+    def train(trial: str, count: int) -> Figures:
+        figures = known_figures(known, trial, count, chosen_by) if known else {}
+        variant = f"{row}/{trial.replace(', ', '-')}"
+        return figures or _trained(variant, row_config(row, trial, world, steps), data, out, count)
 
-    searched = search(TRIALS, chosen_by, effort.seeds, train)
+    searched = search(TRIALS, chosen_by, seeds, train)
     return replace(searched, figures={name: searched.figures[f"test/{name}"] for name in world.shown})
 
 
@@ -261,8 +228,6 @@ class Flags:
     """Which of them: plain, 8 scenes, 64 scenes, MSR-VTT-800, AVLetters, vidrel."""
     only: tuple[str, ...] = ()
     """Rows to measure (default: all)."""
-    minutes: float = 1e9
-    """No training is begun after so many; the same command goes on, and the page names the rows that are left."""
     again: bool = False
     """Take no trial and no seed from the page (finished runs in --work are still taken)."""
     out: str = str(RESULTS)
@@ -270,25 +235,20 @@ class Flags:
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run what is missing, as far as the minutes reach, and write the page of the rows that are finished."""
+    """Run what is missing, world by world, and write the page of the rows that are finished after each world."""
     flags = parse(Flags, argv, COMMAND)
     place = page_folder(flags.out) / "capsule_ablation.json"
-    until = time.monotonic() + 60 * flags.minutes
     before = json.loads(place.read_text()) if place.exists() else {}
-    kept = known(before, flags)
-    measured = {name: measure(name, kept.get(name, {}), flags, until) for name in flags.worlds}
-    rows = {
-        name: _in_order(kept.get(name, {}) | measured.get(name, {})) for name in WORLDS if name in {*kept, *measured}
-    }
-    if not any(rows.values()):
-        print("time is over before a row was finished; the same command goes on")
-        return
-    figures = {name: {row: asdict(search) for row, search in of.items()} for name, of in rows.items()}
-    machines = [*dict.fromkeys([*(before.get("machines", ()) if kept else ()), processor()])]
+    worlds = known(before, flags)
+    machines = [*dict.fromkeys([*(before.get("machines", ()) if worlds else ()), processor()])]
     settings = asdict(flags) | {"machines": machines, "versions": versions("torch", "numpy")}
-    page = markdown(rows, flags.steps, COMMAND, machines)
-    write_page(place.parent, place.stem, settings | {"worlds": figures}, page)
-    print(page)
+    for name in flags.worlds:
+        worlds[name] = _in_order(worlds.get(name, {}) | measure(name, worlds.get(name, {}), flags))
+        worlds = {world: worlds[world] for world in WORLDS if world in worlds}
+        figures = {world: {row: asdict(search) for row, search in rows.items()} for world, rows in worlds.items()}
+        page = markdown(worlds, flags.steps, COMMAND, machines)
+        write_page(place.parent, place.stem, settings | {"worlds": figures}, page)
+    print(place.with_suffix(".md").read_text())
 
 
 def known(page: Mapping[str, Any], flags: Flags) -> dict[str, dict[str, Searched]]:
@@ -306,12 +266,14 @@ def known(page: Mapping[str, Any], flags: Flags) -> dict[str, dict[str, Searched
     }
 
 
-def measure(name: str, kept: Mapping[str, Searched], flags: Flags, until: float) -> dict[str, Searched]:
-    """The rows of a world that are asked for and finished, or are when the minutes are over."""
+def measure(name: str, kept: Mapping[str, Searched], flags: Flags) -> dict[str, Searched]:
+    """The rows of a world that are asked for."""
     folder, world = f"{flags.work}/{name.replace(' ', '-')}", WORLDS[name]
     data = world.make(Place(folder, flags.data, flags.clips))
-    rows = {row: kept.get(row) for row in flags.only or ROWS}
-    return finished_rows(rows, world, data, f"{folder}/runs", Effort(flags.steps, flags.seeds, until))
+    return {
+        row: search_row(row, kept.get(row), world, data, f"{folder}/runs", flags.steps, flags.seeds)
+        for row in flags.only or ROWS
+    }
 
 
 def _in_order(rows: Mapping[str, Searched]) -> dict[str, Searched]:

@@ -222,11 +222,11 @@ def ratios(routed: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, float
     """The comparisons that the paper draws, as ratios of time (median of the rounds' ratios) and of peak memory."""
     pairs = [("self_attention", "none"), *((name, "self_attention") for name in ("dynamic", "em", "set_transformer"))]
     return {
-        f"{one} / {other}": {
-            "time": paired_ratio(routed[one]["rounds"], routed[other]["rounds"]),
-            "memory": routed[one]["peak_gb"] / routed[other]["peak_gb"],
+        f"{first} / {second}": {
+            "time": paired_ratio(routed[first]["rounds"], routed[second]["rounds"]),
+            "memory": routed[first]["peak_gb"] / routed[second]["peak_gb"],
         }
-        for one, other in pairs
+        for first, second in pairs
     }
 
 
@@ -327,9 +327,9 @@ def _routings(figures: Mapping[str, Any]) -> list[str]:
 def _goals(figures: Mapping[str, Any]) -> list[str]:
     judged = figures["rows"] >= LEAST_ROWS
     rows = [
-        f"| {pair} | {what} | {bound} {value:g} | {figures['ratios'][pair][what]:.3f} "
+        f"| {pair} | {quantity} | {bound} {value:g} | {figures['ratios'][pair][quantity]:.3f} "
         f"| {('yes' if met else '**no**') if judged else 'not judged'} |"
-        for (pair, what, bound, value), met in zip(GOALS, reached(figures["ratios"]), strict=True)
+        for (pair, quantity, bound, value), met in zip(GOALS, reached(figures["ratios"]), strict=True)
     ]
     return ["| ratio | of | goal | measured | reached |", "|---|---|---|---:|---|", *rows, ""]
 
@@ -341,9 +341,9 @@ def _capsules(figures: Mapping[str, Any]) -> list[str]:
         for count, step in figures["capsules"].items()
     ]
     fits = [
-        f"{what}: {fit['intercept']:.3f} + {fit['per_capsule']:.5f}·C {unit}, R² = {fit['r_squared']:.4f}, largest"
+        f"{quantity}: {fit['intercept']:.3f} + {fit['per_capsule']:.5f}·C {unit}, R² = {fit['r_squared']:.4f}, largest"
         f" residual {100 * fit['largest_residual']:.1f} %."
-        for what, unit, fit in (
+        for quantity, unit, fit in (
             ("Time", "s", figures["linear"]["seconds"]),
             ("Memory", "GB", figures["linear"]["peak_gb"]),
         )

@@ -17,15 +17,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 import torch
 
 from benchmarks.at_scale import candidates
-from benchmarks.at_scale.index import made_items, made_record, peak_kb
 from benchmarks.machine import versions
 from benchmarks.report.pages import RESULTS, Benchmark, origin
 from vtr_core.retrieval.index.candidates import default_candidates
 from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index
-from vtr_core.retrieval.index.record import Backend
+from vtr_core.retrieval.index.items import Items
+from vtr_core.retrieval.index.record import Backend, IndexRecord
 from vtr_core.retrieval.index.shards import new_shard
 from vtr_core.retrieval.search.index_search import JointShard
 from vtr_core.storage import locate
@@ -55,6 +56,35 @@ class Flags:
     folder: str = ""
     """Where vectors, indexes and figures are kept; the same command again measures what is not there yet (default: a
     temporary folder)."""
+
+
+def made_items(clips: int) -> Items:
+    """Ids with as many captions."""
+    names, times = pa.array([f"clip{number:09d}" for number in range(clips)]), pa.array(np.zeros(clips))
+    return Items(pa.table({"item_id": names, "video_id": names, "start": times, "end": times, "caption": names}))
+
+
+def made_record(clips: int, dim: int, backend: Backend) -> IndexRecord:
+    """The record of an index of one joint space."""
+    return IndexRecord(
+        kind="joint",
+        checkpoint="generated",
+        model_fingerprint="0" * 64,
+        preset="generated",
+        data="generated",
+        data_fingerprint="0" * 64,
+        num_items=clips,
+        sizes={"video": dim},
+        similarity="cosine",
+        latent_weight=0.5,
+        backend=backend,
+    )
+
+
+def _peak_gb() -> float:
+    """Peak memory of this process; that of getrusage would count its parent's too."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 2**20
 
 
 def write(kind: Backend, folder: Path) -> dict[str, Any]:
@@ -90,10 +120,6 @@ def search(kind: Backend, folder: Path) -> dict[str, Any]:
     each = (time.process_time() - before) / len(queries)
     times = {"open_s": opened, "seconds": seconds, "query_cpu_s": each}
     return {**times, "found": positions, "idle_gb": idle, "search_peak_gb": _peak_gb()}
-
-
-def _peak_gb() -> float:
-    return peak_kb() / 2**20
 
 
 def measured(flags: Flags, folder: Path) -> dict[str, dict[str, Any]]:

@@ -121,7 +121,7 @@ def compare(flags: Flags, data: Data) -> dict[str, Any]:
         "rows_read_per_row": data.manifest.rows / (data.manifest.videos * flags.clips_per_video),
         "batch_rows": flags.batch_rows,
         "seconds": flags.seconds,
-        "contestants": {name: [found[name] for found in rounds] for name in rounds[0]},
+        "contestants": {name: [turns[name] for turns in rounds] for name in rounds[0]},
         "memory": {"steps": flags.memory_steps, "times": TIMES_MORE, "rounds": memory},
         "versions": versions("pyarrow", "ray", "torch") | (_peer_versions(peers) if peers else {}),
     }
@@ -129,12 +129,12 @@ def compare(flags: Flags, data: Data) -> dict[str, Any]:
 
 def _round(flags: Flags, data: Data, number: int) -> dict[str, dict[str, Any]]:
     """Every contestant's turn: its timings (one per worker), and what else it measured."""
-    found = {}
+    turns = {}
     for name, turn in _turns(flags, data):
-        found[name] = turn()
-        rate = sum(timing["rows"] / timing["seconds"] for timing in found[name]["timings"])
+        turns[name] = turn()
+        rate = sum(timing["rows"] / timing["seconds"] for timing in turns[name]["timings"])
         _say(f"round {number + 1}: {name}: {rate:,.0f} clips/s")
-    return found
+    return turns
 
 
 def _turns(flags: Flags, data: Data) -> Iterator[tuple[str, Any]]:
@@ -169,9 +169,9 @@ def _ours(flags: Sequence[str], workers: int, folder: Path) -> dict[str, Any]:
     _warm(folder)
     with tempfile.TemporaryDirectory() as out:
         _run([sys.executable, "-m", "benchmarks.feeding.ray_data", *flags, "--workers", str(workers), "--out", out])
-        found = [json.loads((Path(out) / f"rank-{rank}.json").read_text()) for rank in range(workers)]
-    first = {name: value for name, value in found[0].items() if name != "timing"}
-    return {"timings": [each["timing"] for each in found], **first}
+        per_worker = [json.loads((Path(out) / f"rank-{rank}.json").read_text()) for rank in range(workers)]
+    first = {name: value for name, value in per_worker[0].items() if name != "timing"}
+    return {"timings": [each["timing"] for each in per_worker], **first}
 
 
 def _memory_round(flags: Flags, data: Data) -> dict[str, Any]:
@@ -187,9 +187,9 @@ def _peak(flags: Flags, folder: Path) -> dict[str, Any]:
         with PeakMemory(process.pid, Path(out) / BEGIN, Path(out) / END) as peak:
             if process.wait() != 0:
                 raise SystemExit(f"benchmarks.feeding.ray_data ended with {process.returncode}; see above")
-    found = {"processes": peak.highest.processes, "object_store": peak.highest.object_store, "samples": peak.samples}
+    peaks = {"processes": peak.highest.processes, "object_store": peak.highest.object_store, "samples": peak.samples}
     _say(f"memory, {folder.name}: {peak.highest.total / 1e9:.2f} GB, {peak.samples} samples")
-    return found
+    return peaks
 
 
 def _warm(folder: Path) -> None:
@@ -255,7 +255,7 @@ LEAST_ROWS = 400_000
 
 def rates(rounds: Sequence[Mapping[str, Any]]) -> list[float]:
     """Clips per second in every round, of all workers together."""
-    return [sum(timing["rows"] / timing["seconds"] for timing in found["timings"]) for found in rounds]
+    return [sum(timing["rows"] / timing["seconds"] for timing in turn["timings"]) for turn in rounds]
 
 
 def ratios(figures: Mapping[str, Any], name: str, other: str) -> list[float]:
@@ -266,28 +266,28 @@ def ratios(figures: Mapping[str, Any], name: str, other: str) -> list[float]:
 
 def memory_ratios(figures: Mapping[str, Any]) -> list[float]:
     """Peak memory with the larger data set to that with the data set, in each round."""
-    return [_total(found["larger"]) / _total(found["once"]) for found in figures["memory"]["rounds"]]
+    return [_total(turn["larger"]) / _total(turn["once"]) for turn in figures["memory"]["rounds"]]
 
 
 def first_batch_s(rounds: Sequence[Mapping[str, Any]]) -> float:
     """Seconds to the first batch: the median over rounds of the slowest worker."""
-    return median(max(timing["first_batch_s"] for timing in found["timings"]) for found in rounds)
+    return median(max(timing["first_batch_s"] for timing in turn["timings"]) for turn in rounds)
 
 
 def goals(figures: Mapping[str, Any]) -> list[tuple[str, float, float, bool]]:
     """(what, goal, measured, whether reached); a contestant that did not run is left out."""
-    found = []
+    judged = []
     for name, other, least in GOALS:
         if other in figures["contestants"]:
             ratio, which = median(ratios(figures, name, other)), " without Ray" if name == WITHOUT_RAY else ""
-            found.append((f"clips/s{which}, to {TITLES[other]}, at least", least, ratio, ratio >= least))
+            judged.append((f"clips/s{which}, to {TITLES[other]}, at least", least, ratio, ratio >= least))
     memory, first = median(memory_ratios(figures)), first_batch_s(figures["contestants"][OURS])
     times = figures["memory"]["times"]
-    found.append(
+    judged.append(
         (f"peak memory, {times} × the data to 1 ×, at most", MAX_MEMORY_RATIO, memory, memory <= MAX_MEMORY_RATIO)
     )
-    found.append(("first batch, s, at most", MAX_FIRST_BATCH_S, first, first <= MAX_FIRST_BATCH_S))
-    return found
+    judged.append(("first batch, s, at most", MAX_FIRST_BATCH_S, first, first <= MAX_FIRST_BATCH_S))
+    return judged
 
 
 def markdown(figures: Mapping[str, Any]) -> str:
@@ -299,10 +299,10 @@ def markdown(figures: Mapping[str, Any]) -> str:
 def _contestants(figures: Mapping[str, Any]) -> list[str]:
     rows = []
     for name, rounds in figures["contestants"].items():
-        found = rates(rounds)
-        gigabytes = median(found) * figures["row_bytes"] / 1e9
+        speeds = rates(rounds)
+        gigabytes = median(speeds) * figures["row_bytes"] / 1e9
         rows.append(
-            f"| {TITLES[name]} | {median(found):,.0f} | {min(found):,.0f} – {max(found):,.0f} | {gigabytes:.2f} "
+            f"| {TITLES[name]} | {median(speeds):,.0f} | {min(speeds):,.0f} – {max(speeds):,.0f} | {gigabytes:.2f} "
             f"| {median(ratios(figures, name, 'scan, memory_map')):.3f} | {first_batch_s(rounds):.2f} |"
         )
     return [
@@ -322,8 +322,8 @@ def _contestants(figures: Mapping[str, Any]) -> list[str]:
 def _goals(figures: Mapping[str, Any]) -> list[str]:
     judged = figures["rows"] >= LEAST_ROWS
     rows = [
-        f"| {what} | {goal:g} | {measured:.3f} | {('yes' if met else '**no**') if judged else 'not judged'} |"
-        for what, goal, measured, met in goals(figures)
+        f"| {subject} | {goal:g} | {measured:.3f} | {('yes' if met else '**no**') if judged else 'not judged'} |"
+        for subject, goal, measured, met in goals(figures)
     ]
     return ["| ours | goal | measured | reached |", "|---|---:|---:|---|", *rows, ""]
 
@@ -331,12 +331,12 @@ def _goals(figures: Mapping[str, Any]) -> list[str]:
 def _profile(figures: Mapping[str, Any]) -> list[str]:
     rounds = figures["contestants"][OURS]
     names = rounds[0]["profile"]
-    parts = {name: median(found["profile"][name] for found in rounds) for name in names}
+    parts = {name: median(turn["profile"][name] for turn in rounds) for name in names}
     per_batch = figures["batch_rows"] / median(rates(rounds))
     scan = figures["batch_rows"] / median(rates(figures["contestants"]["scan, memory_map"]))
     rows = [f"| {name} | {1000 * seconds:.1f} | {seconds / per_batch:.2f} |" for name, seconds in parts.items()]
-    wait = [(found["data_wait"]["share"], found["data_wait"]["step_seconds"]) for found in rounds]
-    share, step = median(found for found, _ in wait), wait[0][1]
+    wait = [(turn["data_wait"]["share"], turn["data_wait"]["step_seconds"]) for turn in rounds]
+    share, step = median(turn for turn, _ in wait), wait[0][1]
     return [
         f"Where a batch's {1000 * per_batch:.1f} ms go (the scan takes {1000 * scan:.1f} ms for as many rows), each",
         "part alone in one process; assemble and put run in Ray Data's tasks, get and tensors in the train worker:",
@@ -354,8 +354,8 @@ def _profile(figures: Mapping[str, Any]) -> list[str]:
 def _memory(figures: Mapping[str, Any]) -> list[str]:
     memory = figures["memory"]
     rows = [
-        f"| {number} | {_gb(found['once'])} | {_gb(found['larger'])} | {ratio:.3f} |"
-        for number, (found, ratio) in enumerate(zip(memory["rounds"], memory_ratios(figures), strict=True), 1)
+        f"| {number} | {_gb(turn['once'])} | {_gb(turn['larger'])} | {ratio:.3f} |"
+        for number, (turn, ratio) in enumerate(zip(memory["rounds"], memory_ratios(figures), strict=True), 1)
     ]
     return [
         f"Peak memory in {memory['steps']} steps after as many, GB: processes + object store.",
@@ -393,12 +393,12 @@ def _all(figures: Mapping[str, Any]) -> Sequence[Sequence[Mapping[str, Any]]]:
     return list(figures["contestants"].values())
 
 
-def _total(found: Mapping[str, Any]) -> int:
-    return found["processes"] + found["object_store"]
+def _total(peaks: Mapping[str, Any]) -> int:
+    return peaks["processes"] + peaks["object_store"]
 
 
-def _gb(found: Mapping[str, Any]) -> str:
-    return f"{found['processes'] / 1e9:.2f} + {found['object_store'] / 1e9:.2f}"
+def _gb(peaks: Mapping[str, Any]) -> str:
+    return f"{peaks['processes'] / 1e9:.2f} + {peaks['object_store'] / 1e9:.2f}"
 
 
 BENCHMARK = Benchmark(

@@ -119,13 +119,13 @@ def train_worker(values: dict[str, Any]) -> None:
     batches = tensors(flags, rank, world)
     if flags.steps is None:
         timing = timed(batches, lambda batch: batch.rows, flags.seconds, flags.warm_up)
-        found: dict[str, Any] = {"timing": asdict(timing), "data_wait": data_wait(batches, flags.step_seconds)}
+        figures: dict[str, Any] = {"timing": asdict(timing), "data_wait": data_wait(batches, flags.step_seconds)}
         if rank == 0 and world == 1:
             batches.close()
-            found["profile"] = profile(flags)
+            figures["profile"] = profile(flags)
     else:
-        found = {"rows": steady(batches, flags.steps, out if rank == 0 else None)}
-    (out / f"rank-{rank}.json").write_text(json.dumps(found))
+        figures = {"rows": steady(batches, flags.steps, out if rank == 0 else None)}
+    (out / f"rank-{rank}.json").write_text(json.dumps(figures))
 
 
 def tensors(flags: Flags, rank: int, world: int) -> Generator[ClipBatch, None, None]:

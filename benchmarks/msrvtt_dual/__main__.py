@@ -44,8 +44,8 @@ def train_new_seeds(
     rows: dict[str, dict[str, list[float]]] = {}
     for variant in VARIANTS:
         for seed in seeds:
-            found = _figures(variant, seed, sets, out, settings)
-            for name, value in found.items():
+            figures = _figures(variant, seed, sets, out, settings)
+            for name, value in figures.items():
                 if name.startswith(_SPACE) and name.endswith(("/map", "/c10")):
                     rows.setdefault(variant, {}).setdefault(name, []).append(value)
     return rows
@@ -61,8 +61,8 @@ def _figures(variant: str, seed: int, sets: Sets, out: str, settings: Mapping[st
         checkpoint = sweep.train(override(named, {**settings, "seed": seed}), folder)
         figures = flat(measure(checkpoint, sets, detectors=False), SET)
         storage.write_json(place, {"uri": sets.test, "figures": figures, "chance": {}})
-    found: dict[str, float] = storage.read_json(place)["figures"]
-    return found
+    values: dict[str, float] = storage.read_json(place)["figures"]
+    return values
 
 
 NAMES = {
@@ -97,7 +97,7 @@ class Claim:
 
 def _claims() -> list[Claim]:
     hybrid, latent, concept = ("", "two spaces"), ("latent", "latent"), ("concept", "concept")
-    found = [
+    claims = [
         Claim("two spaces − latent", hybrid, latent, "sum_r"),
         Claim("latent − concepts alone", latent, concept, "sum_r"),
         Claim("two spaces − concepts alone", hybrid, concept, "sum_r"),
@@ -107,8 +107,8 @@ def _claims() -> list[Claim]:
     for variant, name in (("concept", "concepts alone"), ("", "concepts of the hybrid")):
         for search in ("improved", "joint", "causal", "kept", "enough"):
             ways = (variant, f"concepts, {search}"), (variant, "concepts, original")
-            found += [Claim(f"{name}: {search} − original", *ways, figure) for figure in ("map", "c10")]
-    return found
+            claims += [Claim(f"{name}: {search} − original", *ways, figure) for figure in ("map", "c10")]
+    return claims
 
 
 def markdown(figures: Mapping[str, Any], tables_page: str) -> str:
@@ -177,22 +177,22 @@ def _line(claim: Claim, rows: Mapping[str, Mapping[str, Sequence[float]]]) -> li
     better, worse = claim.sides(rows)
     if not better or not worse:
         return []
-    one = paired("", "", better, worse)
-    mean = f"{one.difference.mean:+.1f}{plus_minus(one.difference.half_width)}"
-    cells = f"{_HEADINGS[claim.figure]} | {mean} | {one.difference.seeds}"
-    return [f"| {claim.text} | {cells} | {one.verdict} |"]
+    pair = paired("", "", better, worse)
+    mean = f"{pair.difference.mean:+.1f}{plus_minus(pair.difference.half_width)}"
+    cells = f"{_HEADINGS[claim.figure]} | {mean} | {pair.difference.seeds}"
+    return [f"| {claim.text} | {cells} | {pair.verdict} |"]
 
 
-def _new_seeds(found: Mapping[str, Any]) -> list[str]:
+def _new_seeds(measured: Mapping[str, Any]) -> list[str]:
     """Of models that were trained after all searches were fixed: what the searches change, and the C@10 they reach."""
-    if not found:
+    if not measured:
         return []
-    rows: Mapping[str, Mapping[str, Sequence[float]]] = found["rows"]
+    rows: Mapping[str, Mapping[str, Sequence[float]]] = measured["rows"]
     lines = [
         "## New seeds for the searches that hold mAP",
         "",
-        f"Models with the same settings and the seeds {', '.join(map(str, found['seeds']))}, trained when all searches",
-        "were fixed: no choice has seen a figure of them, and no other figure of this page is of them.",
+        f"Models with the same settings and the seeds {', '.join(map(str, measured['seeds']))}, trained when all",
+        "searches were fixed: no choice has seen a figure of them, and no other figure of this page is of them.",
         f"Goal: a C@10 of at least {GOAL_C10:g} % with no less mAP than without a transform, by the search `enough`.",
         "",
         "| difference | in | ours | seeds | |",
@@ -291,8 +291,8 @@ def _take_over(page: Path, out: Path, sets: Sets) -> None:
             file = Path(figures_file(run_folder(str(out), row, seed), TestSet(SET, sets.test, "thesis")))
             if not file.exists():
                 file.parent.mkdir(parents=True, exist_ok=True)
-                found = {name: values[seed] for name, values in figures.items() if seed < len(values)}
-                file.write_text(json.dumps({"uri": sets.test, "figures": found, "chance": {}}))
+                of_seed = {name: values[seed] for name, values in figures.items() if seed < len(values)}
+                file.write_text(json.dumps({"uri": sets.test, "figures": of_seed, "chance": {}}))
 
 
 def _settings() -> dict[str, Any]:

@@ -17,11 +17,8 @@ from benchmarks.capsule_ablation import (
     TRIALS,
     VIDREL_SHARES,
     WORLDS,
-    Effort,
     Flags,
-    OutOfTime,
     compare,
-    finished_rows,
     known,
     markdown,
     row_config,
@@ -33,7 +30,6 @@ from benchmarks.worlds import Splits
 from vtr_core.run.config import TrainConfig
 
 PLAIN = WORLDS["plain"]
-ALWAYS, NEVER = float("inf"), float("-inf")
 
 
 def test_differences_are_paired_by_seed() -> None:
@@ -118,10 +114,10 @@ class _Runs:
 
 def test_a_row_is_judged_on_other_data_than_it_is_chosen_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     runs = _Runs(monkeypatch)
-    row = search_row("routing-em", None, PLAIN, {}, str(tmp_path), Effort(200, 3, ALWAYS))
+    row = search_row("routing-em", None, PLAIN, {}, str(tmp_path), 200, 3)
     assert row.best == list(TRIALS)[1]
     assert row.figures["t2v/r10"] == (10.0, 10.0, 10.0)
-    assert [seeds for _, seeds in runs.trained] == [1] * len(TRIALS) + [1, 2, 3]
+    assert [seeds for _, seeds in runs.trained] == [1] * len(TRIALS) + [3]
 
 
 def test_a_widened_search_trains_what_is_new(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -130,28 +126,12 @@ def test_a_widened_search_trains_what_is_new(monkeypatch: pytest.MonkeyPatch, tm
     old = {trial: 40.0 for trial in TRIALS if trial != last} | {first: 55.0}
     figures = {"t2v/r1": (2.0, 3.0), "t2v/r10": (20.0, 30.0)}
     known = Searched(old, first, figures)
-    row = search_row("routing-em", known, PLAIN, {}, str(tmp_path), Effort(200, 2, ALWAYS))
+    row = search_row("routing-em", known, PLAIN, {}, str(tmp_path), 200, 2)
     assert row == Searched(old | {last: 50.0}, first, figures)
     assert [seeds for _, seeds in runs.trained] == [1]  # of the last trial, which is no better
-    assert search_row("routing-em", row, PLAIN, {}, str(tmp_path), Effort(200, 1, NEVER)) == row  # no seed is lost
-    more = search_row("routing-em", row, PLAIN, {}, str(tmp_path), Effort(200, 3, ALWAYS))
+    assert search_row("routing-em", row, PLAIN, {}, str(tmp_path), 200, 1) == row  # no seed is lost
+    more = search_row("routing-em", row, PLAIN, {}, str(tmp_path), 200, 3)
     assert len(more.figures["t2v/r10"]) == 3
-
-
-def test_no_training_begins_when_time_is_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    runs = _Runs(monkeypatch)
-    with pytest.raises(OutOfTime):
-        search_row("routing-em", None, PLAIN, {}, str(tmp_path), Effort(200, 3, NEVER))
-    assert runs.trained == []
-
-
-def test_rows_that_time_does_not_reach_are_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    _Runs(monkeypatch)
-    for trial in TRIALS:
-        done = tmp_path / "routing-none" / trial.replace(", ", "-") / "seed-0/figures-test.json"
-        done.parent.mkdir(parents=True)
-        done.touch()
-    assert list(finished_rows(dict.fromkeys(ROWS), PLAIN, {}, str(tmp_path), Effort(200, 1, NEVER))) == ["routing-none"]
 
 
 @pytest.mark.parametrize("world", WORLDS)
