@@ -9,21 +9,18 @@ finished are taken as they are, interrupted ones go on:
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import processor, versions
-from benchmarks.report.pages import page_file, write_page
-from pipelines.arguments import parse
-from pipelines.ingest.command import ingest
-from pipelines.ingest.ingest_options import IngestFlags
+from benchmarks.report.pages import RESULTS, Benchmark, numbered
+from benchmarks.worlds import Place, vidrel
 from pipelines.systems.capsules.capsule_tables import TablesFlags, tables
 from pipelines.tables.layout import estimate_cell
 from vtr_core import storage
-from vtr_core.data.manifest import Manifest, splits
-from vtr_core.data.sources.instructional.howto100m import HowTo100M
+from vtr_core.data.manifest import Manifest
 from vtr_core.metrics.intervals import estimate
 from vtr_core.storage import locate
 
@@ -32,7 +29,6 @@ SHARES = {"train": 0.7, "val": 0.1, "test": 0.2}
 """Of vidrel's clips."""
 SHARING = {"Not shared": "not-shared", "Shared": ""}
 """Table 6's rows and their variants."""
-RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True)
@@ -51,8 +47,8 @@ class Flags:
     """Of a row on vidrel."""
     runs: str = "runs/capsule-tables"
     """Folder of the data sets and runs."""
-    out: str = str(RESULTS / "capsule_tables.md")
-    """The page; its figures lie beside it as JSON."""
+    out: str = str(RESULTS)
+    """Folder for capsule_tables.json and capsule_tables.md."""
 
 
 def synthetic_tables(flags: Flags) -> str:
@@ -64,14 +60,13 @@ def synthetic_tables(flags: Flags) -> str:
 def train_on_vidrel(flags: Flags) -> None:
     """Table 6's two rows on vidrel, by `vtr tables`, whose own page has cells of video + audio alone: here is none."""
     assert flags.data is not None
-    data = f"{flags.runs}/vidrel-data"
-    if not splits(data):
-        ingest(vidrel(Path(flags.data) / "vidrel"), IngestFlags(out=data, splits=SHARES, workers=0))
+    test = vidrel(Place(f"{flags.runs}/vidrel", flags.data), SHARES)["test"]
+    data = str(Path(test).parent)
     asked = TablesFlags(
         only=(6,),
         preset="capsule-howto-tiny",
         data=data,
-        test=(f"vidrel={data}/test",),
+        test=(f"vidrel={test}",),
         seeds=flags.vidrel_seeds,
         out=f"{flags.runs}/vidrel",
     )
@@ -83,17 +78,10 @@ def vidrel_table(figures: Mapping[str, Any]) -> str:
     lines = ["| Method | R@1 | R@5 | R@10 | MedR |", "| --- | ---: | ---: | ---: | ---: |"]
     metrics = [f"vidrel/t2v/{name}" for name in ("r1", "r5", "r10", "medr")]
     for name, variant in SHARING.items():
-        found = [estimate_cell(estimate(figures["figures"][variant][metric]), 1) for metric in metrics]
-        lines.append(f"| {name} | {' | '.join(found)} |")
+        cells = [estimate_cell(estimate(figures["figures"][variant][metric]), 1) for metric in metrics]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     chance = " | ".join(f"{figures['chance'][metric]:.1f}" for metric in metrics)
     return "\n".join([*lines, f"| *chance* | {chance} |"])
-
-
-def vidrel(folder: Path) -> HowTo100M:
-    """ResNet-152 and C3D features, and one short caption of each clip."""
-    return HowTo100M(
-        features_2d=str(folder / "resnet152"), features_3d=str(folder / "c3d"), annotations=str(folder / "captions.csv")
-    )
 
 
 def _changes(epochs: int) -> dict[str, Any]:
@@ -111,13 +99,12 @@ def markdown(flags: Flags, synthetic: str, counts: Mapping[str, int], vidrel: Ma
     synthetic: the page that `vtr tables` wrote; vidrel: the figures that it kept; counts: clips or videos by test set.
     """
     tested = ", ".join(f"{count} of {name}" for name, count in counts.items())
-    used = ", ".join(f"{name} {version}" for name, version in versions("torch", "ray").items())
     parts = [_synthetic_head(flags), f"Tested: {tested}.", tables_alone(synthetic)]
     if vidrel is not None:
         parts += [_vidrel_head(flags), vidrel_table(vidrel)]
     parts.append(
-        f"On {processor()}, load {os.getloadavg()[0]:.0f} at the end, in one process without Ray; {used}; "
-        f"`{command_line(flags)}`."
+        f"On {processor()}, load {os.getloadavg()[0]:.0f} at the end, in one process without Ray; "
+        f"{numbered(versions('torch', 'ray'))}; `{command_line(flags)}`."
     )
     return "\n\n".join(parts) + "\n"
 
@@ -153,10 +140,8 @@ mean ± half the width of the 95 % confidence interval. There is no audio, so th
 and video alone. Several clips have the same caption."""
 
 
-def main(argv: Sequence[str]) -> None:
-    """Train what is missing, and write the page and its figures."""
-    flags = parse(Flags, argv, "python -m benchmarks.capsule_tables")
-    out = page_file(flags.out)
+def measure(flags: Flags) -> dict[str, Any]:
+    """Train what is missing; the figures of both parts, and what the page says of them."""
     synthetic, names = synthetic_tables(flags), ["synthetic"]
     counts = {
         "synthetic clips": Manifest.load(f"{flags.runs}/synthetic/synthetic/test").rows,
@@ -165,12 +150,12 @@ def main(argv: Sequence[str]) -> None:
     if flags.data is not None:
         train_on_vidrel(flags)
         names.append("vidrel")
-        counts["vidrel's clips"] = Manifest.load(f"{flags.runs}/vidrel-data/test").rows
+        counts["vidrel's clips"] = Manifest.load(f"{flags.runs}/vidrel/data/test").rows
     figures = {name: storage.read_json(locate(flags.runs) / name / "tables.json") for name in names}
-    page = markdown(flags, synthetic, counts, figures.get("vidrel"))
-    write_page(out.parent, out.stem, figures, page)
-    print(page)
+    return {**figures, "page": markdown(flags, synthetic, counts, figures.get("vidrel"))}
 
+
+BENCHMARK = Benchmark("benchmarks.capsule_tables", Flags, measure, lambda figures: figures.pop("page"))
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    BENCHMARK.main(sys.argv[1:])

@@ -10,18 +10,24 @@ caption of the training video that looks most like the one asked for. The paper'
 With --self-critical beside that every training goes on with captions that it draws, scored by CIDEr-D.
 """
 
+import csv
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.comparison.rows import World, run_rows, write
-from benchmarks.msrvtt_800.language import captions_alone, language_model
 from benchmarks.msrvtt_dual.data import videos
+from benchmarks.msrvtt_ridge import allowed_text, msrvtt
 from pipelines.arguments import parse
+from pipelines.ingest.command import ingest
+from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.systems.captioning.gmc_tables import PAPER
 from pipelines.tables.paper import Results
+from pipelines.tables.runs import Sweep, check_settings
+from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.sources.pairs import Captions
 from vtr_core.errors import ConfigError
 from vtr_core.run.presets import preset
 from vtr_core.systems.captioning.config import CaptionerConfig
@@ -99,14 +105,14 @@ def main(argv: Sequence[str]) -> None:
 
     name, world = "caption_ablation", MSRVTT
     if not flags.pretraining:
-        found = results(world, name, {})
+        figures = results(world, name, {})
     else:
         name, world = f"{name}_pretrained", fine_tuned(flags.pretraining)
-        found = results(world, name, FINE_TUNED, init=pretrained(flags, sets.train))
+        figures = results(world, name, FINE_TUNED, init=pretrained(flags, sets.train))
     if flags.self_critical:
         before, name, world = f"{flags.work}/{name}", "caption_ablation_self_critical", criticised(flags.pretraining)
-        found = results(world, name, {**FINE_TUNED, **SELF_CRITICAL}, after=before)
-    write(world, replace(found, chance=nearest(sets.train, sets.test)), name, command(flags))
+        figures = results(world, name, {**FINE_TUNED, **SELF_CRITICAL}, after=before)
+    write(world, replace(figures, chance=nearest(sets.train, sets.test)), name, command(flags))
 
 
 def command(flags: Flags) -> str:
@@ -153,6 +159,38 @@ def nearest(training: str, test: str) -> dict[str, float]:
     assert isinstance(model, CaptionerConfig)
     said = nearest_captions(Manifest.load(training), Manifest.load(test), model.feature)
     return caption_values(caption_figures(said, "words"), MSRVTT.name)
+
+
+_LONG = {"training.epochs": 100, "training.validate_every": 100}
+"""More epochs than `training.max_steps` lets pass, so that the steps decide."""
+
+
+def captions_alone(data: Path, work: Path, vocabulary: str) -> str:
+    """The captions of all videos of MSR-VTT's training and validation files that the 800 do not have, and those of the
+    800's training videos, as a data set in the words of another.
+    """
+    out = work / "set"
+    if not out.exists():
+        text = allowed_text(msrvtt(data), 0)
+        work.mkdir(parents=True, exist_ok=True)
+        with (work / "captions.csv").open("w", newline="") as file:
+            csv.writer(file).writerows(
+                [("caption",), *((caption,) for caption in dict.fromkeys((*text.train, *text.more)))]
+            )
+        flags = IngestFlags(out=str(out), vocabulary=vocabulary, max_words=32, videos_per_shard=4096, workers=0)
+        ingest(Captions(table=str(work / "captions.csv")), flags)
+    return str(out)
+
+
+def language_model(captions: str, out: str, changes: Mapping[str, object], experiment: str) -> str:
+    """The run folder `out` of `caption-pretrain-tiny` with `changes`; an interrupted run goes on.
+
+    RunConflict where the folder's run has other settings.
+    """
+    config = override(preset("caption-pretrain-tiny"), {"scaling.workers": 0, **_LONG, **changes})
+    check_settings(out, config)
+    Sweep(out, captions, None, [], 1, experiment).train(config, out)
+    return out
 
 
 if __name__ == "__main__":

@@ -13,9 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import processor, versions
-from benchmarks.report.pages import page_folder, write_page
-from pipelines.arguments import parse
+from benchmarks.report.pages import RESULTS, Benchmark, origin
 from vtr_core.metrics.captioning import bleu, cider, java_missing, meteor, rouge_l, treebank_words
 
 
@@ -27,45 +25,38 @@ class Flags:
     """The release's file of videos and sentences."""
     videos: int = 2990
     """Videos that are scored, as many as the official test has."""
-    out: str = str(Path(__file__).parent / "results")
+    out: str = str(RESULTS)
     """Folder for caption_metrics.json and caption_metrics.md."""
 
 
-def main(argv: Sequence[str]) -> None:
-    """Measure, print the page and write it."""
-    flags = parse(Flags, argv, "python -m benchmarks.caption_metrics")
-    out = page_folder(flags.out)
+def measure(flags: Flags) -> dict[str, Any]:
+    """Seconds by metric, of how many captions, and why METEOR is missing, where it is."""
     texts = captions(flags)
-    told, references = {name: own[0] for name, own in texts.items()}, {name: own[1:] for name, own in texts.items()}
-    missing = java_missing()
-    figures = {
+    first, references = {name: own[0] for name, own in texts.items()}, {name: own[1:] for name, own in texts.items()}
+    return {
         "videos": len(texts),
         "references": sum(map(len, references.values())),
-        "seconds": seconds(told, references),
-        "missing": missing,
-        "device": processor(),
-        "versions": versions("numpy", *([] if missing else ["pycocoevalcap"])),
+        "seconds": seconds(first, references),
+        "missing": java_missing(),
     }
-    write_page(out, "caption_metrics", figures, markdown(figures))
-    print(markdown(figures))
 
 
 def captions(flags: Flags) -> dict[str, list[str]]:
     """The captions of the file's first videos that have two at least."""
-    release, found = json.loads(Path(flags.annotations).read_text()), dict[str, list[str]]()
-    for one in release["sentences"]:
-        found.setdefault(one["video_id"], []).append(one["caption"])
-    return dict([(name, texts) for name, texts in found.items() if len(texts) > 1][: flags.videos])
+    release, texts = json.loads(Path(flags.annotations).read_text()), dict[str, list[str]]()
+    for sentence in release["sentences"]:
+        texts.setdefault(sentence["video_id"], []).append(sentence["caption"])
+    return dict([(name, own) for name, own in texts.items() if len(own) > 1][: flags.videos])
 
 
-def seconds(told: Mapping[str, str], references: Mapping[str, Sequence[str]]) -> dict[str, float]:
+def seconds(captions: Mapping[str, str], references: Mapping[str, Sequence[str]]) -> dict[str, float]:
     """By metric, on words as the project cuts them; with Java also METEOR, and the Treebank tokeniser alone."""
     scores = {"BLEU": bleu, "ROUGE-L": rouge_l, "CIDEr": cider}
     works: dict[str, Callable[[], object]] = {
-        name: partial(score, told, references, tokenizer="words") for name, score in scores.items()
+        name: partial(score, captions, references, tokenizer="words") for name, score in scores.items()
     }
     if java_missing() is None:
-        works["METEOR"] = partial(meteor, told, references, tokenizer="words")
+        works["METEOR"] = partial(meteor, captions, references, tokenizer="words")
         works["the Treebank tokeniser"] = partial(treebank_words, references)
     return {name: _elapsed(work) for name, work in works.items()}
 
@@ -73,7 +64,6 @@ def seconds(told: Mapping[str, str], references: Mapping[str, Sequence[str]]) ->
 def markdown(figures: Mapping[str, Any]) -> str:
     """The page."""
     rows = [f"| {name} | {taken:.1f} |" for name, taken in figures["seconds"].items()]
-    words = ", ".join(f"{name} {number}" for name, number in figures["versions"].items())
     note = [] if figures["missing"] is None else [f"METEOR and the Treebank tokeniser: {figures['missing']}.", ""]
     return "\n".join(
         [
@@ -86,7 +76,7 @@ def markdown(figures: Mapping[str, Any]) -> str:
             *rows,
             "",
             *note,
-            f"On {figures['device']}; {words}; `python -m benchmarks.caption_metrics`.",
+            origin(figures),
             "",
         ]
     )
@@ -98,5 +88,9 @@ def _elapsed(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+BENCHMARK = Benchmark(
+    "benchmarks.caption_metrics", Flags, measure, markdown, ("numpy", *([] if java_missing() else ["pycocoevalcap"]))
+)
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    BENCHMARK.main(sys.argv[1:])

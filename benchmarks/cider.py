@@ -6,18 +6,15 @@ cider.json and cider.md. pycocoevalcap takes part where it is installed (the ext
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import processor, versions
-from benchmarks.report.pages import page_folder, write_page
-from pipelines.arguments import parse
+from benchmarks.report.pages import RESULTS, Benchmark, origin
 from tests.reference import captioning as plain
 from vtr_core.metrics.captioning import Hypotheses, References, cider
 
@@ -33,7 +30,7 @@ class Flags:
     """References of all videos together."""
     plain: int = 20_000
     """The most references that plain code is given."""
-    out: str = str(Path(__file__).parent / "results")
+    out: str = str(RESULTS)
     """Folder for cider.json and cider.md."""
 
 
@@ -61,36 +58,35 @@ def plain_cider(hypotheses: Hypotheses, references: References) -> float:
 def timed(compute: Callable[[], float]) -> tuple[float, float]:
     """Processor time of a call, in seconds, and what it found."""
     start = time.process_time()
-    found = compute()
-    return time.process_time() - start, found
+    value = compute()
+    return time.process_time() - start, value
 
 
-def compare(flags: Flags) -> dict[str, dict[str, Any]]:
-    """By references, every form's seconds, and its largest difference from the first form's mean."""
+def measure(flags: Flags) -> dict[str, Any]:
+    """The runs: by references, every form's seconds, and its largest difference from the first form's mean."""
     forms: dict[str, Callable[[Hypotheses, References], float]] = {"ours": lambda h, r: cider(h, r).mean}
     if find_spec(PEER):
         forms[PEER] = peers_cider
-    found = {}
+    compared = {}
     for references in flags.references:
-        given = world(references // REFERENCES, seed=0)
+        texts = world(references // REFERENCES, seed=0)
         slow = {"plain": plain_cider} if references <= flags.plain else {}
-        runs = {name: timed(partial(form, *given)) for name, form in {**forms, **slow}.items()}
-        found[str(references)] = {
+        runs = {name: timed(partial(form, *texts)) for name, form in {**forms, **slow}.items()}
+        compared[str(references)] = {
             "seconds": {name: seconds for name, (seconds, _) in runs.items()},
             "difference": max(abs(mean - runs["ours"][1]) for _, mean in runs.values()),
         }
-    return found
+    return {"runs": compared}
 
 
 def markdown(figures: Mapping[str, Any]) -> str:
     """The page."""
     names = ("ours", PEER, "plain")
     rows = []
-    for references, one in figures["runs"].items():
-        seconds = [one["seconds"].get(name) for name in names]
-        cells = ["–" if s is None else f"{s:.2f} ({s / one['seconds']['ours']:.1f} ×)" for s in seconds]
-        rows.append(f"| {int(references):,} | {' | '.join(cells)} | {one['difference']:.0e} |")
-    words = ", ".join(f"{name} {number}" for name, number in figures["versions"].items())
+    for references, run in figures["runs"].items():
+        seconds = [run["seconds"].get(name) for name in names]
+        cells = ["–" if s is None else f"{s:.2f} ({s / run['seconds']['ours']:.1f} ×)" for s in seconds]
+        rows.append(f"| {int(references):,} | {' | '.join(cells)} | {run['difference']:.0e} |")
     return "\n".join(
         [
             "# CIDEr-D of many captions",
@@ -102,25 +98,13 @@ def markdown(figures: Mapping[str, Any]) -> str:
             "|---:|---:|---:|---:|---:|",
             *rows,
             "",
-            f"On {figures['device']}; {words}; `{figures['command']}`.",
+            origin(figures),
             "",
         ]
     )
 
 
-def main(argv: Sequence[str]) -> None:
-    """Measure, print the page and write it."""
-    flags = parse(Flags, argv, "python -m benchmarks.cider")
-    out = page_folder(flags.out)
-    figures = {
-        "runs": compare(flags),
-        "device": processor(),
-        "versions": versions("numpy", *([PEER] if find_spec(PEER) else [])),
-        "command": " ".join(["python -m benchmarks.cider", *argv]),
-    }
-    write_page(out, "cider", figures, markdown(figures))
-    print(markdown(figures))
-
+BENCHMARK = Benchmark("benchmarks.cider", Flags, measure, markdown, ("numpy", *([PEER] if find_spec(PEER) else [])))
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    BENCHMARK.main(sys.argv[1:])

@@ -24,10 +24,8 @@ from typing import Any
 
 import torch
 
-from benchmarks.machine import processor, versions
-from benchmarks.peers.extraction_page import markdown
-from benchmarks.report.pages import page_folder, write_page
-from pipelines.arguments import parse
+from benchmarks.machine import processor
+from benchmarks.report.pages import RESULTS, Benchmark
 from vtr_core.data.sources.video_files import Inventory
 from vtr_core.data.worlds.films import FRAME_RATE, SECONDS, film, frames
 from vtr_core.extraction.in_process import extract_here
@@ -60,7 +58,7 @@ class Flags:
     """Other extractors by name, with the folders of their checkouts; they have pictures alone to see."""
     on_ray: bool = True
     """Whether to extract by Ray Data, too."""
-    out: str = str(Path(__file__).parent / "results")
+    out: str = str(RESULTS)
     """Folder for extract.json and extract.md."""
 
 
@@ -125,8 +123,8 @@ def peer(name: str, checkout: str, uris: Sequence[str]) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         words = [sys.executable, "-m", "benchmarks.peers.extractors", name, str(Path(checkout).resolve()), folder]
         done = subprocess.run([*words, *uris], capture_output=True, text=True, check=True)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    took: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return took
 
 
 def one_round(
@@ -138,7 +136,7 @@ def one_round(
     del chunks
     all_ = whole(uris, chosen, cores)
     limit = decoding.processor + networks.processor
-    found = {
+    spent = {
         "decoding_s": decoding.processor,
         "networks_s": networks.processor,
         "extraction_s": all_.clock,
@@ -148,21 +146,21 @@ def one_round(
         "load": os.getloadavg()[0],
     }
     if ray:
-        found["ray_s"] = on_ray(uris, chosen, cores)
-        found["ray_share_of_limit"] = limit / cores / found["ray_s"]
-        found |= _start(found["ray_s"], on_ray(uris[: len(uris) // 2], chosen, cores), limit / cores)
-    seen = [one for one in chosen if one.recipe.modality == "video"]
+        spent["ray_s"] = on_ray(uris, chosen, cores)
+        spent["ray_share_of_limit"] = limit / cores / spent["ray_s"]
+        spent |= _start(spent["ray_s"], on_ray(uris[: len(uris) // 2], chosen, cores), limit / cores)
+    seen = [network for network in chosen if network.recipe.modality == "video"]
     if peers:
         ours = whole(uris, seen, cores)
-        found |= {"ours_s": ours.clock, "ours_processor_s": ours.processor}
+        spent |= {"ours_s": ours.clock, "ours_processor_s": ours.processor}
     for name, checkout in peers.items():
         took = peer(name, checkout, uris)
-        found |= {f"{name}_s": took["clock"], f"{name}_processor_s": took["processor"], f"{name}_rows": took["rows"]}
-        found |= {
+        spent |= {f"{name}_s": took["clock"], f"{name}_processor_s": took["processor"], f"{name}_rows": took["rows"]}
+        spent |= {
             f"{name}_times": took["clock"] / ours.clock,
             f"{name}_times_processor": took["processor"] / ours.processor,
         }
-    return found
+    return spent
 
 
 def _start(all_s: float, half_s: float, limit_s: float) -> dict[str, float]:
@@ -182,7 +180,7 @@ def compare(
 ) -> dict[str, float]:
     """Medians over rounds; ratios are of a round each."""
     rounds = [one_round(uris, chosen, cores, peers, ray=ray) for _ in range(repeats)]
-    return {name: median(one[name] for one in rounds) for name in rounds[0]}
+    return {name: median(spent[name] for spent in rounds) for name in rounds[0]}
 
 
 def peak_gb(uris: Sequence[str], recipes: Sequence[str]) -> dict[str, float]:
@@ -197,8 +195,8 @@ peaks = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, res
 print(json.dumps(dict(zip(("process", "decoder"), (peak * 1024 / 1e9 for peak in peaks)))))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    peaks: dict[str, float] = json.loads(done.stdout)
+    return peaks
 
 
 def long_film(path: Path, seconds: float, seed: int) -> str:
@@ -218,7 +216,7 @@ def long_film(path: Path, seconds: float, seed: int) -> str:
 
 def _now() -> Spent:
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return Spent(perf_counter(), sum(one.ru_utime + one.ru_stime for one in used))
+    return Spent(perf_counter(), sum(usage.ru_utime + usage.ru_stime for usage in used))
 
 
 def _since(begun: Spent) -> Spent:
@@ -226,20 +224,17 @@ def _since(begun: Spent) -> Spent:
     return Spent(now.clock - begun.clock, now.processor - begun.processor)
 
 
-def main(argv: Sequence[str]) -> None:
-    """Run the comparison, print it and write it."""
-    flags = parse(Flags, argv, "python -m benchmarks.extract")
-    out = page_folder(flags.out)
+def measure(flags: Flags) -> dict[str, Any]:
+    """The rounds' medians, and memory."""
     torch.set_num_threads(1)
     chosen, cores = choose(flags.recipe, {}), num_usable()
     with tempfile.TemporaryDirectory() as folder:
-        given = flags.videos or folder
         if flags.videos is None:
             for number in range(flags.films):
                 long_film(Path(folder) / f"{number}.mp4", 30, number)
-        uris = [file.uri for file in Inventory(given).files]
+        uris = [file.uri for file in Inventory(flags.videos or folder).files]
         short, long = (long_film(Path(folder) / f"m{n}.mp4", 30 * n, 0) for n in (1, LONGER))
-        figures = {
+        return {
             "found": compare(uris, chosen, cores, flags.repeats, flags.peers, ray=flags.on_ray),
             "memory": {
                 "a video of 30 s": peak_gb([short], flags.recipe),
@@ -252,14 +247,89 @@ def main(argv: Sequence[str]) -> None:
             "peers": sorted(flags.peers),
             "cores": cores,
             "processor": processor(),
-            "versions": versions("av", "torch"),
-            "command": " ".join(
-                ["python -m benchmarks.extract", *("FOLDER" if "/" in word else word for word in argv)]
-            ),
         }
-    write_page(out, "extract", figures, markdown(figures))
-    print(markdown(figures))
 
+
+def markdown(figures: Mapping[str, Any]) -> str:
+    """The figures as a page."""
+    spent, memory = figures["found"], figures["memory"]
+    rays = ""
+    if "ray_s" in spent:
+        rays = (
+            f"| extraction by Ray Data, on the clock, start of its actors included | {spent['ray_s']:.1f} |\n"
+            f"| the same of half of the videos | {spent['ray_half_s']:.1f} |\n"
+        )
+    held = "\n".join(
+        f"| {video} | {peaks['process']:.2f} | {peaks['decoder']:.2f} |" for video, peaks in memory.items()
+    )
+    by_ray, start = "", ""
+    if rays:
+        by_ray = f", by Ray Data **{spent['ray_share_of_limit']:.2f}**"
+        start = (
+            f" By Ray Data {spent['ray_start_s']:.1f} s do not grow with the number of videos; of the rest it reaches "
+            f"**{spent['ray_share_of_many']:.2f}**, which is the share of a long extraction."
+        )
+    return f"""# Extraction beside its limit, and beside others
+
+{figures["videos"]} videos, {", ".join(figures["recipes"])}, {figures["processor"]}; av \
+{figures["versions"]["av"]}, torch {figures["versions"]["torch"]}; medians of {figures["repeats"]} rounds, load \
+{spent["load"]:.1f} in the middle of them. `{figures["command"]}`
+
+| | seconds |
+|---|---:|
+| decoding alone, one thread, processor time | {spent["decoding_s"]:.1f} |
+| networks alone, one thread, processor time | {spent["networks_s"]:.1f} |
+| extraction in one process with its decoders, on the clock | {spent["extraction_s"]:.1f} |
+| the same, processor time | {spent["extraction_processor_s"]:.1f} |
+{rays}
+The limit is both alone, perfectly overlapped on all cores. Extraction reaches **{spent["share_of_limit"]:.2f}** of it \
+on the clock{by_ray}, and spends **{spent["share_of_processor"]:.2f}** of its processor time on nothing \
+else.{start} On a machine that does other work the first is of what was left of it: a load of {figures["cores"]} is \
+this work alone, and of a busier machine only processor times are to be believed.
+{_peers_table(spent, figures["peers"], figures["cores"])}
+| peak memory, GB | process | decoder, its start as a copy of the process included |
+|---|---:|---:|
+{held}
+"""
+
+
+def _peers_table(spent: Mapping[str, float], peers: Sequence[str], cores: int) -> str:
+    if not peers:
+        return "\nOther extractors were not compared.\n"
+    rows = "\n".join(
+        f"| {name} | {spent[f'{name}_s']:.1f} | {spent[f'{name}_processor_s']:.1f} | {spent[f'{name}_times']:.2f} | "
+        f"{spent[f'{name}_times_processor']:.2f} |"
+        for name in peers
+    )
+    best = min(spent[f"{name}_times_processor"] for name in peers)
+    threads = "All were bound to one core, and each network had one thread."
+    if cores > 1:
+        threads = (
+            "Their networks have a thread for each core, whose waiting for each other counts as processor time, "
+            "more on a busy machine; this project's have one. Bound to one core (`taskset --cpu-list 0`) none waits."
+        )
+    return f"""
+Others, files of their own checkouts with the same network in their place for one, pictures alone, a frame a second:
+
+| | seconds on the clock | of processors | times ours, clock | times ours, processors |
+|---|---:|---:|---:|---:|
+| this project | {spent["ours_s"]:.1f} | {spent["ours_processor_s"]:.1f} | 1 | 1 |
+{rows}
+
+Per second of processor time it is **{best:.2f}** times as fast as the best of them (the goal was 2). {threads}
+"""
+
+
+BENCHMARK = Benchmark(
+    "benchmarks.extract",
+    Flags,
+    measure,
+    markdown,
+    (
+        "av",
+        "torch",
+    ),
+)
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    BENCHMARK.main(sys.argv[1:])

@@ -6,19 +6,18 @@ Both learn from the same training videos and the same text. Everything of the ne
     python -m benchmarks.msrvtt_ridge --data ../shared/data
 """
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 from benchmarks.caption_vectors import caption_vectors, write_glove
 from benchmarks.comparison.ridge import Fit, all_fits, read_videos, selected
-from benchmarks.machine import processor, versions
-from pipelines.arguments import parse
+from benchmarks.report.pages import RESULTS, Benchmark, origin
 from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
 from pipelines.ingest.command import ingest
@@ -33,7 +32,6 @@ from vtr_core.run.presets import preset
 
 PRESET = "capsule-msrvtt"
 SHARES = {"train": 0.65, "val": 0.10, "test": 0.25}
-RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True)
@@ -48,6 +46,8 @@ class Flags:
     """One training for each."""
     split_seed: int = 0
     """Of the split by video."""
+    out: str = str(RESULTS)
+    """Folder for msrvtt_ridge.json and msrvtt_ridge.md."""
 
 
 @dataclass(frozen=True)
@@ -67,20 +67,13 @@ class Trained:
     test: dict[str, float]
 
 
-def main(argv: Sequence[str]) -> None:
-    """Run the comparison, print it, and write it to benchmarks/results."""
-    flags = parse(Flags, argv, "python -m benchmarks.msrvtt_ridge")
+def measure(flags: Flags) -> dict[str, Any]:
+    """The trained networks and the baselines on the same videos."""
     source, work = msrvtt(Path(flags.data)), Path(flags.work)
     text = allowed_text(source, flags.split_seed)
     sets = prepare(source, text, work, flags.split_seed)
     trained = [train_one(sets, work / f"seed-{seed}", seed) for seed in flags.seeds]
-    baselines = ridge(sets, text)
-    figures = _figures(sets, trained, baselines)
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "msrvtt_ridge.json").write_text(json.dumps(figures, indent=1) + "\n")
-    page = markdown(figures)
-    (RESULTS / "msrvtt_ridge.md").write_text(page)
-    print(page)
+    return _figures(sets, trained, ridge(sets, text))
 
 
 def msrvtt(data: Path) -> Msrvtt:
@@ -127,9 +120,9 @@ def train_one(
     finished = train(config, flags)
     seconds = perf_counter() - began
     (result,) = evaluate(EvaluateFlags(finished.checkpoint, (sets["test"].uri,), experiment="msrvtt-ridge"))
-    found = next(direction for direction in result.directions if direction.name == "t2v").metrics
-    recalls = {f"r{k}": 100 * value for k, value in found.recall.items()}
-    return Trained(seed, seconds, {**recalls, "medr": found.median_rank})
+    metrics = next(direction for direction in result.directions if direction.name == "t2v").metrics
+    recalls = {f"r{k}": 100 * value for k, value in metrics.recall.items()}
+    return Trained(seed, seconds, {**recalls, "medr": metrics.median_rank})
 
 
 def ridge(sets: Mapping[str, Manifest], text: Text) -> dict[str, list[Fit]]:
@@ -143,8 +136,8 @@ def ridge(sets: Mapping[str, Manifest], text: Text) -> dict[str, list[Fit]]:
 
 def _figures(
     sets: Mapping[str, Manifest], trained: Sequence[Trained], baselines: Mapping[str, list[Fit]]
-) -> dict[str, object]:
-    ours = {name: float(np.mean([one.test[name] for one in trained])) for name in trained[0].test}
+) -> dict[str, Any]:
+    ours = {name: float(np.mean([run.test[name] for run in trained])) for name in trained[0].test}
     best = max((selected(fits) for fits in baselines.values()), key=lambda fit: fit.test["r10"])
     ceiling = max(fit.test["r10"] for fits in baselines.values() for fit in fits)
     return {
@@ -152,42 +145,38 @@ def _figures(
         "videos": {split: manifest.videos for split, manifest in sets.items()},
         "test_captions": sets["test"].rows,
         "chance_r10": 1000 / sets["test"].videos,
-        "trained": [asdict(one) for one in trained],
+        "trained": [asdict(run) for run in trained],
         "mean": ours,
         "ridge": {name: asdict(selected(fits)) for name, fits in baselines.items()},
         "ratio_r10": ours["r10"] / best.test["r10"],
         "ridge_best_on_test_r10": ceiling,
         "ratio_r10_to_ridge_best_on_test": ours["r10"] / ceiling,
-        "machine": processor(),
-        "versions": versions("torch", "ray", "numpy", "scikit-learn"),
     }
 
 
-def markdown(figures: Mapping[str, object]) -> str:
+def markdown(figures: Mapping[str, Any]) -> str:
     """The comparison as a page."""
-    value: dict = dict(figures)
-    rows = [_row(f"{value['preset']}, seed {one['seed']}", one["test"]) for one in value["trained"]]
-    rows.append(_row(f"**{value['preset']}, mean**", value["mean"]))
-    rows += [_row(f"ridge, text: {name} ({_setting(fit)})", fit["test"]) for name, fit in value["ridge"].items()]
-    seconds = np.mean([one["seconds"] for one in value["trained"]])
-    videos = " / ".join(f"{count} {split}" for split, count in value["videos"].items())
+    rows = [_row(f"{figures['preset']}, seed {run['seed']}", run["test"]) for run in figures["trained"]]
+    rows.append(_row(f"**{figures['preset']}, mean**", figures["mean"]))
+    rows += [_row(f"ridge, text: {name} ({_setting(fit)})", fit["test"]) for name, fit in figures["ridge"].items()]
+    seconds = np.mean([run["seconds"] for run in figures["trained"]])
+    videos = " / ".join(f"{count} {split}" for split, count in figures["videos"].items())
     return "\n".join(
         [
             "# MSR-VTT: the capsule network and ridge regression on held-out videos",
             "",
-            f"Videos: {videos}. {value['test_captions']} single captions search the test videos;",
-            f"chance R@10 is {value['chance_r10']:.1f}. All settings were chosen by validation.",
+            f"Videos: {videos}. {figures['test_captions']} single captions search the test videos;",
+            f"chance R@10 is {figures['chance_r10']:.1f}. All settings were chosen by validation.",
             "",
             "| | R@1 | R@5 | R@10 | MedR |",
             "|---|---:|---:|---:|---:|",
             *rows,
             "",
-            f"R@10, network to the better ridge: **{value['ratio_r10']:.3f}**"
-            f" (to the ridge that is best on the *test* videos, {value['ridge_best_on_test_r10']:.1f}:"
-            f" {value['ratio_r10_to_ridge_best_on_test']:.3f}).",
+            f"R@10, network to the better ridge: **{figures['ratio_r10']:.3f}**"
+            f" (to the ridge that is best on the *test* videos, {figures['ridge_best_on_test_r10']:.1f}:"
+            f" {figures['ratio_r10_to_ridge_best_on_test']:.3f}).",
             "",
-            f"Training took {seconds:.0f} s a seed with one worker, its start included, on {value['machine']};",
-            ", ".join(f"{name} {number}" for name, number in value["versions"].items()) + ".",
+            f"Training took {seconds:.0f} s a seed with one worker, its start included. {origin(figures)}",
             "",
         ]
     )
@@ -201,5 +190,18 @@ def _setting(fit: Mapping[str, object]) -> str:
     return f"LSA {fit['lsa_dim']}, α {fit['alpha']:g}, stop words {fit['stop_words'] or 'kept'}"
 
 
+BENCHMARK = Benchmark(
+    "benchmarks.msrvtt_ridge",
+    Flags,
+    measure,
+    markdown,
+    (
+        "torch",
+        "ray",
+        "numpy",
+        "scikit-learn",
+    ),
+)
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    BENCHMARK.main(sys.argv[1:])

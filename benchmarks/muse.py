@@ -9,17 +9,14 @@ Table 4's column of memory. On a CPU one row is measured and memory given for si
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
 import torch
 from pydantic import TypeAdapter
 
-from benchmarks.machine import processor, versions
-from benchmarks.report.pages import page_folder, write_page
-from benchmarks.training_step import interleaved_seconds, peak_bytes
-from pipelines.arguments import parse
+from benchmarks.report.pages import RESULTS, Benchmark
+from benchmarks.training_step import chosen_device, device_name, interleaved_seconds, peak_bytes
 from vtr_core.config.sequence_models import LearnerConfig
 from vtr_core.nn.mamba.learners import build_learner
 from vtr_core.nn.mamba.scan import scan_backend
@@ -50,7 +47,7 @@ class Flags:
     """What is expected to need more is left out; expected from fewer frames, as the square of their number."""
     repeats: int = 3
     """Rounds that are timed; medians are reported."""
-    out: str = str(Path(__file__).parent / "results")
+    out: str = str(RESULTS)
     """Folder for muse.json and muse.md."""
 
 
@@ -93,28 +90,43 @@ def _config(learner: str, layers: int) -> LearnerConfig:
             return CONFIG.validate_python({"kind": learner, "layers": layers})
 
 
-def measure(flags: Flags, device: torch.device) -> list[dict[str, Any]]:
+def measure(flags: Flags) -> dict[str, Any]:
+    """The steps, those of twelve frames apart (for Table 4), and what they were measured with."""
+    device = chosen_device(flags.device)
+    measured = steps(flags, device)
+    return {
+        "steps": measured,
+        "learners": [step for step in measured if step["frames"] == 12],
+        "layers": flags.layers,
+        "dim": flags.dim,
+        "rows_timed": ROWS if device.type == "cuda" else 1,
+        "scan": scan_backend(device).name,
+        "device": device_name(device),
+    }
+
+
+def steps(flags: Flags, device: torch.device) -> list[dict[str, Any]]:
     """For every number of frames and learner: peak memory of sixteen rows in GB and seconds, None where left out."""
     rows = ROWS if device.type == "cuda" else 1
-    found: list[dict[str, Any]] = []
+    measured: list[dict[str, Any]] = []
     for frames in flags.frames:
-        kept = [name for name in flags.learners if _expected_gb(found, name, frames, rows) <= flags.limit_gb]
+        kept = [name for name in flags.learners if _expected_gb(measured, name, frames, rows) <= flags.limit_gb]
         peaks = {name: _peak(name, frames, rows, flags, device) for name in kept}
-        steps = {name: LearnerStep(name, frames, rows, flags, device) for name in kept}
-        seconds = interleaved_seconds(steps, flags.repeats, device)
+        learners = {name: LearnerStep(name, frames, rows, flags, device) for name in kept}
+        seconds = interleaved_seconds(learners, flags.repeats, device)
         for name in flags.learners:
-            measured = name in kept
-            found.append(
+            fits = name in kept
+            measured.append(
                 {
                     "learner": name,
                     "frames": frames,
                     "tokens": TOKENS * frames,
-                    "peak_gb": peaks[name] / 1e9 if measured else None,
-                    "seconds": median(seconds[name]) if measured else None,
+                    "peak_gb": peaks[name] / 1e9 if fits else None,
+                    "seconds": median(seconds[name]) if fits else None,
                 }
             )
-            print(found[-1], flush=True)
-    return found
+            print(measured[-1], flush=True)
+    return measured
 
 
 def _peak(learner: str, frames: int, rows: int, flags: Flags, device: torch.device) -> float:
@@ -125,9 +137,9 @@ def _peak(learner: str, frames: int, rows: int, flags: Flags, device: torch.devi
     return fixed + (peak_bytes(step, device) - fixed) * ROWS / rows
 
 
-def _expected_gb(found: Sequence[Mapping[str, Any]], learner: str, frames: int, rows: int) -> float:
+def _expected_gb(measured: Sequence[Mapping[str, Any]], learner: str, frames: int, rows: int) -> float:
     """What the measured rows would need if memory grew as the square of the frames; 0 before anything is known."""
-    known = [one for one in found if one["learner"] == learner]
+    known = [step for step in measured if step["learner"] == learner]
     if not known:
         return 0.0
     if known[-1]["peak_gb"] is None:
@@ -147,11 +159,11 @@ def markdown(figures: Mapping[str, Any]) -> str:
         "| frames | tokens | learner | peak memory, GB | ÷ Mamba's | seconds | ÷ Mamba's |",
         "|---:|---:|---|---:|---:|---:|---:|",
     ]
-    mamba = {one["frames"]: one for one in figures["steps"] if one["learner"] == "mamba"}
-    for one in figures["steps"]:
-        beside = mamba.get(one["frames"], {})
-        cells = [_cell(one[name], beside.get(name)) for name in ("peak_gb", "seconds")]
-        lines.append(f"| {one['frames']} | {one['tokens']:,} | {one['learner']} | {' | '.join(cells)} |")
+    mamba = {step["frames"]: step for step in figures["steps"] if step["learner"] == "mamba"}
+    for step in figures["steps"]:
+        beside = mamba.get(step["frames"], {})
+        cells = [_cell(step[name], beside.get(name)) for name in ("peak_gb", "seconds")]
+        lines.append(f"| {step['frames']} | {step['tokens']:,} | {step['learner']} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -161,30 +173,7 @@ def _cell(value: float | None, mamba: float | None) -> str:
     return f"{value:.2f} | {value / mamba:.2f}" if mamba else f"{value:.2f} | –"
 
 
-def main(argv: Sequence[str]) -> None:
-    """Measure, print and write."""
-    flags = parse(Flags, argv, "python -m benchmarks.muse")
-    out = page_folder(flags.out)
-    device = torch.device("cuda" if flags.device != "cpu" and torch.cuda.is_available() else "cpu")
-    if flags.device == "cuda" and device.type != "cuda":
-        raise SystemExit("--device cuda: torch sees no GPU here; use --device cpu")
-    if device.type == "cpu":
-        torch.set_num_threads(1)  # with more of them, processor time would count their waiting for each other
-    steps = measure(flags, device)
-    figures = {
-        "steps": steps,
-        "learners": [one for one in steps if one["frames"] == 12],
-        "layers": flags.layers,
-        "dim": flags.dim,
-        "rows_timed": ROWS if device.type == "cuda" else 1,
-        "scan": scan_backend(device).name,
-        "device": torch.cuda.get_device_name() if device.type == "cuda" else f"{processor()}, one thread",
-        "versions": versions("torch"),
-        "command": " ".join(["python -m benchmarks.muse", *argv]),
-    }
-    write_page(out, "muse", figures, markdown(figures))
-    print(markdown(figures))
-
+BENCHMARK = Benchmark("benchmarks.muse", Flags, measure, markdown)
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    BENCHMARK.main(sys.argv[1:])

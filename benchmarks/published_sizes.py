@@ -12,11 +12,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import log
-from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import processor, versions
-from benchmarks.report.pages import page_folder, write_page
+from benchmarks.report.pages import RESULTS, page_folder, write_page
 from pipelines.arguments import parse
 from pipelines.tables.runs import Sweep, TestSet, read_results
 from vtr_core.config.override import override
@@ -36,7 +35,6 @@ AVERAGED = 5
 """Steps up to one of them whose mean loss is told; batches differ."""
 CONTRAST = "train/loss_fusion"
 """A captioner's L_bfc in the log of its run."""
-RESULTS = Path(__file__).parent / "results"
 SHOWN: Mapping[str, Mapping[str, str]] = {
     "retrieval": {"t2v/r1": "R@1", "t2v/r10": "R@10", "t2v/medr": "MedR"},
     "verification": {"accuracy": "accuracy", "auc": "AUC"},
@@ -155,11 +153,11 @@ def losses(points: Sequence[Mapping[str, Any]], name: str) -> dict[str, float]:
     The first is computed before anything was learned.
     """
     last = points[-1]["step"]
-    found = {str(points[0]["step"]): points[0][name]}
+    losses = {str(points[0]["step"]): points[0][name]}
     for step in dict.fromkeys([*(step for step in STEPS if step <= last), last]):
         near = [point[name] for point in points if step - AVERAGED < point["step"] <= step]
-        found[str(step)] = sum(near) / len(near)
-    return found
+        losses[str(step)] = sum(near) / len(near)
+    return losses
 
 
 def guessed(task: str, chance: Mapping[str, float], flags: Flags) -> dict[str, float]:
@@ -169,9 +167,9 @@ def guessed(task: str, chance: Mapping[str, float], flags: Flags) -> dict[str, f
     if task == "verification":
         return dict.fromkeys(SHOWN[task].values(), 50.0)
     training = Manifest.load(data_set(flags.data, "train"))
-    told = [video.captions[0] for video in video_captions(training) if video.captions]
+    captions = [video.captions[0] for video in video_captions(training) if video.captions]
     videos = [video for video in video_captions(Manifest.load(flags.test)) if video.captions]
-    said = {video.video_id: told[place % len(told)] for place, video in enumerate(videos)}
+    said = {video.video_id: captions[place % len(captions)] for place, video in enumerate(videos)}
     references = {video.video_id: tuple(video.captions) for video in videos}
     figures = caption_figures(CaptionedVideos(said, references, dict.fromkeys(said, True)), "words", with_meteor=False)
     return {"CIDEr": 100 * figures.cider, "B@4": 100 * figures.bleu[4]}
@@ -182,9 +180,9 @@ def markdown(known: Mapping[str, Mapping[str, Any]]) -> str:
     head = "| row | data | settings that differ | loss (step) | chance | found on unseen data (by guessing) "
     lines = ["# Published sizes learn", "", head + "| s a step | GB |", "|---|---|---|---|---:|---|---:|---:|"]
     missing = [name for name in PUBLISHED if name not in known]
-    lines += [_row(name, one) for name, one in known.items()]
+    lines += [_row(name, row) for name, row in known.items()]
     lines += [f"| `{name}` | – | not run | – | – | – | – | – |" for name in missing]
-    machines = sorted({one["machine"] for one in known.values()})
+    machines = sorted({row["machine"] for row in known.values()})
     lines += [
         "",
         "Retrieval is from text to video, accuracy at the threshold where validation's error rates are equal, captions "
@@ -195,21 +193,21 @@ def markdown(known: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(name: str, one: Mapping[str, Any]) -> str:
-    guesses = one["guessed"]
+def _row(name: str, row: Mapping[str, Any]) -> str:
+    guesses = row["guessed"]
     cells = [
         f"`{name}`",
-        one.get("world") or "–",
-        ", ".join(f"`{setting}`" for setting in one["settings"]) or "none",
-        _course(one["losses"]),
-        "–" if one["chance"] is None else f"{one['chance']:.2f}",
-        ", ".join(f"{metric} {value:.1f} ({guesses[metric]:.1f})" for metric, value in one["found"].items()),
-        f"{one['step_s']:.2f}",
-        f"{one['memory_gb']:.1f}",
+        row.get("world") or "–",
+        ", ".join(f"`{setting}`" for setting in row["settings"]) or "none",
+        _course(row["losses"]),
+        "–" if row["chance"] is None else f"{row['chance']:.2f}",
+        ", ".join(f"{metric} {value:.1f} ({guesses[metric]:.1f})" for metric, value in row["found"].items()),
+        f"{row['step_s']:.2f}",
+        f"{row['memory_gb']:.1f}",
     ]
-    cells[3] += "".join(f"; {learned} {value:.0f}" for learned, value in one.get("learned", {}).items())
-    if one.get("contrast"):
-        cells[3] += f"; L_bfc {_course(one['contrast'])}"
+    cells[3] += "".join(f"; {learned} {value:.0f}" for learned, value in row.get("learned", {}).items())
+    if row.get("contrast"):
+        cells[3] += f"; L_bfc {_course(row['contrast'])}"
         cells[4] = f"L_bfc {cells[4]}"
     return f"| {' | '.join(cells)} |"
 

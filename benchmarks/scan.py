@@ -7,10 +7,9 @@ mamba-ssm's on a GPU, and the loop keeps every state for autograd.
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
@@ -18,10 +17,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from benchmarks.machine import processor, versions
-from benchmarks.report.pages import page_folder, write_page
-from benchmarks.training_step import interleaved_seconds, paired_ratio, peak_bytes
-from pipelines.arguments import parse
+from benchmarks.report.pages import RESULTS, Benchmark
+from benchmarks.training_step import chosen_device, device_name, interleaved_seconds, paired_ratio, peak_bytes
 from vtr_core.nn.mamba.scan import scan_backend, selective_scan
 
 
@@ -43,7 +40,7 @@ class Flags:
     """`auto`: the GPU where there is one."""
     repeats: int = 3
     """Rounds that are timed; medians are reported."""
-    out: str = str(Path(__file__).parent / "results")
+    out: str = str(RESULTS)
     """Folder for scan.json and scan.md."""
 
 
@@ -79,12 +76,12 @@ class Pass:
 def loop(u: Tensor, delta: Tensor, A: Tensor, B: Tensor, C: Tensor) -> Tensor:
     """`selective_scan` with a softplus, one step after the other, its states kept by autograd."""
     delta = softplus(delta)
-    state, found = u.new_zeros(len(u), *A.shape), []
+    state, outputs = u.new_zeros(len(u), *A.shape), []
     for t in range(u.shape[2]):
         driven = (delta[:, :, t] * u[:, :, t]).unsqueeze(2) * B[:, None, :, t]
         state = torch.exp(delta[:, :, t, None] * A) * state + driven
-        found.append((state * C[:, None, :, t]).sum(dim=2))
-    return torch.stack(found, dim=2)
+        outputs.append((state * C[:, None, :, t]).sum(dim=2))
+    return torch.stack(outputs, dim=2)
 
 
 reference = partial(selective_scan, delta_softplus=True, backend="reference")
@@ -93,9 +90,16 @@ kernel = partial(selective_scan, delta_softplus=True, backend="kernel")
 """`selective_scan` by mamba-ssm."""
 
 
-def compare(flags: Flags, device: torch.device) -> dict[str, dict[str, Any]]:
+def measure(flags: Flags) -> dict[str, Any]:
     """By length, of every scan its median seconds, peak memory, and ratio of times to the loop's."""
-    found = {}
+    device = chosen_device(flags.device)
+    sizes = {"rows": flags.rows, "dim": flags.dim, "state": flags.state}
+    return {"lengths": compare(flags, device), **sizes, "device": device_name(device)}
+
+
+def compare(flags: Flags, device: torch.device) -> dict[str, dict[str, Any]]:
+    """The lengths of `measure`."""
+    lengths = {}
     for length in flags.lengths:
         scans: dict[str, Callable[..., Tensor]] = {"reference": reference}
         if scan_backend(device).name == "kernel":
@@ -104,7 +108,7 @@ def compare(flags: Flags, device: torch.device) -> dict[str, dict[str, Any]]:
             scans["loop"] = loop
         passes = {name: Pass(scan, length, flags, device) for name, scan in scans.items()}
         seconds = interleaved_seconds(passes, flags.repeats, device)
-        found[str(length)] = {
+        lengths[str(length)] = {
             name: {
                 "seconds": median(seconds[name]),
                 "peak_gb": peak_bytes(passes[name], device) / 1e9,
@@ -112,7 +116,7 @@ def compare(flags: Flags, device: torch.device) -> dict[str, dict[str, Any]]:
             }
             for name in scans
         }
-    return found
+    return lengths
 
 
 def markdown(figures: Mapping[str, Any]) -> str:
@@ -127,34 +131,13 @@ def markdown(figures: Mapping[str, Any]) -> str:
         "|---|---|---|---|---|",
     ]
     for length, scans in figures["lengths"].items():
-        for name, found in scans.items():
-            ratio = "–" if found["loop_to_it"] is None else f"{found['loop_to_it']:.1f}"
-            lines.append(f"| {int(length):,} | {name} | {found['seconds']:.3f} | {ratio} | {found['peak_gb']:.2f} |")
+        for name, scan in scans.items():
+            ratio = "–" if scan["loop_to_it"] is None else f"{scan['loop_to_it']:.1f}"
+            lines.append(f"| {int(length):,} | {name} | {scan['seconds']:.3f} | {ratio} | {scan['peak_gb']:.2f} |")
     return "\n".join(lines) + "\n"
 
 
-def main(argv: Sequence[str]) -> None:
-    """Run the comparison, print it and write it."""
-    flags = parse(Flags, argv, "python -m benchmarks.scan")
-    out = page_folder(flags.out)
-    device = torch.device("cuda" if flags.device != "cpu" and torch.cuda.is_available() else "cpu")
-    if flags.device == "cuda" and device.type != "cuda":
-        raise SystemExit("--device cuda: torch sees no GPU here; use --device cpu")
-    if device.type == "cpu":
-        torch.set_num_threads(1)  # with more of them, processor time would count their waiting for each other
-    on_cpu = f"{processor()}, one thread"
-    figures = {
-        "lengths": compare(flags, device),
-        "rows": flags.rows,
-        "dim": flags.dim,
-        "state": flags.state,
-        "device": torch.cuda.get_device_name() if device.type == "cuda" else on_cpu,
-        "versions": versions("torch"),
-        "command": " ".join(["python -m benchmarks.scan", *argv]),
-    }
-    write_page(out, "scan", figures, markdown(figures))
-    print(markdown(figures))
-
+BENCHMARK = Benchmark("benchmarks.scan", Flags, measure, markdown)
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    BENCHMARK.main(sys.argv[1:])

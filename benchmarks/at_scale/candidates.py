@@ -6,27 +6,23 @@ Generated unit vectors: a linear image of `--intrinsic` normal variables with a 
 fewer directions than they have dimensions (with as many directions as dimensions no graph finds neighbours well).
 """
 
-import os
 import sys
 import time
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float32
 
-from benchmarks.machine import processor, versions
-from benchmarks.report.pages import page_folder, write_page
-from pipelines.arguments import parse
+from benchmarks.report.pages import RESULTS, Benchmark, origin
 from vtr_core.embedding.video_ranking import JointItems, best
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.index.candidates import FEWEST, Candidates, build_candidates, normalized
 from vtr_core.retrieval.index.record import Approximate
 
-RESULTS = Path(__file__).parent.parent / "results"
 K = 10
+ASKED = ("clips", "backend", "dim", "intrinsic", "noise", "queries")
 TIMES = ("p50_s", "p99_s", "p50_cpu_s", "p99_cpu_s")
 
 
@@ -77,9 +73,9 @@ def measured(flags: Flags) -> dict[str, Any]:
         for count in flags.candidates:
             began = _now()
             (chosen,) = candidates.find(query[None], count)
-            found = chosen[best(items.scores(query[None], "cosine", chosen)[0], K)]
+            nearest = chosen[best(items.scores(query[None], "cosine", chosen)[0], K)]
             taken[str(count)].append(_now() - began)
-            shares[str(count)].append(len(np.intersect1d(found, exact)) / K)
+            shares[str(count)].append(len(np.intersect1d(nearest, exact)) / K)
     return {
         "build_s": float(built[0]),
         "build_cpu_s": float(built[1]),
@@ -97,32 +93,18 @@ def _now() -> np.ndarray:
 
 
 def _quantiles(taken: dict[str, list[np.ndarray]], share: float, kind: int) -> dict[str, float]:
-    return {name: float(np.quantile([one[kind] for one in rows], share)) for name, rows in taken.items()}
+    return {name: float(np.quantile([row[kind] for row in rows], share)) for name, rows in taken.items()}
 
 
-def main(argv: list[str]) -> None:
-    """Measure, and write the page."""
-    flags = parse(Flags, argv, "python -m benchmarks.at_scale.candidates")
-    out = page_folder(flags.out)
+def measure(flags: Flags) -> dict[str, Any]:
+    """What was asked for, and what was measured."""
     torch.set_num_threads(flags.threads)
-    values = {
-        "clips": flags.clips,
-        "backend": flags.backend,
-        "dim": flags.dim,
-        "intrinsic": flags.intrinsic,
-        "noise": flags.noise,
-        "queries": flags.queries,
-        **measured(flags),
-        "load": os.getloadavg()[0],
-        "machine": processor(),
-        "versions": versions("torch", "numpy", "faiss-cpu"),
-    }
-    write_page(out, f"at_scale_candidates_{flags.backend}", values, page(values, argv))
+    asked = {name: value for name, value in asdict(flags).items() if name in ASKED}
+    return {**asked, **measured(flags)}
 
 
-def page(values: dict[str, Any], argv: list[str]) -> str:
-    """The page of results."""
-    told = ", ".join(f"{name} {number}" for name, number in values["versions"].items())
+def markdown(values: dict[str, Any]) -> str:
+    """The page."""
     rows = [
         f"| {name} | {' | '.join(f'{values[kind][name] * 1000:.1f} ms' for kind in TIMES)} | "
         f"{values['recall'].get(name, 1.0):.3f} |"
@@ -141,10 +123,22 @@ They were built in {values["build_s"]:.0f} s ({values["build_cpu_s"]:.0f} s of p
 |---|---:|---:|---:|---:|---:|
 {chr(10).join(rows)}
 
-{values["machine"]}, load {values["load"]:.1f}; {told}
-`python -m benchmarks.at_scale.candidates {" ".join(argv)}`.
+Load {values["load"]:.1f}. {origin(values)}
 """
 
 
+BENCHMARK = Benchmark(
+    "benchmarks.at_scale.candidates",
+    Flags,
+    measure,
+    markdown,
+    (
+        "torch",
+        "numpy",
+        "faiss-cpu",
+    ),
+)
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    ivf_pq = replace(BENCHMARK, name="at_scale_candidates_ivf-pq")
+    (ivf_pq if "ivf-pq" in sys.argv else BENCHMARK).main(sys.argv[1:])

@@ -13,18 +13,85 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from benchmarks.at_scale.made_clips import write_clips
+import numpy as np
+from jaxtyping import Float32
+
 from benchmarks.feeding.memory import memory
-from benchmarks.machine import processor, versions
-from benchmarks.report.pages import page_folder, write_page
-from pipelines.arguments import parse
+from benchmarks.report.pages import RESULTS, Benchmark, origin
+from vtr_core.data.ingest.ingest import begin, do, finish
+from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
+from vtr_core.data.manifest import FILE, Manifest
+from vtr_core.data.records.schema import FeatureSpec
+from vtr_core.data.shards.word_table import WordTable
+from vtr_core.data.sources.source import Clip, Drops, VideoEntry
+from vtr_core.storage import locate
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
-RESULTS = Path(__file__).parent.parent / "results"
+NUM_WORDS, WORDS, CLIPS, DIM = 400, 6, 128, 32
+"""Words of the world and of a caption, clips of a video, and values of a clip's one feature, `video`."""
+_CLIP_S, _NOISE = 4.0, 0.5
+_VIDEOS_PER_SHARD = 64
+
+
+@dataclass(frozen=True)
+class MadeClips:
+    """A source of videos of CLIPS clips: a clip's feature is the sum of its words' vectors with noise."""
+
+    num_videos: int
+    seed: int = 0
+    """Of the clips; words mean the same for every seed."""
+    name: ClassVar[str] = "made"
+
+    def settings(self) -> dict[str, Any]:
+        """What the rows depend on."""
+        return asdict(self)
+
+    def features(self) -> tuple[FeatureSpec, ...]:
+        """One feature."""
+        return (FeatureSpec("video", DIM),)
+
+    def videos(self, drops: Drops) -> Sequence[VideoEntry]:  # noqa: ARG002  (nothing is dropped)
+        """All videos by their index."""
+        return [VideoEntry(f"v{index:06d}", index) for index in range(self.num_videos)]
+
+    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
+        """Not asked for: the vocabulary is given."""
+        raise NotImplementedError(f"the vocabulary of {len(videos)} videos is given")
+
+    def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:  # noqa: ARG002  (nothing is dropped)
+        """The clips of one video."""
+        generator = np.random.default_rng([self.seed, video.content])
+        words = generator.integers(NUM_WORDS, size=(CLIPS, WORDS))
+        noise = _NOISE * generator.standard_normal((CLIPS, DIM), np.float32)
+        rows = (self._meanings[words].mean(axis=1) * np.sqrt(WORDS) + noise).astype(np.float16)
+        for index, (row, said) in enumerate(zip(rows, words.tolist(), strict=True)):
+            start, text = index * _CLIP_S, " ".join(f"w{word}" for word in said)
+            yield Clip(f"{video.video_id}_{index:03d}", start, start + _CLIP_S, text, {"video": row})
+
+    @cached_property
+    def _meanings(self) -> Float32[np.ndarray, "words dim"]:
+        return np.random.default_rng(0).standard_normal((NUM_WORDS, DIM), np.float32)
+
+
+def write_clips(folder: Path, clips: int, seed: int = 0) -> Manifest:
+    """A data set of at least so many clips in `folder`, unless one is there already."""
+    if (folder / FILE).exists():
+        return Manifest.load(str(folder))
+    source = MadeClips(-(-clips // CLIPS), seed)
+    words = WordTable(Vocabulary(tuple(f"w{word}" for word in range(NUM_WORDS))))
+    options = IngestOptions(max_words=WORDS, videos_per_shard=_VIDEOS_PER_SHARD)
+    plan = plan_ingest(source, locate(str(folder)), words, options)
+    for task in begin(plan):
+        do(plan, task)
+    return finish(plan).manifests[0]
+
+
 LEARNT, TENTHS, POINTS = 20_000, 10, 60
 """Clips that the model is trained on; points of a command's duration at which the page tells its memory, and at which
 the figures keep it: a multiple, so that the page is that of all looks."""
@@ -79,10 +146,10 @@ def watched(name: str, words: Sequence[str], folder: Path, threads: int) -> Run:
     process.returncode = os.waitstatus_to_exitcode(ended[1])
     if process.returncode:
         raise RuntimeError(f"vtr {' '.join(words)} failed:\n{printed.read_text()}")
-    seen = [one for one in seen if one.processes]  # the last look may find it ended
-    private = [(one.processes - one.mapped) / 2**30 for one in seen]
+    seen = [look for look in seen if look.processes]  # the last look may find it ended
+    private = [(look.processes - look.mapped) / 2**30 for look in seen]
     wall, used = time.perf_counter() - began, ended[2].ru_utime + ended[2].ru_stime
-    peaks = max(private), max(one.processes for one in seen) / 2**30
+    peaks = max(private), max(look.processes for look in seen) / 2**30
     return Run(name, wall, used, *peaks, at_points(private, min(POINTS, len(private))), _written(words))
 
 
@@ -137,22 +204,16 @@ def _figures(folder: Path) -> list[str]:
     return [line.strip() for line in lines if line.startswith(("┃", "│"))]
 
 
-def main(argv: list[str]) -> None:
-    """Measure, and write the page."""
-    flags = parse(Flags, argv, "python -m benchmarks.at_scale.commands")
-    out = page_folder(flags.out)
+def measure(flags: Flags) -> dict[str, Any]:
+    """The commands in the folder of the flags, or in a new one."""
     with tempfile.TemporaryDirectory() as new:
         folder = Path(flags.folder or new)
         folder.mkdir(parents=True, exist_ok=True)
-        found = measured(flags, folder)
-    about = {"load": os.getloadavg()[0], "machine": processor(), "versions": versions("torch", "numpy", "pyarrow")}
-    values = {"dim": flags.dim, "queries": flags.queries, **found, **about}
-    write_page(out, "at_scale_commands", values, page(values))
+        return {"dim": flags.dim, "queries": flags.queries, **measured(flags, folder)}
 
 
-def page(values: dict[str, Any]) -> str:
-    """The page of results."""
-    told = ", ".join(f"{name} {number}" for name, number in values["versions"].items())
+def markdown(values: dict[str, Any]) -> str:
+    """The page."""
     figures = "\n".join(f"    {line}" for line in values["figures"])
     busy = "Other work ran on the machine: compare processor times, not clocks.\n" if values["load"] > 2 else ""
     heads = " | ".join(f"{tenth * 10} %" for tenth in range(1, TENTHS + 1))
@@ -176,8 +237,7 @@ The evaluation's table:
 
 {figures}
 
-{busy}One run, {values["machine"]}, load {values["load"]:.1f} at the end; {told}
-`python -m benchmarks.at_scale.commands --clips {values["rows"]} --dim {values["dim"]} --queries {values["queries"]}`.
+{busy}One run, load {values["load"]:.1f} at the end. {origin(values)}
 """
 
 
@@ -192,5 +252,17 @@ def _over_time(run: dict[str, Any]) -> str:
     return f"| `vtr {run['name']}` | {tenths} |"
 
 
+BENCHMARK = Benchmark(
+    "benchmarks.at_scale.commands",
+    Flags,
+    measure,
+    markdown,
+    (
+        "torch",
+        "numpy",
+        "pyarrow",
+    ),
+)
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    BENCHMARK.main(sys.argv[1:])

@@ -6,25 +6,19 @@ Generated embeddings: random unit vectors, a caption near its clip. One directio
 R@k, ranks, mAP and ties, against the bare products of the same blocks in the same run.
 """
 
-import os
 import resource
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from benchmarks.machine import processor, versions
-from benchmarks.report.pages import page_folder, write_page
-from pipelines.arguments import parse
+from benchmarks.report.pages import RESULTS, Benchmark, origin
 from vtr_core.embedding.embedded_rows import EmbeddedRows
 from vtr_core.embedding.rankings import Ranking, figures, rankings
 from vtr_core.metrics.ranking import ITEM_CHUNK, QUERY_CHUNK
-
-RESULTS = Path(__file__).parent.parent / "results"
 
 
 @dataclass(frozen=True)
@@ -61,20 +55,18 @@ def products(ranking: Ranking) -> float:
     return time.perf_counter() - began
 
 
-def main(argv: list[str]) -> None:
-    """Measure, and write the page."""
-    flags = parse(Flags, argv, "python -m benchmarks.at_scale.evaluation")
-    out = page_folder(flags.out)
+def measure(flags: Flags) -> dict[str, Any]:
+    """Seconds of the evaluation and of its products, before and after it, and memory."""
     torch.set_num_threads(flags.threads)
     ranking = rankings(generated(flags.clips, flags.dim))[0]
     before = products(ranking)
     rest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began = time.perf_counter()
-    found = figures(ranking, ranking.scores("dot"))
+    metrics = figures(ranking, ranking.scores("dot")).metrics
     ours = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     after = products(ranking)
-    values: dict[str, Any] = {
+    return {
         "clips": flags.clips,
         "dim": flags.dim,
         "products_s": [before, after],
@@ -82,19 +74,14 @@ def main(argv: list[str]) -> None:
         "ratio": ours / ((before + after) / 2),
         "peak_gb_before": rest / 2**20,
         "peak_gb": peak / 2**20,
-        "recall": found.metrics.recall,
-        "median_rank": found.metrics.median_rank,
-        "load": os.getloadavg()[0],
-        "machine": processor(),
-        "versions": versions("torch", "numpy"),
+        "recall": metrics.recall,
+        "median_rank": metrics.median_rank,
     }
-    write_page(out, "at_scale_evaluation", values, page(values, argv))
 
 
-def page(values: dict[str, Any], argv: list[str]) -> str:
-    """The page of results."""
+def markdown(values: dict[str, Any]) -> str:
+    """The page."""
     before, after = values["products_s"]
-    told = ", ".join(f"{name} {number}" for name, number in values["versions"].items())
     return f"""# An exact evaluation, to its matrix products
 
 One direction of {values["clips"]:,} captions against {values["clips"]:,} clips of {values["dim"]} dimensions (generated
@@ -108,10 +95,20 @@ unit vectors, no data set): recall, ranks, mAP and ties.
 | peak memory of the process before, with the embeddings | {values["peak_gb_before"]:.2f} GB |
 | peak memory with the evaluation | {values["peak_gb"]:.2f} GB |
 
-{values["machine"]}, load {values["load"]:.1f}; {told}
-`python -m benchmarks.at_scale.evaluation {" ".join(argv)}`.
+Load {values["load"]:.1f}. {origin(values)}
 """
 
 
+BENCHMARK = Benchmark(
+    "benchmarks.at_scale.evaluation",
+    Flags,
+    measure,
+    markdown,
+    (
+        "torch",
+        "numpy",
+    ),
+)
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    BENCHMARK.main(sys.argv[1:])

@@ -8,7 +8,6 @@ Everything is written and searched in a process of its own, with the files in th
 """
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -18,22 +17,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 import torch
 
 from benchmarks.at_scale import candidates
-from benchmarks.at_scale.index import made_items, made_record, peak_kb
-from benchmarks.machine import processor, versions
-from benchmarks.report.pages import page_folder, write_page
-from pipelines.arguments import parse
+from benchmarks.machine import versions
+from benchmarks.report.pages import RESULTS, Benchmark, origin
 from vtr_core.retrieval.index.candidates import default_candidates
 from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index
-from vtr_core.retrieval.index.record import Backend
+from vtr_core.retrieval.index.items import Items
+from vtr_core.retrieval.index.record import Backend, IndexRecord
 from vtr_core.retrieval.index.shards import new_shard
 from vtr_core.retrieval.search.index_search import JointShard
 from vtr_core.storage import locate
 
-RESULTS = Path(__file__).parent.parent / "results"
-ROOT = Path(__file__).parent.parent.parent
+ROOT = RESULTS.parents[1]
 K = 10
 KINDS: tuple[Backend, ...] = ("exact", "ivf-pq", "hnsw")
 OURS, LANCE = "benchmarks.at_scale.lance", "benchmarks.peers.lance_table"
@@ -60,6 +58,35 @@ class Flags:
     temporary folder)."""
 
 
+def made_items(clips: int) -> Items:
+    """Ids with as many captions."""
+    names, times = pa.array([f"clip{number:09d}" for number in range(clips)]), pa.array(np.zeros(clips))
+    return Items(pa.table({"item_id": names, "video_id": names, "start": times, "end": times, "caption": names}))
+
+
+def made_record(clips: int, dim: int, backend: Backend) -> IndexRecord:
+    """The record of an index of one joint space."""
+    return IndexRecord(
+        kind="joint",
+        checkpoint="generated",
+        model_fingerprint="0" * 64,
+        preset="generated",
+        data="generated",
+        data_fingerprint="0" * 64,
+        num_items=clips,
+        sizes={"video": dim},
+        similarity="cosine",
+        latent_weight=0.5,
+        backend=backend,
+    )
+
+
+def _peak_gb() -> float:
+    """Peak memory of this process; that of getrusage would count its parent's too."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 2**20
+
+
 def write(kind: Backend, folder: Path) -> dict[str, Any]:
     """Write our index with ids and captions; its seconds and bytes."""
     clips = np.load(folder / "clips.npy", mmap_mode="r")
@@ -83,20 +110,16 @@ def search(kind: Backend, folder: Path) -> dict[str, Any]:
     opened = time.perf_counter() - began
     stored: Shard = index.shards[0]
     shard = JointShard(stored, "cosine", default_candidates(kind))
-    seconds, found, before = [], [], time.process_time()
+    seconds, positions, before = [], [], time.process_time()
     for query in queries:
         began = time.perf_counter()
         (near,) = shard.nearest(query[None], K, None)
         hits = [index.items[place] for place in near.positions]
         seconds.append(time.perf_counter() - began)
-        found.append([int(hit.item_id.removeprefix("clip")) for hit in hits])
+        positions.append([int(hit.item_id.removeprefix("clip")) for hit in hits])
     each = (time.process_time() - before) / len(queries)
     times = {"open_s": opened, "seconds": seconds, "query_cpu_s": each}
-    return {**times, "found": found, "idle_gb": idle, "search_peak_gb": _peak_gb()}
-
-
-def _peak_gb() -> float:
-    return peak_kb() / 2**20
+    return {**times, "found": positions, "idle_gb": idle, "search_peak_gb": _peak_gb()}
 
 
 def measured(flags: Flags, folder: Path) -> dict[str, dict[str, Any]]:
@@ -104,29 +127,29 @@ def measured(flags: Flags, folder: Path) -> dict[str, dict[str, Any]]:
 
     What was measured in `folder` before is not measured again.
     """
-    found: dict[str, dict[str, Any]] = {}
+    ways: dict[str, dict[str, Any]] = {}
     for kind in flags.kinds:
         for side, python, module in (("ours", sys.executable, OURS), ("Lance", flags.lance_python, LANCE)):
-            found[f"{side}, {kind}"] = {}
+            ways[f"{side}, {kind}"] = {}
             for action in ("write", "search"):
                 kept = folder / f"{side}-{kind}-{action}.json"
                 if not kept.exists():
                     words = ["--action", action, "--kind", kind, "--folder", str(folder)]
                     kept.write_text(_run([python, "-m", module, *words, "--threads", str(flags.threads)]))
-                found[f"{side}, {kind}"] |= json.loads(kept.read_text())
-    exact = found["ours, exact"]["found"]
-    return {name: _summary(one, exact) for name, one in found.items()}
+                ways[f"{side}, {kind}"] |= json.loads(kept.read_text())
+    exact = ways["ours, exact"]["found"]
+    return {name: _summary(way, exact) for name, way in ways.items()}
 
 
 def _run(command: list[str]) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout.splitlines()[-1]
 
 
-def _summary(one: dict[str, Any], exact: list[list[int]]) -> dict[str, Any]:
-    shares = [len(set(found) & set(best)) / K for found, best in zip(one["found"], exact, strict=True)]
-    later = one["seconds"][1:]
-    kept = {name: value for name, value in one.items() if name not in ("seconds", "found")}
-    times = {"first_s": one["seconds"][0], "p50_s": np.quantile(later, 0.5), "p99_s": np.quantile(later, 0.99)}
+def _summary(way: dict[str, Any], exact: list[list[int]]) -> dict[str, Any]:
+    shares = [len(set(hits) & set(best)) / K for hits, best in zip(way["found"], exact, strict=True)]
+    later = way["seconds"][1:]
+    kept = {name: value for name, value in way.items() if name not in ("seconds", "found")}
+    times = {"first_s": way["seconds"][0], "p50_s": np.quantile(later, 0.5), "p99_s": np.quantile(later, 0.99)}
     return {**kept, **{name: float(value) for name, value in times.items()}, "recall": float(np.mean(shares))}
 
 
@@ -136,38 +159,28 @@ def _generate(flags: Flags, folder: Path) -> None:
         np.save(folder / file, vectors)
 
 
-def main(argv: list[str]) -> None:
-    """Measure, and write the page."""
-    flags = parse(Flags, argv, "python -m benchmarks.at_scale.lance")
-    out = page_folder(flags.out)
+def measure(flags: Flags) -> dict[str, Any]:
+    """All kinds of both; one action of ours where the command itself asks for it."""
     torch.set_num_threads(flags.threads)
     if flags.action != "measure":
         act = write if flags.action == "write" else search
         print(json.dumps(act(flags.kind, Path(flags.folder))))
-        return
+        raise SystemExit(0)
     with tempfile.TemporaryDirectory() as new:
         folder = Path(flags.folder or new)
         if not (folder / "queries.npy").exists():
             _generate(flags, folder)
         ways = measured(flags, folder)
     pins = (ROOT / "benchmarks/peers/lance.txt").read_text().splitlines()
-    values = {
-        **{name: value for name, value in asdict(flags).items() if name in ("clips", "dim", "queries")},
-        "ways": ways,
-        "load": os.getloadavg()[0],
-        "machine": processor(),
-        "versions": versions("torch", "numpy", "faiss-cpu")
-        | dict(pin.split("==") for pin in pins if pin.startswith("pylance==")),
-    }
-    write_page(out, "at_scale_lance", values, page(values))
+    lance = dict(pin.split("==") for pin in pins if pin.startswith("pylance=="))
+    asked = {name: value for name, value in asdict(flags).items() if name in ("clips", "dim", "queries")}
+    return {**asked, "ways": ways, "versions": versions("torch", "numpy", "faiss-cpu") | lance}
 
 
-def page(values: dict[str, Any]) -> str:
-    """The page of results."""
+def markdown(values: dict[str, Any]) -> str:
+    """The page."""
     busy = "Other work ran on the machine: compare processor times, not clocks.\n" if values["load"] > 2 else ""
-    kinds = " ".join(name.removeprefix("ours, ") for name in values["ways"] if name.startswith("ours"))
-    told = ", ".join(f"{name} {number}" for name, number in values["versions"].items())
-    rows = [f"| {name} | {_cells(one)} |" for name, one in values["ways"].items()]
+    rows = [f"| {name} | {_cells(way)} |" for name, way in values["ways"].items()]
     heads = "| | building | its processor time | its memory | files | opening | first search | p50 | p99 "
     heads += f"| processor time each | recall@{K} | memory of searching |"
     return f"""# An index's own files beside Lance, {values["clips"]:,} clips
@@ -182,25 +195,26 @@ of the files included.
 |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
 {chr(10).join(rows)}
 
-{busy}One run, {values["machine"]}, load {values["load"]:.1f} at the end; {told}
-`python -m benchmarks.at_scale.lance --clips {values["clips"]} --dim {values["dim"]} --kinds {kinds}`.
+{busy}One run, load {values["load"]:.1f} at the end. {origin(values)}
 """
 
 
-def _cells(one: dict[str, Any]) -> str:
-    times = (one[name] * 1000 for name in ("first_s", "p50_s", "p99_s", "query_cpu_s"))
+def _cells(way: dict[str, Any]) -> str:
+    times = (way[name] * 1000 for name in ("first_s", "p50_s", "p99_s", "query_cpu_s"))
     cells = [
-        f"{one['build_s']:.0f} s",
-        f"{one['build_cpu_s']:.0f} s",
-        f"{one['build_peak_gb']:.1f} GB",
-        f"{one['bytes'] / 2**30:.2f} GB",
-        f"{one['open_s'] * 1000:.0f} ms",
+        f"{way['build_s']:.0f} s",
+        f"{way['build_cpu_s']:.0f} s",
+        f"{way['build_peak_gb']:.1f} GB",
+        f"{way['bytes'] / 2**30:.2f} GB",
+        f"{way['open_s'] * 1000:.0f} ms",
         *(f"{value:.1f} ms" for value in times),
-        f"{one['recall']:.3f}",
-        f"{one['search_peak_gb']:.2f} GB",
+        f"{way['recall']:.3f}",
+        f"{way['search_peak_gb']:.2f} GB",
     ]
     return " | ".join(cells)
 
 
+BENCHMARK = Benchmark("benchmarks.at_scale.lance", Flags, measure, markdown)
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    BENCHMARK.main(sys.argv[1:])

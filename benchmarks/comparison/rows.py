@@ -1,22 +1,19 @@
 """Rows of one benchmark, trained with the same seeds and compared with each other seed by seed, and their page."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from pathlib import Path
 from types import MappingProxyType
 
 from benchmarks.comparison.paired import Difference, paired, plus_minus
 from benchmarks.comparison.search import Figures, Searched, search
-from benchmarks.machine import processor, versions
+from benchmarks.report.pages import RESULTS, about, origin, table, write_page
 from pipelines.tables.paper import Results
 from pipelines.tables.runs import Sweep, TestSet, read_results
 from vtr_core.config.override import override
 from vtr_core.metrics.intervals import estimate
 from vtr_core.run.presets import preset
 
-RESULTS = Path(__file__).parents[1] / "results"
 SPREADS = "Rows: mean ± standard deviation over seeds; differences: ± half of a 95 % t interval, paired by seed."
 """What ± stands for on a page, in its two tables."""
 
@@ -81,9 +78,9 @@ def search_rows(
         Sweep(out, data["train"], data["val"], sets, count, experiment).run(f"{row}/{trial}", config)
         return read_results(out, [f"{row}/{trial}"], sets, count).figures[f"{row}/{trial}"]
 
-    found = {row: search(world.trials, f"val/{world.compared}", seeds, partial(train, row)) for row in world.rows}
-    chance = read_results(out, [f"{row}/{one.best}" for row, one in found.items()], sets, seeds).chance
-    return Results({row: one.figures for row, one in found.items()}, chance), found
+    searches = {row: search(world.trials, f"val/{world.compared}", seeds, partial(train, row)) for row in world.rows}
+    chance = read_results(out, [f"{row}/{searched.best}" for row, searched in searches.items()], sets, seeds).chance
+    return Results({row: searched.figures for row, searched in searches.items()}, chance), searches
 
 
 def compare(world: World, results: Results) -> list[Difference]:
@@ -106,21 +103,17 @@ def write(
 
     searches: by row, where `search_rows` made the results.
     """
-    differences, numbers = compare(world, results), versions("torch", "ray", "numpy")
-    origin = f"On {processor()}; {', '.join(f'{k} {v}' for k, v in numbers.items())}; `{command}`.\n"
-    page = f"{markdown(world, results, searches)}\n{origin}"
+    place = about("", (), ("torch", "ray", "numpy")) | {"command": command}
+    page = f"{markdown(world, results, searches)}\n{origin(place)}\n"
     record = {
         "figures": results.figures,
         "chance": results.chance,
-        "searches": {row: {"trials": one.trials, "best": one.best} for row, one in searches.items()},
-        "differences": [asdict(one) | {"verdict": one.verdict} for one in differences],
-        "machine": processor(),
-        "versions": numbers,
-        "command": command,
+        "searches": {row: {"trials": searched.trials, "best": searched.best} for row, searched in searches.items()},
+        "differences": [asdict(pair) | {"verdict": pair.verdict} for pair in compare(world, results)],
+        **place,
     }
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
-    (RESULTS / f"{name}.md").write_text(page)
+    write_page(RESULTS, name, record, page)
     print(page)
 
 
@@ -131,35 +124,36 @@ def markdown(world: World, results: Results, searches: Mapping[str, Searched] = 
 
 
 def _rows(world: World, results: Results) -> list[str]:
-    lines = [
-        f"# {world.title}: rows are changes of `{world.preset}`",
-        *(["", world.note] if world.note else []),
-        "",
-        f"| row | {' | '.join(world.metrics.values())} | seeds |",
-        f"|---|{'---:|' * (len(world.metrics) + 1)}",
-    ]
+    note = ["", world.note] if world.note else []
+    rows = []
     for row in world.rows:
-        found = [estimate(results.figures[row][f"{world.name}/{metric}"]) for metric in world.metrics]
-        cells = [f"{one.mean:.1f}{plus_minus(one.deviation)}" for one in found]
-        lines.append(f"| {row} | {' | '.join(cells)} | {found[0].seeds} |")
+        means = [estimate(results.figures[row][f"{world.name}/{metric}"]) for metric in world.metrics]
+        rows.append([row, *(f"{mean.mean:.1f}{plus_minus(mean.deviation)}" for mean in means), means[0].seeds])
     chance = [results.chance.get(f"{world.name}/{metric}") for metric in world.metrics]
-    cells = ["–" if one is None else f"{one:.1f}" for one in chance]
-    return [*lines, f"| *{world.baseline}* | {' | '.join(cells)} | |"]
+    lines = table(["row", *world.metrics.values(), "seeds"], rows)
+    cells = ["–" if value is None else f"{value:.1f}" for value in chance]
+    title = f"# {world.title}: rows are changes of `{world.preset}`"
+    return [title, *note, "", *lines, f"| *{world.baseline}* | {' | '.join(cells)} | |"]
 
 
 def _searches(world: World, searches: Mapping[str, Searched]) -> list[str]:
-    """What every row's search found on validation data, with seed 0; the best setting is trained with all seeds."""
-    heading = f"{world.metrics[world.compared]} on validation data, seed 0"
-    lines = [f"| {heading} | {' | '.join(world.trials)} |", f"|---|{'---:|' * len(world.trials)}"]
-    for row, one in searches.items():
-        cells = (f"**{value:.1f}**" if trial == one.best else f"{value:.1f}" for trial, value in one.trials.items())
-        lines.append(f"| {row} | {' | '.join(cells)} |")
-    return lines
+    """What every row's search saw on validation data, with seed 0; the best setting is trained with all seeds."""
+    rows = [
+        [
+            row,
+            *(
+                f"**{value:.1f}**" if trial == searched.best else f"{value:.1f}"
+                for trial, value in searched.trials.items()
+            ),
+        ]
+        for row, searched in searches.items()
+    ]
+    return table([f"{world.metrics[world.compared]} on validation data, seed 0", *world.trials], rows)
 
 
 def _claims(world: World, results: Results) -> list[str]:
     lines = [f"| better | than | {world.metrics[world.compared]}, paired by seed | |", "|---|---|---:|---|"]
-    for one in compare(world, results):
-        found = f"{one.difference.mean:+.1f}{plus_minus(one.difference.half_width)}"
-        lines.append(f"| {one.better} | {one.worse} | {found} | {one.verdict} |")
+    for pair in compare(world, results):
+        difference = f"{pair.difference.mean:+.1f}{plus_minus(pair.difference.half_width)}"
+        lines.append(f"| {pair.better} | {pair.worse} | {difference} | {pair.verdict} |")
     return lines

@@ -43,10 +43,10 @@ def tree(root: int) -> list[int]:
             except OSError:  # it ended meanwhile
                 continue
             children.setdefault(int(after_name[1]), []).append(int(entry.name))
-    found = [root]
-    for process in found:
-        found.extend(children.get(process, []))
-    return found
+    members = [root]
+    for process in members:
+        members.extend(children.get(process, []))
+    return members
 
 
 def memory(root: int) -> Memory:
@@ -74,8 +74,8 @@ def _stores(process: int) -> Iterator[tuple[int, int]]:
     """(inode, bytes in use) of the object stores that a process has open."""
     for descriptor in (PROC / str(process) / "fd").iterdir():
         if os.readlink(descriptor).startswith(STORE):
-            found = os.stat(descriptor)
-            yield found.st_ino, found.st_blocks * 512
+            status = os.stat(descriptor)
+            yield status.st_ino, status.st_blocks * 512
 
 
 class PeakMemory:

@@ -22,18 +22,33 @@ import ray.train
 import torch
 from ray.train.torch import TorchTrainer
 
-from benchmarks.feeding.planned import SEED
-from benchmarks.peers.timing import timed
+from benchmarks.peers.deliver import timed
 from pipelines.arguments import parse
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.batches import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Part, Plan
-from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.stream.assemble import assemble
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
+from vtr_core.data.stream.assemble import assemble, read_directly
 from vtr_core.data.stream.reading import stream
 from vtr_core.ray_private import KEEP_DEVICES, KEEP_IDLE
 from vtr_core.train.loop.training_progress import Meter
+
+SEED = 0
+
+
+def direct(data: str, batch: BatchConfig) -> Iterator[ClipBatch]:
+    """The planned batches as tensors, read in this process, without end."""
+    manifest = Manifest.load(data)
+    features = [feature.name for feature in manifest.schema.features]
+    return (clip_batch(columns, features) for columns in planned(manifest, batch))
+
+
+def planned(manifest: Manifest, batch: BatchConfig, seed: int = SEED) -> Iterator[Columns]:
+    """What the plan says, window after window, without end."""
+    reader = RowGroupReader(manifest, training_columns(manifest.schema))
+    return read_directly(reader, Plan(manifest, batch, seed), Part(0, 1), 0)
+
 
 BEGIN, END = "begin", "end"
 """Files that the first worker makes around its steady part."""
@@ -45,10 +60,10 @@ class Flags:
 
     data: str
     """Folder of the shards."""
-    out: str
+    out: str = ""
     """Folder of the results."""
     workers: int = 1
-    """Train workers of one CPU each."""
+    """Train workers of one CPU each; 0: without Ray, as `scaling.workers 0` reads, the timing printed as JSON."""
     reading_cpus: int = 2
     """CPUs that Ray may use for reading beside the workers' own; the machine's cores are shared by all."""
     rows: int = 4096
@@ -76,6 +91,9 @@ class Flags:
 def main(argv: Sequence[str]) -> None:
     """Run the worker group to its end."""
     flags = parse(Flags, argv, "python -m benchmarks.feeding.ray_data")
+    if not flags.workers:
+        print(json.dumps(asdict(timed(direct(flags.data, flags.batch), lambda batch: batch.rows, flags.seconds, 8))))
+        return
     os.environ.update({KEEP_DEVICES: "0", **KEEP_IDLE})
     cpus = flags.workers + flags.reading_cpus
     ray.init(address="local", num_cpus=cpus, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
@@ -101,13 +119,13 @@ def train_worker(values: dict[str, Any]) -> None:
     batches = tensors(flags, rank, world)
     if flags.steps is None:
         timing = timed(batches, lambda batch: batch.rows, flags.seconds, flags.warm_up)
-        found: dict[str, Any] = {"timing": asdict(timing), "data_wait": data_wait(batches, flags.step_seconds)}
+        figures: dict[str, Any] = {"timing": asdict(timing), "data_wait": data_wait(batches, flags.step_seconds)}
         if rank == 0 and world == 1:
             batches.close()
-            found["profile"] = profile(flags)
+            figures["profile"] = profile(flags)
     else:
-        found = {"rows": steady(batches, flags.steps, out if rank == 0 else None)}
-    (out / f"rank-{rank}.json").write_text(json.dumps(found))
+        figures = {"rows": steady(batches, flags.steps, out if rank == 0 else None)}
+    (out / f"rank-{rank}.json").write_text(json.dumps(figures))
 
 
 def tensors(flags: Flags, rank: int, world: int) -> Generator[ClipBatch, None, None]:

@@ -23,9 +23,7 @@ import ray
 import torch
 from torch import Tensor
 
-from benchmarks.peers.deliver import DIMS, MAX_WORDS
-from benchmarks.peers.records import record_type, values
-from benchmarks.peers.timing import timed
+from benchmarks.peers.deliver import DIMS, MAX_WORDS, record_type, timed, values
 from pipelines.arguments import parse
 from vtr_core.ray_private import KEEP_DEVICES, KEEP_IDLE
 

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 
-from benchmarks.peers.timing import Timing
+from benchmarks.peers.deliver import Timing
 from pipelines.arguments import parse
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.reading.row_groups import training_columns

@@ -44,8 +44,8 @@ class Normalised(nn.Module):
     def forward(self, pictures: Tensor) -> Tensor:
         """(frames, 1280)."""
         with torch.inference_mode():
-            found: Tensor = self.network((pictures * 255 - NORMALIZATION.mean[0]) / NORMALIZATION.deviation[0])
-        return found
+            features: Tensor = self.network((pictures * 255 - NORMALIZATION.mean[0]) / NORMALIZATION.deviation[0])
+        return features
 
 
 def without_init(name: str, folder: Path) -> None:
@@ -74,9 +74,9 @@ def video_feature_extractor() -> Extract:
         count = 0
         for data in loader:
             pictures = data["video"].squeeze(0) / 255
-            found = torch.cat([network(part) for part in pictures.split(64)])
-            np.save(data["output"][0], found.numpy().astype(np.float16))
-            count += len(found)
+            features = torch.cat([network(part) for part in pictures.split(64)])
+            np.save(data["output"][0], features.numpy().astype(np.float16))
+            count += len(features)
         return count
 
     return extract
@@ -160,9 +160,9 @@ def curator() -> Extract:
                 content, FrameExtractionPolicy.sequence, sample_rate_fps=1, target_res=(224, 224), num_threads=CORES
             )
             parts = torch.from_numpy(frames).split(32)
-            found = torch.cat([network(part.permute(0, 3, 1, 2) / 255) for part in parts])
-            np.save(folder / f"{number}.npy", found.numpy())
-            count += len(found)
+            features = torch.cat([network(part.permute(0, 3, 1, 2) / 255) for part in parts])
+            np.save(folder / f"{number}.npy", features.numpy())
+            count += len(features)
         return count
 
     return extract
@@ -186,13 +186,13 @@ def main(argv: Sequence[str]) -> None:
         extract = PEERS[name]()
         begun, used = perf_counter(), _processor()
         rows = extract(videos, Path(folder))
-        found = {"clock": perf_counter() - begun, "processor": _processor() - used, "rows": rows}
-    print(json.dumps(found))
+        timing = {"clock": perf_counter() - begun, "processor": _processor() - used, "rows": rows}
+    print(json.dumps(timing))
 
 
 def _processor() -> float:
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 if __name__ == "__main__":

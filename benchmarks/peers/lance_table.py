@@ -45,7 +45,7 @@ def write(kind: str, folder: Path) -> dict[str, Any]:
 
 
 def search(kind: str, folder: Path) -> dict[str, Any]:
-    """The seconds of opening and of each query, and the positions found."""
+    """The seconds of opening and of each query, and the positions of the hits."""
     import lance
 
     queries = np.load(folder / "queries.npy")
@@ -54,17 +54,17 @@ def search(kind: str, folder: Path) -> dict[str, Any]:
     table = lance.dataset(folder / f"lance-{kind}")
     opened = time.perf_counter() - began
     settings = _settings(kind, table.count_rows())
-    seconds, found, before = [], [], time.process_time()
+    seconds, positions, before = [], [], time.process_time()
     for query in queries:
         began = time.perf_counter()
         hits = table.to_table(
             columns=["item_id", "caption", "_distance"], nearest={"column": "vector", "q": query, "k": K, **settings}
         )
         seconds.append(time.perf_counter() - began)
-        found.append([int(name.removeprefix("clip")) for name in hits["item_id"].to_pylist()])
+        positions.append([int(name.removeprefix("clip")) for name in hits["item_id"].to_pylist()])
     each = (time.process_time() - before) / len(queries)
     times = {"open_s": opened, "seconds": seconds, "query_cpu_s": each}
-    return {**times, "found": found, "idle_gb": idle, "search_peak_gb": peak_gb()}
+    return {**times, "found": positions, "idle_gb": idle, "search_peak_gb": peak_gb()}
 
 
 def _settings(kind: str, rows: int) -> dict[str, Any]:

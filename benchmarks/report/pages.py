@@ -1,9 +1,77 @@
-"""A page of results, `<name>.md`, and its figures beside it, `<name>.json`."""
+"""A benchmark as a command: it parses flags, measures, and writes a page, `<name>.md`, and its figures, `<name>.json`.
+
+Every page ends with where it was made, which `origin` says: the machine, the versions, and the command.
+"""
 
 import json
 import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+from benchmarks.machine import processor, versions
+from pipelines.arguments import parse
+
+RESULTS = Path(__file__).parents[1] / "results"
+F = TypeVar("F")
+Figures = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Benchmark(Generic[F]):
+    """`python -m <module> [flags]`: measures what the flags ask for, and writes the page of the figures."""
+
+    module: str
+    flags: type[F]
+    """A dataclass whose field `out` is the folder of the page."""
+    measure: Callable[[F], Figures]
+    """The figures. `device`, `load`, `versions` and `command` are added where they are missing."""
+    markdown: Callable[[Figures], str]
+    packages: tuple[str, ...] = ("torch",)
+    """Whose versions the page names."""
+    name: str = ""
+    """Of the page (default: the module's, without its package)."""
+
+    def main(self, argv: Sequence[str]) -> None:
+        """Measure, write and print the page."""
+        flags: Any = parse(self.flags, argv, f"python -m {self.module}")
+        out = page_folder(flags.out)
+        figures = {**self.measure(flags)}
+        figures = {**about(self.module, argv, self.packages), **figures}
+        page = self.markdown(figures)
+        write_page(out, self.name or self.module.partition(".")[2].replace(".", "_"), figures, page)
+        print(page)
+
+
+def about(module: str, argv: Sequence[str], packages: Iterable[str]) -> Figures:
+    """The machine and its load in the last minute, the versions, and the command that was given."""
+    return {
+        "device": processor(),
+        "load": round(os.getloadavg()[0], 1),
+        "versions": versions(*packages),
+        "command": " ".join([f"python -m {module}", *argv]),
+    }
+
+
+def origin(figures: Mapping[str, Any]) -> str:
+    """The line at the end of a page: where, with which versions and by which command it was made."""
+    return f"On {figures['device']}; {numbered(figures['versions'])}; `{figures['command']}`."
+
+
+def numbered(used: Mapping[str, str]) -> str:
+    """Packages with their versions, in words."""
+    return ", ".join(f"{name} {number}" for name, number in used.items())
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]], words: int = 1) -> list[str]:
+    """The lines of a table, whose first `words` columns are of words and whose others are of numbers."""
+    ruler = "---|" * words + "---:|" * (len(heads) - words)
+    return [_line(heads), f"|{ruler}", *map(_line, rows)]
+
+
+def _line(cells: Sequence[object]) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def page_folder(out: str | Path) -> Path:
@@ -19,15 +87,6 @@ def page_folder(out: str | Path) -> Path:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise SystemExit(f"--out {folder}: nothing can be written there; give a folder of your own")
     return folder
-
-
-def page_file(out: str | Path) -> Path:
-    """The file `out` of a page, its folder as `page_folder` has it. Raises SystemExit, also where `out` is a folder."""
-    file = Path(out)
-    page_folder(file.parent)
-    if file.is_dir():
-        raise SystemExit(f"--out {file} is a folder; give the file of the page")
-    return file
 
 
 def write_page(folder: Path, name: str, figures: Any, page: str) -> None:

@@ -94,8 +94,9 @@ def benchmarks_page() -> str:
     pages = {file.name: _heading(file.read_text()) for file in sorted(ROOT.glob("benchmarks/results/*.md"))}
     lines = [f"- [{title}]({name})" for name, title in pages.items()]
     told = (
-        "Each page names the command that makes it, the machine, the versions, and what else ran beside it; "
-        "of the three walks, which no command makes, only seconds were noted."
+        "Each page names the command that makes it, or the commit at which it was made where its code has changed or "
+        "gone since, the machine, the versions, and what else ran beside it; of the three walks, which no command "
+        "makes, only seconds were noted."
     )
     return "\n".join(["# Measured", "", told, "", *lines, ""])
 

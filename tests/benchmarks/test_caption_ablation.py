@@ -3,7 +3,8 @@
 import pytest
 
 from benchmarks.caption_ablation import FINE_TUNED, MSRVTT, SELF_CRITICAL, Flags, command, criticised, main
-from benchmarks.comparison.rows import RESULTS, markdown
+from benchmarks.comparison.rows import markdown
+from benchmarks.report.pages import RESULTS
 from pipelines.tables.paper import Results
 from vtr_core.config.override import override
 from vtr_core.errors import ConfigError

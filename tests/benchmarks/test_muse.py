@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.muse import main
+from benchmarks.muse import BENCHMARK
 
 
 @pytest.mark.long
 def test_every_learner_is_measured_and_what_needs_too_much_is_left_out(tmp_path: Path) -> None:
     small = ["--frames", "1", "2", "12", "--layers", "1", "--dim", "16", "--repeats", "1", "--device", "cpu"]
-    main([*small, "--learners", "mamba", "transformer", "--limit-gb", "0.5", "--out", str(tmp_path)])
+    BENCHMARK.main([*small, "--learners", "mamba", "transformer", "--limit-gb", "0.5", "--out", str(tmp_path)])
     figures = json.loads((tmp_path / "muse.json").read_text())
     by_name = {(one["learner"], one["frames"]): one for one in figures["steps"]}
     assert by_name["transformer", 12]["peak_gb"] is None

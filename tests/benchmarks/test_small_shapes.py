@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.small_shapes.command import SHARED, WORLD, selected, told
-from benchmarks.small_shapes.readout import GRID, Tokens, near
+from benchmarks.small_shapes import GRID, SHARED, WORLD, Tokens, near, readable, selected
 from vtr_core.config.override import override
 from vtr_core.data.worlds.films import SHAPES, crowd
 from vtr_core.errors import ConfigError
@@ -42,7 +41,7 @@ def test_what_only_places_hold_is_read_of_them_alone() -> None:
             values[number, 1 + GRID * down + across, SHAPES.index(each.shape)] = 1
     values[:, 0] = values[:, 1:].sum(axis=1)
     parts = {"train": range(200), "val": range(200, 250), "test": range(250, 300)}
-    found = told({name: Tokens(values[part], tuple(f"film{n:04d}" for n in part)) for name, part in parts.items()})
+    found = readable({name: Tokens(values[part], tuple(f"film{n:04d}" for n in part)) for name, part in parts.items()})
     assert found["tokens of its place"] > 95
     assert found["mean of the frame"] < 40
     assert found["commonest"] < 40

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.feeding import page as feeding_page
+from benchmarks.feeding import __main__ as feeding_page
 from benchmarks.feeding.data import FeedingClips, write_shards
 from benchmarks.feeding.memory import PeakMemory, memory, tree
-from benchmarks.peers.timing import timed
+from benchmarks.peers.deliver import timed
 
 MEGABYTE = 2**20
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from benchmarks.feeding.data import CLIP_SECONDS, FeedingClips, repeated, write_raw, write_shards
-from benchmarks.feeding.planned import planned
+from benchmarks.feeding.ray_data import planned
 from benchmarks.feeding.scan import Flags as ScanFlags
 from benchmarks.feeding.scan import one_pass
-from benchmarks.peers import video_files
+from benchmarks.peers import deliver
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
@@ -96,7 +96,7 @@ def test_the_planned_batches_are_rows_of_the_shards(manifest: Manifest, rows: Co
 def test_the_per_video_loader_delivers_the_same_clips(rows: Columns, tmp_path: Path):
     """Each raw video once in a pass, 32 different clips of it, pooled as they are in the shards."""
     write_raw(SOURCE, tmp_path)
-    made = list(video_files.batches(tmp_path, clips_per_video=32, rows=64, workers=0, epochs=1))
+    made = list(deliver._video_batches(tmp_path, clips_per_video=32, rows=64, workers=0, epochs=1))
     delivered = {name: np.concatenate([batch[name].numpy() for batch in made]) for name in made[0]}
     assert len(np.unique(delivered["clip_key"])) == len(delivered["clip_key"]) == SOURCE.num_raw * 32
     expected = _chosen(rows, delivered["clip_key"])

@@ -1,7 +1,0 @@
-"""`python -m benchmarks.small_shapes`."""
-
-import sys
-
-from benchmarks.small_shapes.command import main
-
-main(sys.argv[1:])

@@ -1,7 +1,0 @@
-"""`python -m benchmarks.smoke`."""
-
-import sys
-
-from benchmarks.smoke.command import main
-
-main(sys.argv[1:])

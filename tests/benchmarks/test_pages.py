@@ -1,0 +1,73 @@
+"""A benchmark asks for the place of its page before it measures."""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.report.pages import Benchmark, numbered, origin, page_folder, table, write_page
+
+
+def test_a_missing_folder_is_made(tmp_path: Path) -> None:
+    folder = page_folder(tmp_path / "new" / "folder")
+    write_page(folder, "made", {"a": [1]}, "# Made\n")
+    assert json.loads((folder / "made.json").read_text()) == {"a": [1]}
+    assert (folder / "made.md").read_text() == "# Made\n"
+
+
+def test_a_place_that_cannot_be_written_is_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SystemExit, match="File exists; give a folder"):
+        page_folder(tmp_path / "file")
+
+
+@dataclass(frozen=True)
+class _Flags:
+    number: int = 1
+    out: str = ""
+
+
+def test_a_benchmark_asks_for_the_place_of_its_page_before_it_measures(tmp_path: Path) -> None:
+    measured: list[int] = []
+
+    def measure(flags: _Flags) -> dict[str, Any]:
+        measured.append(flags.number)
+        return {"double": 2 * flags.number, "device": "a machine"}
+
+    benchmark = Benchmark("benchmarks.made.up", _Flags, measure, lambda figures: f"# {figures['double']}\n", ("numpy",))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SystemExit, match="File exists; give a folder"):
+        benchmark.main(["--number", "3", "--out", str(tmp_path / "file")])
+    assert measured == []
+    benchmark.main(["--number", "3", "--out", str(tmp_path)])
+    figures = json.loads((tmp_path / "made_up.json").read_text())
+    assert (figures["double"], figures["device"], set(figures["versions"])) == (6, "a machine", {"numpy", "python"})
+    assert figures["command"] == f"python -m benchmarks.made.up --number 3 --out {tmp_path}"
+    assert (tmp_path / "made_up.md").read_text() == "# 6\n"
+
+
+def test_tables_and_origins() -> None:
+    assert table(["row", "R@1"], [["a", 1.5]]) == ["| row | R@1 |", "|---|---:|", "| a | 1.5 |"]
+    figures = {"device": "a machine", "versions": {"torch": "2", "python": "3"}, "command": "it"}
+    assert origin(figures) == "On a machine; torch 2, python 3; `it`."
+    assert numbered({"torch": "2"}) == "torch 2"
+
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+PAGES = sorted((BENCHMARKS / "results").glob("*.md"))
+MODULE = re.compile(r"python -m benchmarks\.([\w.]+)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_is_made_by_a_command_or_says_at_which_commit_it_was(page: Path) -> None:
+    text = page.read_text()
+    if re.search(
+        r"No command makes this page|Made at commit `[0-9a-f]{8}`|make drills|vtr tables|with a stopwatch", text
+    ):
+        return
+    modules = [BENCHMARKS / name.replace(".", "/") for name in MODULE.findall(text)]
+    assert modules, "the page names no command"
+    assert all(path.with_suffix(".py").exists() or (path / "__main__.py").exists() for path in modules)

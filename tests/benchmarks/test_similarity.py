@@ -1,0 +1,47 @@
+import json
+
+import pytest
+import torch
+
+from benchmarks.similarity import SIZE, Flags, broadcast, compare, markdown
+from tests.reference import losses as reference
+
+FLAGS = Flags(captions=40, videos=24, concepts=33, slice=20, batch=7, rounds=2)
+
+
+def test_the_straightforward_form_equals_loops():
+    generator = torch.Generator().manual_seed(0)
+    text, video = torch.rand(9, 5, generator=generator).double(), torch.rand(4, 5, generator=generator).double()
+    expected = reference.generalized_jaccard(text.tolist(), video.tolist())
+    torch.testing.assert_close(broadcast(text, video, 2), torch.tensor(expected, dtype=torch.float64))
+
+
+@pytest.fixture(scope="module")
+def figures():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "benchmarks.similarity.limits", lambda rounds: {"copy_gb_per_second": 8.0, "minima_per_second": 1e9}
+        )
+        return {**compare(FLAGS), "device": "a machine", "versions": {}, "command": "it"}
+
+
+def test_every_form_is_timed_and_agrees(figures):
+    assert set(figures["seconds"]) == {"broadcast", "distance", "compiled", "compiled, top 10"}
+    assert figures["faster_than_broadcast"]["broadcast"] == 1.0
+    assert figures["largest_difference"] < 1e-6
+    assert figures["top10_is_that_of_the_matrix"]
+    assert set(figures["causality_seconds"]) == {10, 30}
+    json.dumps(figures)
+
+
+def test_the_page_says_what_was_reached(figures):
+    assert markdown(figures).count("not judged, as it is for 59,800 captions × 2,990 videos × 512 concepts") == 2
+    fast = {**figures, **SIZE, "faster_than_broadcast": {**figures["faster_than_broadcast"], "compiled": 25.0}}
+    slow = {
+        **fast,
+        "faster_than_broadcast": {**fast["faster_than_broadcast"], "compiled": 19.0},
+        "whole_peak_mb": 1001.0,
+    }
+    assert "**not reached**" not in markdown({**fast, "whole_peak_mb": 900.0, "top10_peak_mb": 200.0})
+    assert markdown({**slow, "top10_peak_mb": 200.0}).count("**not reached**") == 2
+    assert "0.50 · 10⁹ minima/s" in markdown(fast)
