@@ -120,7 +120,7 @@ def _rows(manifest: Manifest, plan: Plan, batches: Sequence[BatchPlan]) -> int:
                 ShardFile(manifest.location / shard.file, shard) as file,
                 open(manifest.location.path + "/" + shard.file, "rb", buffering=0) as raw,
             ):
-                group = file.layout.metadata.row_group(place.index)
+                group = file.metadata.row_group(place.index)
                 columns = {
                     group.column(index).path_in_schema: group.column(index) for index in range(group.num_columns)
                 }

@@ -1,6 +1,6 @@
-"""Ways to read the planned, shuffled clips: straight into batches, through whole columns, pyarrow's reader, Lance."""
+"""Ways to read the planned, shuffled clips: pyarrow's reader with several options, Lance."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -16,33 +16,24 @@ from benchmarks.feeding.data import NUM_CLIPS
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan, RowGroup
-from vtr_core.data.reading.row_groups import Columns, Into, RowGroupReader, training_columns
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 from vtr_core.data.records.arrays import as_rows
 from vtr_core.data.records.schema import array_dtype
-from vtr_core.data.shards.pages import Checksum
 from vtr_core.data.stream.assemble import assemble
 
-OURS = "each byte read straight into its batch, verified (ours)"
+OURS = "read, verified (ours)"
 SCAN = "no batches: pyarrow's scan in file order, memory-mapped, not verified"
 Batches = Iterator[Columns]
 
 
-class WholeColumns(RowGroupReader):
-    """Row groups as whole columns, whose rows are then copied."""
-
-    def read_rows(self, place: RowGroup, rows: Sequence[np.ndarray], into: Into) -> Columns:  # noqa: ARG002
-        """All columns of a row group."""
-        return self.read_in_place(place)
-
-
 @dataclass(frozen=True)
-class PyarrowReader(RowGroupReader):
-    """Row groups by pyarrow's own reader."""
+class OtherReader(RowGroupReader):
+    """Row groups by the same reader with other options."""
 
     verified: bool = True
     memory_map: bool = True
 
-    def read_rows(self, place: RowGroup, rows: Sequence[np.ndarray], into: Into) -> Columns:  # noqa: ARG002
+    def read(self, place: RowGroup) -> Columns:
         """All columns of a row group."""
         path = Path(self.manifest.location.path) / self.manifest.shards[place.shard].file
         with pq.ParquetFile(path, memory_map=self.memory_map, page_checksum_verification=self.verified) as file:
@@ -70,17 +61,6 @@ def fresh(batches: Batches) -> Batches:
     with patch("vtr_core.data.stream.assemble.pooled", np.empty):
         while True:
             yield next(batches)
-
-
-def unverified(batches: Batches) -> Batches:
-    """The same, with no checksum computed or compared."""
-    with patch.object(Checksum, "add", _nothing), patch.object(Checksum, "compare", _nothing):
-        while True:
-            yield next(batches)
-
-
-def _nothing(*_: object) -> None:
-    """In place of what a checksum does."""
 
 
 def scanned(manifest: Manifest) -> Batches:
@@ -118,12 +98,10 @@ def ways(batch_rows: int, work: Path, manifest: Manifest) -> dict[str, Callable[
     own, read = RowGroupReader(manifest, columns), partial(planned, batch_rows, manifest)
     found: dict[str, Callable[[], Batches]] = {
         OURS: lambda: read(own),
-        "the same, not verified": lambda: unverified(read(own)),
+        "the same, not verified": lambda: read(OtherReader(manifest, columns, verified=False, memory_map=False)),
         "the same into fresh pages": lambda: fresh(read(own)),
-        "whole columns as they lie, verified, then rows copied": lambda: read(WholeColumns(manifest, columns)),
-        "pyarrow, memory-mapped, verified": lambda: read(PyarrowReader(manifest, columns)),
-        "pyarrow, read, verified": lambda: read(PyarrowReader(manifest, columns, memory_map=False)),
-        "pyarrow, memory-mapped, not verified": lambda: read(PyarrowReader(manifest, columns, verified=False)),
+        "memory-mapped, verified": lambda: read(OtherReader(manifest, columns)),
+        "memory-mapped, not verified": lambda: read(OtherReader(manifest, columns, verified=False)),
     }
     found[SCAN] = lambda: scanned(manifest)
     return found | (

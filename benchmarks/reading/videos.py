@@ -1,9 +1,8 @@
-"""Ways to read planned, shuffled batches of whole videos: their cells joined as they lie, and by pyarrow's reader."""
+"""Ways to read planned, shuffled batches of whole videos."""
 
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
-from unittest.mock import patch
 
 from benchmarks.reading.clips import Batches, scanned
 from pipelines.ingest.command import ingest
@@ -12,11 +11,10 @@ from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.manifest import Manifest, splits
 from vtr_core.data.plan import Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.shards.pages import Chunk, ShardLayout
 from vtr_core.data.sources.synthetic import SyntheticTokens
 from vtr_core.data.stream.assemble import assemble
 
-OURS = "whole videos: cells joined, verified, no means (ours, for MUSE and captioners)"
+OURS = "whole videos: read, verified, no means (ours, for MUSE and captioners)"
 SCAN = "no batches: pyarrow's scan of whole videos in file order, memory-mapped, not verified"
 FRAMES, GRID, DIM, BATCH = 12, 7, 512, 64
 """Frames of a video, 1 + grid x grid tokens of each, values of each, videos of a batch: CLIP's, as MUSE reads them."""
@@ -36,9 +34,7 @@ def ways(manifest: Manifest) -> dict[str, Callable[[], Batches]]:
     without, whole = (RowGroupReader(manifest, columns, means) for means in (False, True))
     return {
         OURS: lambda: planned(manifest, without),
-        "the same by pyarrow's reader, verified": lambda: decoded(planned(manifest, without)),
-        "cells joined, verified, with means over frames (ours, for the dual encoder)": lambda: planned(manifest, whole),
-        "the same by pyarrow's reader, verified, with means": lambda: decoded(planned(manifest, whole)),
+        "the same with means over frames (ours, for the dual encoder)": lambda: planned(manifest, whole),
         SCAN: lambda: scanned(manifest),
     }
 
@@ -48,15 +44,3 @@ def planned(manifest: Manifest, reader: RowGroupReader) -> Batches:
     plan = Plan(manifest, BatchConfig(videos=BATCH, clips_per_video=1, max_frames=FRAMES), 0)
     for number in count():
         yield from assemble(reader, plan.row_groups, plan.window(number), max_frames=FRAMES)
-
-
-def decoded(batches: Batches) -> Batches:
-    """The same with columns that pyarrow decodes and verifies."""
-    chunk = ShardLayout.chunk
-
-    def without_cells(layout: ShardLayout, group: int, name: str) -> Chunk:
-        return chunk(layout, group, name)._replace(has_cells=False)
-
-    with patch.object(ShardLayout, "chunk", without_cells):
-        while True:
-            yield next(batches)

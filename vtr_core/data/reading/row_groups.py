@@ -6,14 +6,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int64
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import BatchPlan, RowGroup, Run, runs_of
 from vtr_core.data.records.arrays import as_rows, sequence_binary
 from vtr_core.data.records.required_kind import require_clips
 from vtr_core.data.records.schema import (
-    FEATURE_DTYPE,
     FRAMES,
     PIXELS,
     TOKEN_DTYPE,
@@ -24,16 +22,12 @@ from vtr_core.data.records.schema import (
     VideoSchema,
     array_dtype,
 )
-from vtr_core.data.shards.pages import Scatter
 from vtr_core.data.shards.shard_file import DamagedShard, ShardFile
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
 
 Columns = dict[str, np.ndarray]
 """Column name to array: features (rows, dim) float16, tokens (rows, max_words) int32, pixels (rows, values) uint8, the
 rest (rows,)."""
-
-Into = Callable[[str, int, np.dtype], Sequence[np.ndarray]]
-"""Memory for rows of a column, from its name, values per row and dtype: contiguous arrays (rows, values)."""
 
 KEYS = ("clip_key", "video_key", "caption_key")
 TIMES = ("start", "end")
@@ -84,38 +78,19 @@ class RowGroupReader:
 
     def read(self, place: RowGroup) -> Columns:
         """One row group of clips as arrays. Raises DamagedShard."""
-        return {name: _aligned(array) for name, array in self.read_in_place(place).items()}
-
-    def read_in_place(self, place: RowGroup) -> Columns:
-        """As `read`, but features are views of the read bytes, possibly unaligned, without a copy."""
         with self._open(place) as file:
-            return self._with_texts(_arrays(file, place.index, self._stored))
-
-    def read_rows(self, place: RowGroup, rows: Sequence[Int64[np.ndarray, " _"]], into: Into) -> Columns:
-        """Rows of a row group of clips, with one copy of each byte where that is possible.
-
-        Rows `rows[i]` of features or pixels are read straight into the i-th array that `into` has for their column,
-        which holds anything after DamagedShard. Other columns are returned whole, as by `read_in_place`.
-        """
-        with self._open(place) as file:
-            scatter = Scatter(rows, file.layout.rows(place.index))
-            direct = [name for name in self._stored if _is_direct(file, place.index, name, scatter)]
-            for name in direct:
-                dtype = array_dtype(name)
-                targets = into(name, file.layout.arrow_type(name).byte_width // dtype.itemsize, dtype)
-                file.scatter(place.index, name, scatter, [target.view(np.uint8) for target in targets])
-            columns = _arrays(file, place.index, [name for name in self._stored if name not in direct])
-        return self._with_texts(columns)
+            columns = file.columns(place.index, self._stored)
+        return self._with_texts({name: _as_array(column, name) for name, column in columns.items()})
 
     def rows(self, place: RowGroup) -> int:
         """The number of rows of a row group. Raises DamagedShard."""
         with self._open(place) as file:
-            return file.layout.rows(place.index)
+            return file.rows(place.index)
 
     def read_arrow(self, place: RowGroup) -> dict[str, pa.Array]:
         """One row group of any record kind as contiguous Arrow arrays. Raises DamagedShard."""
         with self._open(place) as file:
-            columns = file.decoded(place.index, self._stored)
+            columns = file.columns(place.index, self._stored)
         return self._with_text_cells(columns)
 
     @property
@@ -153,44 +128,10 @@ class RowGroupReader:
         return ShardFile(self.manifest.place(shard), shard)
 
 
-def _arrays(file: ShardFile, group: int, names: Sequence[str]) -> Columns:
-    """Columns of a row group; those of one uncompressed PLAIN page are views of the read bytes."""
-    rows, plain = file.layout.rows(group), file.plain(group, names)
-    others = [name for name in names if name not in plain]
-    decoded = file.decoded(group, others) if others else {}
-    return {
-        name: _from_bytes(plain[name], file.layout.arrow_type(name), name, rows)
-        if name in plain
-        else _from_arrow(decoded[name], name)
-        for name in names
-    }
-
-
-def _is_direct(file: ShardFile, group: int, name: str, scatter: Scatter) -> bool:
-    """Whether a column has vectors or pixels whose bytes are read straight into their places."""
-    return array_dtype(name) != TOKEN_DTYPE and file.scatters(group, name, scatter)
-
-
-def _from_bytes(values: np.ndarray, kind: pa.DataType, name: str, rows: int) -> np.ndarray:
-    """Values from the bytes of a file: features as a view, other columns, which are small, as aligned copies."""
-    if pa.types.is_boolean(kind):
-        return np.unpackbits(values, count=rows, bitorder="little").view(np.bool_)
-    if not pa.types.is_fixed_size_binary(kind):
-        return _aligned(values.view(kind.to_pandas_dtype()))
-    dtype = array_dtype(name)
-    if dtype != FEATURE_DTYPE:
-        return _aligned(values.view(dtype)).reshape(rows, -1)
-    return values.view(FEATURE_DTYPE).reshape(rows, -1)
-
-
-def _from_arrow(array: pa.Array, name: str) -> np.ndarray:
-    if pa.types.is_fixed_size_binary(array.type):
-        return as_rows(array, array_dtype(name))
-    return array.to_numpy(zero_copy_only=False)
-
-
-def _aligned(array: np.ndarray) -> np.ndarray:
-    return array if array.flags.aligned else array.copy()
+def _as_array(column: pa.Array, name: str) -> np.ndarray:
+    if pa.types.is_fixed_size_binary(column.type):
+        return as_rows(column, array_dtype(name))
+    return column.to_numpy(zero_copy_only=False)
 
 
 Places = Mapping[int, RowGroup] | Sequence[RowGroup]

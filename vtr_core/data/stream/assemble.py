@@ -256,10 +256,7 @@ def _fill_clips(
     damaged: Damaged = {}
 
     def read(number: int, runs: Sequence[Run]) -> None:
-        def into(name: str, values: int, dtype: np.dtype) -> list[np.ndarray]:
-            return [_part(filled[run.batch], name, (len(batches[run.batch].row), values), dtype, run) for run in runs]
-
-        columns = _with_candidates(reader.read_rows(places[number], [run.row for run in runs], into), extra_captions)
+        columns = _with_candidates(reader.read(places[number]), extra_captions)
         for name, column in columns.items():
             for run in runs:
                 shape = len(batches[run.batch].row), *column.shape[1:]
@@ -292,7 +289,7 @@ def _part(batch: Columns, name: str, shape: tuple[int, ...], dtype: np.dtype, ru
 
 
 def _take(source: np.ndarray, rows: np.ndarray, target: np.ndarray) -> None:
-    """`target[i] = source[rows[i]]`; rows are copied as bytes, also unaligned ones."""
+    """`target[i] = source[rows[i]]`; rows are copied as bytes."""
     if source.ndim == 2:
         source, target = source.view(np.uint8), target.view(np.uint8)
     # indices are in range; with the default mode numpy would copy into a buffer first

@@ -14,7 +14,7 @@ from vtr_core.config.run import ModelConfig, TrainConfig
 from vtr_core.systems.loaded_model import Column, ColumnKind
 from vtr_core.tracking.carried_code.archive import CarriedCode, write_code
 
-_IMPORTED = ("torch", "numpy", "pandas", "obstore", "pyarrow", "pydantic", "safetensors", "jaxtyping", "isal")
+_IMPORTED = ("torch", "numpy", "pandas", "obstore", "pyarrow", "pydantic", "safetensors", "jaxtyping")
 _OF_OBJECT_STORES = ("boto3",)
 
 

@@ -182,7 +182,7 @@ class BadShards:
         place = self._plan.row_groups[group]
         shard = self._reader.manifest.shards[place.shard]
         try:
-            self._reader.read_in_place(place)
+            self._reader.read(place)
             reason = "it could be read at the next try"
         except DamagedShard as error:
             reason = str(error)
