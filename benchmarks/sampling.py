@@ -32,8 +32,7 @@ from pipelines.arguments import parse
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import BatchPlan, Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.records.required_kind import require_clips
-from vtr_core.data.records.schema import FeatureSpec
+from vtr_core.data.records.schema import FeatureSpec, require_clips
 from vtr_core.data.shards.shard_file import ShardFile
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.run.presets import preset

@@ -27,7 +27,7 @@ from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.tables.runs import Sweep, check_settings
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest, splits
-from vtr_core.data.sources.annotated.msrvtt import MsrvttVideos
+from vtr_core.data.sources.annotated_videos import MsrvttVideos
 from vtr_core.run.presets import preset
 from vtr_core.systems.captioning.generated_captions import caption_figures, caption_values, describe_data
 from vtr_core.train.checkpoint import load_model

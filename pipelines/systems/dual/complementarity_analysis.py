@@ -24,7 +24,7 @@ from pipelines.systems.dual.complementarity_findings import (
 )
 from pipelines.systems.registry import SYSTEMS
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.records.required_kind import require_videos
+from vtr_core.data.records.schema import require_videos
 from vtr_core.data.shards.shard_file import usable
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.fingerprint import fingerprint

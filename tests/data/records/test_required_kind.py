@@ -3,7 +3,7 @@
 import pytest
 
 from tests.data.records.test_schema import KINDS
-from vtr_core.data.records.required_kind import require_clips, require_steps
+from vtr_core.data.records.schema import require_clips, require_steps
 from vtr_core.errors import SchemaMismatch
 
 

@@ -1,29 +1,20 @@
 """An ingest as independent, recorded shard tasks, with a final manifest."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, assert_never
+from typing import Any
 
 from vtr_core import storage
 from vtr_core.config.settings import record
 from vtr_core.data.ingest.plan import RECORDS, IngestPlan, ShardTask, first_example, source_text
-from vtr_core.data.ingest.record_tables import clip_groups, frame_groups, image_groups, step_groups, video_groups
+from vtr_core.data.ingest.record_tables import record_groups
 from vtr_core.data.manifest import FILE as MANIFEST
 from vtr_core.data.manifest import Manifest, Shard, VocabularyRecord, splits
 from vtr_core.data.records.annotations import save_pairs
-from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, StepSchema, VideoSchema
-from vtr_core.data.shards.shard_file import GroupTable, write_shard
+from vtr_core.data.shards.shard_file import write_shard
 from vtr_core.data.shards.thumbnails import SUFFIX, write_thumbnails
-from vtr_core.data.sources.source import (
-    ClipSource,
-    Drops,
-    FrameSource,
-    ImageSource,
-    StepSource,
-    ThumbnailSource,
-    VideoSource,
-)
+from vtr_core.data.sources.source import Drops, ImageSource, ThumbnailSource
 from vtr_core.errors import DatasetError, RunConflict
 from vtr_core.storage import Location
 
@@ -80,7 +71,8 @@ def do(plan: IngestPlan, task: ShardTask) -> dict[str, Any]:
     drops = Drops(plan.options.strict)
     folder = plan.folder(task.split)
     try:
-        shard = write_shard(plan.schema, _groups(plan, task, drops), folder / task.file)
+        groups = record_groups(plan.source, plan.schema, plan.words.vocabulary, task.videos, drops)
+        shard = write_shard(plan.schema, groups, folder / task.file)
         if isinstance(plan.source, ThumbnailSource):
             shard = _with_thumbnails(plan.source, task, shard, folder / f"{task.file}{SUFFIX}")
     except OSError as error:  # read errors of the source have been converted before
@@ -107,27 +99,6 @@ def _not_written(place: Location, error: OSError) -> DatasetError:
     return DatasetError(
         f"{place} cannot be written ({error}); make room or choose another --out, and repeat the command"
     )
-
-
-def _groups(plan: IngestPlan, task: ShardTask, drops: Drops) -> Iterator[GroupTable]:
-    match plan.schema:
-        case ClipSchema():
-            assert isinstance(plan.source, ClipSource)
-            return clip_groups(plan.source, plan.schema, plan.words.vocabulary, task.videos, drops)
-        case VideoSchema():
-            assert isinstance(plan.source, VideoSource)
-            return video_groups(plan.source, plan.schema, plan.words.vocabulary, task.videos, drops)
-        case StepSchema():
-            assert isinstance(plan.source, StepSource)
-            return step_groups(plan.source, plan.schema, plan.words.vocabulary, task.videos, drops)
-        case ImageSchema():
-            assert isinstance(plan.source, ImageSource)
-            return image_groups(plan.source, plan.schema, task.videos)
-        case FrameSchema():
-            assert isinstance(plan.source, FrameSource)
-            return frame_groups(plan.source, plan.schema, plan.words.vocabulary, task.videos, drops)
-        case _:
-            assert_never(plan.schema)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,15 @@ from typing import assert_never
 import numpy as np
 
 from vtr_core.config.caption_text import TextUnit, Tokenizer, UnknownWords
-from vtr_core.data.records.required_kind import check_feature_names
-from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, Schema, StepSchema, VideoSchema
+from vtr_core.data.records.schema import (
+    ClipSchema,
+    FrameSchema,
+    ImageSchema,
+    Schema,
+    StepSchema,
+    VideoSchema,
+    check_feature_names,
+)
 from vtr_core.data.shards.word_table import Wording, WordTable
 from vtr_core.data.sources.source import (
     AnySource,

@@ -3,20 +3,28 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from vtr_core.data.sources.annotated.activitynet import ActivityNet, ActivityNetVideos
-from vtr_core.data.sources.annotated.didemo import DiDeMo, DiDeMoVideos
-from vtr_core.data.sources.annotated.lsmdc import Lsmdc, LsmdcVideos
-from vtr_core.data.sources.annotated.msrvtt import Msrvtt, MsrvttVideos
-from vtr_core.data.sources.annotated.msvd import Msvd, MsvdVideos
+from vtr_core.data.sources.annotated_videos import (
+    ActivityNet,
+    ActivityNetVideos,
+    DiDeMo,
+    DiDeMoVideos,
+    Lsmdc,
+    LsmdcVideos,
+    Msrvtt,
+    MsrvttVideos,
+    Msvd,
+    MsvdVideos,
+)
 from vtr_core.data.sources.bigfile import BigFileVideos, Tgif, Trecvid
-from vtr_core.data.sources.clip.tokens import ClipTokens
+from vtr_core.data.sources.caption_table import Captions
+from vtr_core.data.sources.clip_tokens import ClipTokens
 from vtr_core.data.sources.faces import Faces, Olivetti
 from vtr_core.data.sources.instructional.crosstask import CrossTask
 from vtr_core.data.sources.instructional.howto100m import HowTo100M
 from vtr_core.data.sources.instructional.mining_youtube import MiningYouTube
 from vtr_core.data.sources.instructional.youcook2 import YouCook2
 from vtr_core.data.sources.lfw import Lfw
-from vtr_core.data.sources.pairs import Captions, Pairs
+from vtr_core.data.sources.pairs import Pairs
 from vtr_core.data.sources.source import Source
 from vtr_core.data.sources.synthetic import Synthetic, SyntheticSteps, SyntheticTokens, SyntheticVideos
 

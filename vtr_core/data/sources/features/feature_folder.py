@@ -11,8 +11,6 @@ import numpy as np
 from jaxtyping import Float, Float16
 
 from vtr_core import storage
-from vtr_core.data.records.arrays import MAX_CELL_BYTES
-from vtr_core.data.records.schema import FEATURE_DTYPE
 from vtr_core.data.sources.features.feature_arrays import (
     FeatureArray,
     Pool,
@@ -21,6 +19,7 @@ from vtr_core.data.sources.features.feature_arrays import (
     pool,
     pooled_dim,
     read_feature,
+    to_cell,
     to_float16,
     window,
 )
@@ -134,10 +133,7 @@ class FrameFolder:
         if dim is not None and array.shape[1] != dim:
             what = f"{file} has {array.shape[1]} values a frame; this data set has {dim}"
             raise UnusableError(Reason.WRONG_DIMENSION, what)
-        if array.size * FEATURE_DTYPE.itemsize > MAX_CELL_BYTES:
-            what = f"{file} has {len(array)} frames of {array.shape[1]} values; a row holds {MAX_CELL_BYTES >> 20} MiB"
-            raise UnusableError(Reason.WRONG_DIMENSION, what)
-        return to_float16(array, str(file))
+        return to_cell(array, str(file))
 
     def dim(self, video_ids: Iterable[str]) -> int:
         """The commonest number of values of a frame among the first readable files, as `commonest`."""
@@ -192,6 +188,4 @@ class BigFileFrames:
         except OSError as error:
             raise StorageError(f"{where} cannot be read ({error}); run the same command again to resume") from error
         check_values(frames, where)
-        found = to_float16(frames, where)
-        assert found.dtype == FEATURE_DTYPE
-        return found
+        return to_float16(frames, where)

@@ -1,7 +1,6 @@
 """Published data sets of captioned videos, as clips with pooled features or as whole videos."""
 
-from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -14,34 +13,107 @@ from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.feature_arrays import Pool, to_float16
 from vtr_core.data.sources.features.feature_folder import FeatureFolder, FrameFolder
-from vtr_core.data.sources.reasons import Reason, UnusableError
-from vtr_core.data.sources.source import (
+from vtr_core.data.sources.published_captions import (
+    AnnotatedDataSet,
     AnnotatedVideo,
+    TestFile,
+    read_activitynet,
+    read_annotated,
+    read_msrvtt,
+)
+from vtr_core.data.sources.reasons import Reason, UnusableError, check_id
+from vtr_core.data.sources.source import (
     Clip,
     Drops,
     Video,
     VideoEntry,
     count_fault,
-    listed_videos,
     worded_captions,
 )
 from vtr_core.storage import Location, locate
 
+Features = dict[str, Float16[np.ndarray, "_ _"]]
+
 
 @dataclass(frozen=True)
-class Captioned:
-    """A video's duration in seconds and its captions, its file without .npy, and whether it stays also without it."""
+class ListedVideo:
+    """A video's captions with at least one word, and its file or folder."""
 
-    duration: float
     captions: tuple[str, ...]
-    file: str
-    keep: bool = False
+    places: tuple[int, ...]
+    """The position of each caption among all captions of the video."""
+    num_given: int
+    file: str | None
+    """The name of its file or folder; None where it does not exist."""
+    keep: bool
+    """Whether the video is kept without content, see `keep_missing`."""
+    duration: float
+    """Seconds; 0 where it is not annotated."""
+
+
+def listed_videos(
+    videos: Sequence[AnnotatedVideo],
+    present: Mapping[str, str],
+    keep_missing: Literal["test", "never"],
+    where: str,
+    missing: Callable[[str], UnusableError],
+    drops: Drops,
+    rows: Callable[[AnnotatedVideo], int] = lambda _: 1,
+) -> list[VideoEntry]:
+    """The annotated videos with content, and the test videos that stay without; `VideoEntry.content` is a ListedVideo.
+
+    present: the files or folders with content by the videos' names. Test videos without it stay with `keep_missing`
+    "test", unless no test video has any. Other videos without content (`missing`), and ids that cannot name a file, are
+    dropped; each counts `rows`. A caption without a word is left out and counted.
+    """
+    keep = keep_missing == "test" and any(video.split == "test" and video.name_among(present) for video in videos)
+    entries = []
+    for video in videos:
+        kept, name = keep and video.split == "test", video.name_among(present)
+        try:
+            check_id(video.video_id)
+            if not kept and name is None:
+                raise missing(video.video_id)
+        except UnusableError as fault:
+            drops.drop(fault.reason, f"{where}: {fault}", rows(video))
+            continue
+        worded = list(worded_captions(video.captions, f"{where}, {video.video_id}", drops))
+        content = ListedVideo(
+            captions=tuple(caption for _, caption in worded),
+            places=tuple(place for place, _ in worded),
+            num_given=len(video.captions),
+            file=None if name is None else present[name],
+            keep=kept,
+            duration=video.duration,
+        )
+        entries.append(VideoEntry(video.video_id, content, video.split))
+    return entries
+
+
+def whole_video(
+    video: VideoEntry, where: str, read: Callable[[str, ListedVideo], Features], absent: Features, drops: Drops
+) -> Video | None:
+    """The row of a listed video with the features of `read`, or `absent` ones where it is kept without content.
+
+    None, dropped and counted, where `read` finds them unusable, or the video has no caption left.
+    """
+    listed: ListedVideo = video.content
+    if not listed.captions:
+        drops.drop(Reason.EMPTY_CAPTION, f"{where}, {video.video_id}: there is no caption that holds a word")
+        return None
+    try:
+        return Video(video.video_id, listed.captions, read(video.video_id, listed))
+    except UnusableError as fault:
+        count_fault(fault, listed.keep, 1, drops)
+        return Video(video.video_id, listed.captions, absent) if listed.keep else None
 
 
 class AnnotatedListing(SourceSettings):
     """Settings of annotated data sets for both record kinds: annotations and folder of feature files."""
 
     name: ClassVar[str]
+    published: ClassVar[AnnotatedDataSet]
+    """Whose annotations these are."""
 
     annotations: str
     """Folder of the published annotation files."""
@@ -54,39 +126,24 @@ class AnnotatedListing(SourceSettings):
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
         """The videos that have features, and those that are kept without, in the order of the annotations.
 
-        `VideoEntry.content` is a Captioned.
+        `VideoEntry.content` is a ListedVideo.
         """
-        present = set(self._feature_ids())
-        listed = listed_videos(
-            self._annotated(drops),
-            present=present,
-            keep_missing=self.keep_missing == "test",
-            where=self.annotations,
-            missing=self._missing,
-            rows=self._rows,
-            drops=drops,
-        )
-        return [
-            VideoEntry(video.video_id, self._content(video, video.name_among(present), kept, drops), video.split)
-            for video, kept in listed
-        ]
+        present = {name: name for name in self._feature_ids()}
+        annotated = list(self._annotated(drops))
+        return listed_videos(annotated, present, self.keep_missing, self.annotations, self._missing, drops, self._rows)
 
     def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
         """The captions of `videos`."""
         for video in videos:
             yield from video.content.captions
 
-    @abstractmethod
-    def _annotated(self, drops: Drops) -> Sequence[AnnotatedVideo]:
+    def _annotated(self, drops: Drops) -> Iterable[AnnotatedVideo]:
         """The videos of the annotation files."""
+        return read_annotated(self.published, self.annotations, drops)
 
-    @abstractmethod
-    def _rows(self, video: AnnotatedVideo) -> int:
+    def _rows(self, video: AnnotatedVideo) -> int:  # noqa: ARG002  (one, whatever it holds)
         """The number of rows that a dropped video costs."""
-
-    def _content(self, video: AnnotatedVideo, file: str | None, kept: bool, drops: Drops) -> Captioned:
-        worded = worded_captions(video.captions, f"{self.annotations}, {video.video_id}", drops)
-        return Captioned(video.duration, tuple(caption for _, caption in worded), file or video.video_id, kept)
+        return 1
 
     def _missing(self, video_id: str) -> UnusableError:
         return UnusableError(Reason.MISSING_FILE, f"there is no file {self._location / f'{video_id}.npy'}")
@@ -128,11 +185,11 @@ class AnnotatedClips(AnnotatedListing):
 
     def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
         """One row per caption, in the order of the annotations."""
-        content: Captioned = video.content
+        content: ListedVideo = video.content
         features: dict[str, Float16[np.ndarray, " dim"]] = {}
         try:
-            features["video"] = self._seen(content.file)
-            heard = self._heard(content.file)
+            features["video"] = self._seen(content.file or video.video_id)
+            heard = self._heard(content.file or video.video_id)
             if heard is not None:
                 features["audio"] = heard
         except UnusableError as fault:
@@ -193,21 +250,10 @@ class AnnotatedFrames(AnnotatedListing):
 
     def video(self, video: VideoEntry, drops: Drops) -> Video | None:
         """The row of a video, its captions in the order of the annotations."""
-        content: Captioned = video.content
-        if not content.captions:
-            drops.drop(
-                Reason.EMPTY_CAPTION, f"{self.annotations}, {video.video_id}: there is no caption that holds a word"
-            )
-            return None
-        try:
-            frames = self._folder.read(content.file, self._dim)
-        except UnusableError as fault:
-            count_fault(fault, content.keep, 1, drops)
-            return Video(video.video_id, content.captions, {}) if content.keep else None
-        return Video(video.video_id, content.captions, {"video": frames})
+        return whole_video(video, self.annotations, self._frames, {}, drops)
 
-    def _rows(self, video: AnnotatedVideo) -> int:  # noqa: ARG002  (one, whatever it holds)
-        return 1
+    def _frames(self, video_id: str, listed: ListedVideo) -> Features:
+        return {"video": self._folder.read(listed.file or video_id, self._dim)}
 
     @cached_property
     def _folder(self) -> FrameFolder:
@@ -216,3 +262,91 @@ class AnnotatedFrames(AnnotatedListing):
     @cached_property
     def _dim(self) -> int:
         return self._folder.dim(self._feature_ids())
+
+
+class _Msrvtt(AnnotatedListing):
+    name = published = "msrvtt"
+
+    annotations: str
+    """Folder of train_val_videodatainfo.json and test_videodatainfo.json, or one file of that form."""
+    split: Literal["official", "1k-a"] = "official"
+    """official: 6,513 / 497 / 2,990 videos with 20 captions each, as in the annotation files. 1k-a: MSRVTT_train.9k.csv
+    and MSRVTT_JSFUSION_test.csv beside them, the latter 1,000 videos with one caption each."""
+
+    def _annotated(self, drops: Drops) -> Iterable[AnnotatedVideo]:
+        return read_msrvtt(self.annotations, self.split, drops)
+
+
+class Msrvtt(_Msrvtt, AnnotatedClips):
+    """Clips of MSR-VTT."""
+
+
+class MsrvttVideos(_Msrvtt, AnnotatedFrames):
+    """Whole videos of MSR-VTT."""
+
+
+class _Msvd(AnnotatedListing):
+    name = published = "msvd"
+
+    annotations: str
+    """Folder of captions_msvd.json, train_list.txt, val_list.txt and test_list.txt: 1,200 / 100 / 670 videos."""
+
+
+class Msvd(_Msvd, AnnotatedClips):
+    """Clips of MSVD."""
+
+
+class MsvdVideos(_Msvd, AnnotatedFrames):
+    """Whole videos of MSVD."""
+
+
+class _DiDeMo(AnnotatedListing):
+    name = published = "didemo"
+
+    annotations: str
+    """Folder of train_data.json, val_data.json and test_data.json: 8,395 / 1,065 / 1,004 videos, each with one
+    paragraph."""
+
+
+class DiDeMo(_DiDeMo, AnnotatedClips):
+    """Clips of DiDeMo."""
+
+
+class DiDeMoVideos(_DiDeMo, AnnotatedFrames):
+    """Whole videos of DiDeMo."""
+
+
+class _ActivityNet(AnnotatedListing):
+    name = published = "activitynet"
+
+    annotations: str
+    """Folder of train.json and val_1.json: 10,009 / 4,917 videos, each with one paragraph; val_1 becomes the split
+    test."""
+    test: TestFile = "val_1"
+    """Annotations of the test videos: val_1, which CLIP4Clip tests, or val_2, other people's of the same videos."""
+
+    def _annotated(self, drops: Drops) -> Iterable[AnnotatedVideo]:
+        return read_activitynet(self.annotations, drops, self.test)
+
+
+class ActivityNet(_ActivityNet, AnnotatedClips):
+    """Clips of ActivityNet Captions."""
+
+
+class ActivityNetVideos(_ActivityNet, AnnotatedFrames):
+    """Whole videos of ActivityNet Captions."""
+
+
+class _Lsmdc(AnnotatedListing):
+    name = published = "lsmdc"
+
+    annotations: str
+    """Folder of LSMDC16_annos_training.csv, LSMDC16_annos_val.csv and LSMDC16_challenge_1000_publictect.csv."""
+
+
+class Lsmdc(_Lsmdc, AnnotatedClips):
+    """Clips of LSMDC."""
+
+
+class LsmdcVideos(_Lsmdc, AnnotatedFrames):
+    """Whole videos of LSMDC."""

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from vtr_core.data.sources.annotated.msrvtt import Msrvtt, MsrvttVideos
+from vtr_core.data.sources.annotated_videos import Msrvtt, MsrvttVideos
 from vtr_core.data.sources.instructional.howto100m import HowTo100M
 from vtr_core.data.sources.source import KEPT, ClipSource, Drops, VideoSource
 from vtr_core.errors import ConfigError, InputError
