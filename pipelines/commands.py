@@ -122,7 +122,7 @@ COMMANDS = (
     ),
     Command(
         "explain",
-        "a page: the concepts that each capsule responds to, or why videos were found for a query; --serve",
+        "a page: the concepts that each capsule responds to, or why videos were found for a query",
     ),
     Command("embed", "embeddings, captions or concepts of a data set as Parquet shards; a Ray Data job, resumable"),
     Command("index", "a folder of videos, or a data set's, made searchable; videos need no captions"),

@@ -77,7 +77,7 @@ def _about(flags: Flags, argv: Sequence[str]) -> dict[str, Any]:
         "preset": PRESET,
         "http": ", ".join(name for name in _HTTP if find_spec(name)) or "h11, asyncio",
         "machine": processor(),
-        "versions": versions("torch", "starlette", "uvicorn", "ray"),
+        "versions": versions("torch", "fastapi", "uvicorn", "ray"),
         "command": " ".join(["python -m benchmarks.serving", *argv]),
     }
 
@@ -111,7 +111,7 @@ def _figures(seen: Load) -> dict[str, Any]:
 def _served(flags: Flags, index: str) -> Iterator[tuple[str, psutil.Process]]:
     """The address and the process of a server, once it answers."""
     ray = ["--ray", "--replicas", str(flags.replicas), "--shards", str(flags.shards)] if flags.ray else []
-    command = [sys.executable, "-m", "pipelines.serve", "--index", index, "--port", "0", "--rate", "0", *ray]
+    command = [sys.executable, "-m", "pipelines.serve", "--index", index, "--port", "0", *ray]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

@@ -68,7 +68,7 @@ def main(argv: list[str]) -> None:
 
 @contextmanager
 def _served(index: str) -> Iterator[str]:
-    with serving(ServeFlags(index, port=0, rate=0)) as server:
+    with serving(ServeFlags(index, port=0)) as server:
         thread = Thread(target=server.run)
         thread.start()
         try:

@@ -55,12 +55,6 @@ class ExplainQueriesFlags:
     """Folder of pictures, <video or clip id>.jpg or .png (default: the data set's thumbnails, where it has them)."""
     videos: str | None = None
     """Video files by video id, a folder, glob, list or table, for key frames of clips without a picture."""
-    serve: bool = False
-    """Serve a page in which queries can be typed and the transform adjusted."""
-    host: str = "127.0.0.1"
-    """Address to listen on; anything but the loopback address admits other machines."""
-    port: int = 8765
-    """Port to listen on; 0 takes a free one."""
     experiment: str = "vtr"
     """MLflow experiment."""
     json: bool = False
@@ -131,7 +125,7 @@ def video_files(place: str | None, manifest: "Manifest") -> "Inventory | None":
 
 EXPLANATIONS = tuple(explanation for system in SYSTEMS for explanation in system.explanations)
 """Explanations that systems offer; each has a flag with its name."""
-_QUERY_FLAGS = ("--query", "--queries", "--serve")
+_QUERY_FLAGS = ("--query", "--queries")
 
 
 def main(argv: Sequence[str]) -> None:
@@ -146,8 +140,8 @@ def main(argv: Sequence[str]) -> None:
     if not any(word.partition("=")[0] in _QUERY_FLAGS for word in argv):
         flags = "".join(f"--{one.name}: {one.summary}, and " for one in EXPLANATIONS)
         raise ConfigError(
-            f"vtr explain needs to know what to explain; there is {flags}--query TEXT, --queries FILE or --serve: why "
-            "videos were found"
+            f"vtr explain needs to know what to explain; there is {flags}--query TEXT or --queries FILE: why "
+            "videos were found (vtr serve answers queries in the browser)"
         )
     from pipelines.explain import queries as explain_queries
 
@@ -161,6 +155,6 @@ def _help() -> None:
         print(f"{title}: vtr explain CHECKPOINT --{one.name} --data URI… --out DIR\n")
         one.run(["--help"])
         print()
-    print("Why videos were found: vtr explain CHECKPOINT --data URI --query TEXT… --out DIR, or --serve;")
+    print("Why videos were found: vtr explain CHECKPOINT --data URI --query TEXT… --out DIR;")
     print("of an index by an encoder that names concepts: vtr explain --index URI --query TEXT… --out DIR\n")
     print_help("vtr explain", ExplainQueriesFlags)

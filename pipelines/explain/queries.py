@@ -1,10 +1,7 @@
-"""`vtr explain … --query TEXT|--queries FILE`: explained results or examples of models, a page or served."""
+"""`vtr explain … --query TEXT|--queries FILE`: explained results or examples of models, as a page."""
 
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pipelines.arguments import parse, written_as_json
@@ -18,7 +15,6 @@ if TYPE_CHECKING:
     from vtr_core.retrieval.explain.explanation import AskedQuery, ExplainOptions, ExplainReport
     from vtr_core.retrieval.explain.key_frames import KeyFrames
     from vtr_core.retrieval.index.index import VideoIndex
-    from vtr_core.serving.server import AppServer
     from vtr_core.tracking.run import TrackedRun
     from vtr_core.train.checkpoint.trained_model import LoadedModel
 
@@ -27,9 +23,6 @@ def main(argv: Sequence[str]) -> None:
     """Run the command."""
     flags = parse(ExplainQueriesFlags, argv, "vtr explain")
     _check(flags)
-    if flags.serve:
-        serve(ready(flags), flags)
-        return
     with written_as_json(flags.json, flags.out, PAGE, VALUES):
         _explain(flags)
 
@@ -60,24 +53,14 @@ def _check(flags: ExplainQueriesFlags) -> None:
         raise ConfigError("vtr explain: give --data URI, with a checkpoint, or --index URI")
     if flags.index is None and flags.checkpoint is None:
         raise ConfigError("vtr explain: give a checkpoint, or encoder:NAME, for --data")
-    if flags.index is not None and (flags.against or flags.serve):
+    if flags.index is not None and flags.against:
+        raise ConfigError("vtr explain --index is a page of one model; leave out further checkpoints")
+    if flags.against and flags.transform is not None:
         raise ConfigError(
-            "vtr explain --index is a page of one model; leave out further checkpoints, and serve it by vtr serve"
-        )
-    if flags.against and (flags.serve or flags.transform is not None):
-        raise ConfigError(
-            "vtr explain: models are compared as they were trained, on a page; leave out --serve and --transform, "
-            "or all checkpoints but one"
+            "vtr explain: models are compared as they were trained; leave out --transform, or all checkpoints but one"
         )
     if len(flags.against) >= MOST_MODELS:
         raise ConfigError(f"vtr explain: {1 + len(flags.against)} checkpoints; a page has room for {MOST_MODELS}")
-    if flags.serve:
-        if flags.out is not None or flags.queries is not None or flags.json:
-            raise ConfigError(
-                "vtr explain --serve writes no page and takes its queries from the browser; "
-                "leave out --out, --queries and --json"
-            )
-        return
     if flags.out is None:
         raise ConfigError("vtr explain: --out is needed, the folder for the page")
     if bool(flags.query) == (flags.queries is not None):
@@ -156,7 +139,6 @@ def _zero_shot_report(
     from vtr_core.retrieval.search.searcher import SearchOptions
 
     changed = {
-        "--serve": flags.serve,
         "--transform": flags.transform,
         "--space": flags.space,
         "--latent-weight": flags.latent_weight,
@@ -325,7 +307,6 @@ def explain_examples(flags: ExplainQueriesFlags, first: "LoadedModel") -> "Examp
 def _examples_check(flags: ExplainQueriesFlags, kind: str) -> None:
     """ConfigError for flags that need a concept space."""
     concept_flags = {
-        "--serve": flags.serve,
         "--transform": flags.transform,
         "--space": flags.space,
         "--latent-weight": flags.latent_weight,
@@ -393,75 +374,3 @@ def _examples_log(
     tracked.log_input(manifest, "explaining")
     tracked.log_json(VALUES, report.to_json())
     tracked.log_text(PAGE, page)
-
-
-_KEPT_PICTURES = 512
-
-
-def serve(found: "Ready", flags: "ExplainQueriesFlags") -> None:
-    """Serve until interrupted."""
-    from vtr_core.serving.server import is_loopback
-
-    server = explain_server(found, flags)
-    if not is_loopback(flags.host):
-        print(
-            f"warning     anyone who reaches {flags.host} can search here, and there is no password; "
-            "--host 127.0.0.1 keeps it to this machine",
-            file=sys.stderr,
-        )
-    print(f"serving     {server.address.url}  (Ctrl-C ends it)", flush=True)
-    with suppress(KeyboardInterrupt):
-        server.run()
-    print("\nstopped")
-
-
-def explain_server(found: "Ready", flags: "ExplainQueriesFlags") -> "AppServer":
-    """The server, bound but not yet serving."""
-    from vtr_core.analysis.transforms import Transform
-    from vtr_core.data.shards.thumbnails import Thumbnails
-    from vtr_core.retrieval.explain.explained_queries import ExplainSession
-    from vtr_core.retrieval.explain.explanation import LONGEST_QUERY, ExplainOptions
-    from vtr_core.retrieval.explain.html_pages import render_explorer
-    from vtr_core.retrieval.explain.key_frames import Picture, check_frames, read_pictures
-    from vtr_core.serving.applications import Explorer, explorer_app
-    from vtr_core.serving.server import AppServer
-    from vtr_core.storage import locate
-    from vtr_core.systems.spaces import known_queries
-
-    frames = None if flags.keyframes is None else locate(flags.keyframes)
-    check_frames(frames)
-    captions: dict[str, list[int]] = {}
-    for text, position in zip(*found.captions, strict=True):
-        captions.setdefault(text.strip(), []).append(position)
-    session = ExplainSession(
-        videos=found.videos,
-        scoring=found.scoring,
-        embed=lambda text: known_queries(found.spaces, found.loaded, [text])[0],
-        captions=captions,
-        options=ExplainOptions(hits=flags.k, tags=flags.tags),
-    )
-    kind = found.scoring.transform.similarity
-
-    def page(nonce: str) -> str:
-        return render_explorer(
-            nonce=nonce,
-            preset=found.described.preset,
-            step=found.described.step,
-            data=found.described.data,
-            similarity=kind,
-            concept_weight=found.scoring.concept_weight,
-            num_concepts=len(found.videos.concepts),
-            num_videos=len(found.videos.video_id),
-            longest_query=LONGEST_QUERY,
-            transform=found.improved or Transform(kind),
-            query=flags.query[0] if flags.query else "",
-        )
-
-    thumbnails = Thumbnails(found.manifest)
-
-    @lru_cache(_KEPT_PICTURES)
-    def picture(video: str) -> Picture:
-        return read_pictures(frames, [video], thumbnails)[video]
-
-    explorer = Explorer(session, page, picture)
-    return AppServer(flags.host, flags.port, lambda address: explorer_app(explorer, address))

@@ -24,8 +24,8 @@ class ServeFlags:
     """Port to listen on; 0 takes a free one."""
     token: str | None = None
     """Secret that every request must carry (default: the variable VTR_SERVE_TOKEN, else none)."""
-    rate: float = 20.0
-    """Searches and explanations per second and client address, with bursts of twice as many; 0 is no limit."""
+    transform: str | None = None
+    """transform.json of vtr analyze causality, where the page's sliders of a dual encoder's concepts begin."""
     ray: bool = False
     """Search on Ray Serve: in this machine's new cluster, or in that of RAY_ADDRESS."""
     replicas: int = 1
@@ -70,7 +70,5 @@ def _check_token(origin: str, token: str) -> None:
 
 def _check(flags: ServeFlags) -> None:
     check_counts("vtr serve", replicas=flags.replicas, shards=flags.shards)
-    if flags.rate < 0:
-        raise ConfigError(f"vtr serve: --rate is {flags.rate:g}; it must be 0 or more")
     if not flags.ray and (flags.replicas, flags.shards) != (1, 1):
         raise ConfigError("vtr serve: --replicas and --shards belong to Ray Serve; give --ray, too")

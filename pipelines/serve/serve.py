@@ -6,15 +6,16 @@ from contextlib import contextmanager, suppress
 from pipelines.evaluation_inputs import device
 from pipelines.serve.command import ServeFlags
 from pipelines.systems.registry import SYSTEMS
+from vtr_core.analysis.transforms import Transform, read_transform
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.explain.explanation import LONGEST_QUERY
-from vtr_core.retrieval.explain.html_pages import render_interface, render_search
+from vtr_core.retrieval.explain.html_pages import render_search
 from vtr_core.retrieval.index.index import load_index
 from vtr_core.retrieval.index.record import IndexRecord
 from vtr_core.retrieval.search.index_search import key_frames
 from vtr_core.serving.applications import SearchSite, search_app
 from vtr_core.serving.engine import Catalogue, Engine, LocalEngine, Source, check_shards
-from vtr_core.serving.json_interface import DEFAULT_K, OPENAPI
+from vtr_core.serving.json_interface import DEFAULT_K
 from vtr_core.serving.server import AppServer, is_loopback
 from vtr_core.storage import locate
 
@@ -37,14 +38,14 @@ def serving(flags: ServeFlags) -> Iterator[AppServer]:
         )
     source = Source(flags.index, SYSTEMS, flags.checkpoint, device())
     with _engine(flags, source) as (engine, record, catalogue):
+        transform = _transform(flags, engine)
         site = SearchSite(
             engine=engine,
             catalogue=catalogue,
-            page=lambda nonce: _page(nonce, record, engine.scoring),
-            reference=lambda nonce: render_interface(nonce, OPENAPI),
+            page=lambda nonce: _page(nonce, record, engine.scoring, transform),
             at_once=flags.replicas,
         )
-        yield AppServer(flags.host, flags.port, lambda address: search_app(site, address, flags.token, flags.rate))
+        yield AppServer(flags.host, flags.port, lambda address: search_app(site, address, flags.token))
 
 
 @contextmanager
@@ -63,7 +64,18 @@ def _engine(flags: ServeFlags, source: Source) -> Iterator[tuple[Engine, IndexRe
         yield engine, index.record, Catalogue(index, key_frames(source.index, index.record))
 
 
-def _page(nonce: str, record: IndexRecord, scoring: str) -> str:
+def _transform(flags: ServeFlags, engine: Engine) -> Transform | None:
+    """The transform that the page's sliders begin with; None for an index without concepts to transform."""
+    if engine.comparison is None:
+        if flags.transform is not None:
+            raise ConfigError("vtr serve: the index is searched in one space, without concepts; leave out --transform")
+        return None
+    if flags.transform is None:
+        return Transform(engine.comparison)
+    return read_transform(flags.transform, engine.comparison)
+
+
+def _page(nonce: str, record: IndexRecord, scoring: str, transform: Transform | None) -> str:
     return render_search(
         nonce=nonce,
         preset=record.preset,
@@ -73,4 +85,5 @@ def _page(nonce: str, record: IndexRecord, scoring: str) -> str:
         clips=record.kind == "joint",
         longest_query=LONGEST_QUERY,
         page_size=DEFAULT_K,
+        transform=transform,
     )

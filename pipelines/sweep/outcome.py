@@ -14,7 +14,7 @@ from rich.table import Table
 from pipelines.sweep.folder import ENDED, SweepFolder, SweepRecord, TrialRow, TrialTable
 from pipelines.systems.registry import SYSTEMS
 from tune_spaces.check import num_weights
-from tune_spaces.sweep_figures import Scored, importance_bars, importances, parallel_coordinates, pareto
+from tune_spaces.sweep_figures import Scored, sweep_figures
 from vtr_core import storage
 from vtr_core.config.override import override
 from vtr_core.config.search_space import Space
@@ -147,8 +147,10 @@ def conclude(
     files = {
         "trials.csv": to_csv(rows, space, record.metric, weights),
         "best_trials.json": json.dumps(to_json(rows, commands, weights), indent=1) + "\n",
-        **_figures(space, best, weights, record.metric),
     }
+    scored = [Scored(row.point, row.objective or 0.0, weights[row.number]) for row in best]
+    drawn = sweep_figures(space, scored, record.metric)
+    files |= {f"figures/{name}": figure for name, figure in drawn.items()}
     for name, text in files.items():
         place = folder.location
         for part in name.split("/"):
@@ -168,15 +170,6 @@ def note(folder: SweepFolder, record: SweepRecord) -> str:
         f"Sweep over {code(record.space)} on {code(record.data)}, compared by {code(record.metric)} on "
         f"{code(record.validation)}.\n\n- go on: {code(f'vtr sweep --resume {folder.location.uri}')}\n"
     )
-
-
-def _figures(space: Space, best: Sequence[TrialRow], weights: Mapping[int, int], metric: str) -> dict[str, str]:
-    scored = [Scored(row.name, row.point, row.objective or 0.0, weights[row.number]) for row in best]
-    figures = {"figures/parallel_coordinates.svg": parallel_coordinates(space, scored, metric)}
-    found = importances(space, [row.point for row in best], [row.objective or 0.0 for row in best])
-    if found:
-        figures["figures/importance.svg"] = importance_bars(found, metric)
-    return {**figures, "figures/pareto.svg": pareto(scored, metric)}
 
 
 def _print(

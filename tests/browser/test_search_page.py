@@ -26,7 +26,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(dual_index(tmp_path_factory.mktemp("browsed")), rate=0) as server:
+    with served(dual_index(tmp_path_factory.mktemp("browsed"))) as server:
         yield server.address.url
 
 
@@ -138,3 +138,14 @@ def test_the_interface_s_page(page: Any, url: str) -> None:
     page.goto(f"{url}api")
     assert page.locator("h1").text_content() == "JSON interface"
     assert "/api/search" in page.locator("body").text_content()
+
+
+def test_sliders_transform_concepts(page: Any) -> None:
+    _search(page)
+    before = page.locator("#found .card .number").first.text_content()
+    page.click("#transform summary")
+    with page.expect_response(lambda response: "scale=4" in response.url):
+        page.fill("#scale", "4")
+    page.wait_for_function(f"document.querySelector('#found .card .number').textContent !== {before!r}")
+    with page.expect_response(lambda response: "scale=" not in response.url):
+        page.click("#trained")

@@ -67,8 +67,6 @@ WORK = (
     "pipelines.evaluate.localization.evaluate",
     "pipelines.evaluate.retrieval.evaluate",
     "pipelines.explain.queries._explain",
-    "pipelines.explain.queries.ready",
-    "pipelines.explain.queries.serve",
     "pipelines.export.command.export",
     "pipelines.extract.command.run",
     "pipelines.import.command.convert_weights",

@@ -8,7 +8,9 @@ from mlflow import MlflowClient
 
 from pipelines.train.command import TrainFlags, train
 from tests.drills.runs import LEARNT, STEPS, STEPS_PER_EPOCH, assert_equal_runs, config, events, losses
+from vtr_core.config.override import override
 from vtr_core.errors import ConfigError, RunConflict, TrainingError
+from vtr_core.run.presets import preset
 from vtr_core.train.checkpoint import load_model
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("local_ray")]
@@ -37,6 +39,18 @@ def test_two_workers_train_what_the_process_itself_does(world: Path, tmp_path: P
         train(config(workers, **same, **pieces), flags)
     alone, two = losses(tmp_path / "0"), losses(tmp_path / "2")
     assert len(alone) == STEPS
+    assert two == pytest.approx(alone, rel=1e-6)
+
+
+@pytest.mark.long
+def test_two_workers_train_a_model_of_texts_as_the_process_does(world: Path, tmp_path: Path) -> None:
+    """Each worker's encoder reads its own captions; what has the same caption may be in the other one's rows."""
+    small = {"model.dropout": 0.0, "training.epochs": 3, "training.log_every": 1}
+    for workers in (0, 2):
+        flags = TrainFlags(data=str(world), out=str(tmp_path / str(workers)))
+        train(override(preset("adapter"), {**small, "scaling.workers": workers}), flags)
+    alone, two = losses(tmp_path / "0"), losses(tmp_path / "2")
+    assert len(alone) == 3
     assert two == pytest.approx(alone, rel=1e-6)
 
 

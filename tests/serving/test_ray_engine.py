@@ -29,7 +29,7 @@ _REPLICA = "ServeReplica:vtr-shard"
 
 def test_every_query_is_answered_while_a_replica_ends(local_ray: None, tmp_path: Path) -> None:
     place = dual_index(tmp_path)
-    with served(place, rate=0) as server:
+    with served(place) as server:
         alone = [ask(server, query)[2] for query in QUERIES]
     with _replicated(place) as server, ThreadPoolExecutor(len(QUERIES)) as clients:
         before, ended = _replicas(), Event()
@@ -60,10 +60,10 @@ def test_parts_that_read_their_shards_alone_answer_as_the_whole(
     data = toy_dataset(tmp_path / "data")[0]
     place = str(tmp_path / "index")
     index(IndexFlags(capsule_checkpoint(tmp_path / "model", data), data.uri, place, shards=2))
-    with served(place, rate=0) as server:
+    with served(place) as server:
         alone = [ask(server, query)[2]["hits"] for query in QUERIES]
     try:
-        with served(place, rate=0, ray=True, replicas=1, shards=2) as server:
+        with served(place, ray=True, replicas=1, shards=2) as server:
             divided = [ask(server, query)[2]["hits"] for query in QUERIES]
     finally:
         serve.shutdown()
@@ -94,7 +94,7 @@ def _ask_until(ended: Event, server: AppServer, number: int, answers: list[tuple
 def _replicated(index: str) -> Iterator[AppServer]:
     serve = optional("ray.serve", "serve")
     try:
-        with served(index, rate=0, ray=True, replicas=2) as server:
+        with served(index, ray=True, replicas=2) as server:
             yield server
     finally:
         serve.shutdown()

@@ -42,7 +42,7 @@ def _required(name: str, extra: str) -> list[str]:
 
 
 class OnlyThese:
-    """In place of Python's own finder: none but the given distributions' modules, and vtr_core in archives alone."""
+    """In place of Python's own finder: none but the given distributions' modules, and vtr_core of models alone."""
 
     def __init__(self, names: set[str]) -> None:
         self._names = names
@@ -53,7 +53,7 @@ class OnlyThese:
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if name == "vtr_core":
-            return PathFinder.find_spec(name, [entry for entry in sys.path if entry.endswith(".zip")])
+            return PathFinder.find_spec(name, [entry for entry in sys.path if Path(entry).name == "code"])
         return None if path is None and name in self._others else PathFinder.find_spec(name, path, target)
 
     def find_distributions(self, context: Any) -> Iterator[metadata.Distribution]:

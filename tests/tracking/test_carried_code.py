@@ -4,8 +4,6 @@ import json
 import shutil
 import subprocess
 import sys
-import zipfile
-from importlib.machinery import PathFinder
 from pathlib import Path
 
 import mlflow.pyfunc
@@ -16,7 +14,6 @@ from packaging.requirements import Requirement
 import vtr_core
 from tests.tracking import only_requirements
 from tests.tracking.written_models import PRESETS, written_model
-from vtr_core.tracking.carried_code.archive import write_code
 from vtr_core.tracking.models.model_folder import model_requirements, requirement
 
 PACKAGE = Path(vtr_core.__file__).parent
@@ -83,51 +80,10 @@ def test_only_a_model_that_refers_to_an_object_store_needs_its_client() -> None:
     } == {"boto3"}
 
 
-def test_the_archive_has_the_modules_and_nothing_else(tmp_path: Path) -> None:
-    loader, archive = sorted((written_model(tmp_path / "made", PRESETS[0]) / "code").iterdir())
-    assert (loader.suffix, archive.suffix, loader.stem) == (".py", ".zip", archive.stem)
-    with zipfile.ZipFile(archive) as opened:
-        assert opened.comment.decode() == vtr_core.__version__
-        assert opened.testzip() is None
-        held = {name: opened.read(name) for name in opened.namelist()}
-    expected = {f"vtr_core/{file.relative_to(PACKAGE)}": file.read_bytes() for file in PACKAGE.rglob("*.py")}
-    assert held == expected
-    assert loader.read_bytes() == expected["vtr_core/tracking/carried_code/loader.py"]
-
-
-def test_a_vtr_from_an_archive_makes_the_same_archive(tmp_path: Path) -> None:
-    first = write_code(tmp_path / "first")
-    assert first.archive.read_bytes() == write_code(tmp_path / "again").archive.read_bytes()
-    asked = (
-        "import pathlib, sys; sys.path.insert(0, sys.argv[1]); "
-        "import vtr_core.tracking.carried_code.archive as module; "
-        "code = module.write_code(pathlib.Path('second')); print(module.__file__, code.fingerprint)"
-    )
-    words = [sys.executable, "-I", "-c", asked, str(first.archive)]
-    done = subprocess.run(words, cwd=tmp_path, check=True, capture_output=True, text=True)
-    place, fingerprint = done.stdout.split()
-    assert place.startswith(str(first.archive))
-    assert fingerprint == first.fingerprint
-    (second,) = (tmp_path / "second").glob("*.zip")
-    assert second.read_bytes() == first.archive.read_bytes()
-
-
-def test_an_installed_vtr_is_not_hidden_by_a_models(models: dict[str, Path]) -> None:
-    mlflow.pyfunc.load_model(str(models[PRESETS[0]]))
-    found = PathFinder.find_spec("vtr_core")
-    assert found is not None
-    assert found.origin == vtr_core.__file__
-
-
-def test_an_older_vtr_that_loads_a_model_is_named(
-    models: dict[str, Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    mlflow.pyfunc.load_model(str(models[PRESETS[0]]))
-    assert "the model carries" not in caplog.text
-    written = vtr_core.__version__
-    monkeypatch.setattr(vtr_core, "__version__", "0.0.9")
-    mlflow.pyfunc.load_model(str(models[PRESETS[0]]))
-    assert f"the model carries vtr {written}, the older 0.0.9 of this process loads it" in caplog.text
+def test_a_model_has_a_copy_of_the_package(models: dict[str, Path]) -> None:
+    copied = models[PRESETS[0]] / "code" / "vtr_core"
+    held = {file.relative_to(copied): file.read_bytes() for file in copied.rglob("*.py")}
+    assert held == {file.relative_to(PACKAGE): file.read_bytes() for file in PACKAGE.rglob("*.py")}
 
 
 def test_a_model_that_carries_no_code_still_loads(models: dict[str, Path], tmp_path: Path) -> None:
@@ -135,8 +91,7 @@ def test_a_model_that_carries_no_code_still_loads(models: dict[str, Path], tmp_p
     old = Path(shutil.copytree(models[PRESETS[0]], tmp_path / "old"))
     shutil.rmtree(old / "code")
     text = (old / "MLmodel").read_text()
-    (module,) = [line.split()[1] for line in text.splitlines() if "loader_module" in line]
-    (old / "MLmodel").write_text(text.replace("    code: code\n", "").replace(module, "vtr_core.train.served_model"))
+    (old / "MLmodel").write_text(text.replace("    code: code\n", ""))
     (old / "requirements.txt").write_text("mlflow==3.17.0\nvtr==0.1.0\ntorch==2.13.0+cpu\n")
     loaded = mlflow.pyfunc.load_model(str(old))
     assert set(loaded.predict(loaded.input_example)) == {"text", "video"}

@@ -1,17 +1,19 @@
 """Extraction by Ray Data: decoders on CPUs stream chunks to actors that hold the networks."""
 
+import json
 import math
-import pickle
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 import ray
 from ray.data import ActorPoolStrategy, DataContext
 from ray.exceptions import RayError
 
+from vtr_core.data.sources.reasons import Reason
 from vtr_core.extraction.features import Extracted, Unusable, unusable
 from vtr_core.extraction.in_process import Gathering, Piece, pieces
 from vtr_core.extraction.networks import Chosen, Networks, Rows, streams
@@ -19,7 +21,7 @@ from vtr_core.storage import StorageError
 from vtr_core.video.decoders import Decoder, VideoFault
 from vtr_core.video.decoding import size_of
 from vtr_core.video.process import Decoding, DecodingProcess
-from vtr_core.video.streams import Chunk, End, Stream
+from vtr_core.video.streams import Chunk, End, Span, Stream
 
 _BLOCK_BYTES = 32 * 2**20
 """Bytes of a block of chunks; small, so that the chunks of a long video are passed on while it is decoded."""
@@ -79,17 +81,69 @@ class _Decoded:
     """Why no video can be read at present, where a store fails."""
 
 
+def _to_row(part: _Decoded, seen: Sequence[Rows] = ()) -> dict[str, str | bytes]:
+    """A part and its rows of features as plain columns: what is said of them as JSON, and the bytes of the arrays."""
+    arrays = [one.values for one in seen] if part.chunk is None else [part.chunk.values]
+    cells = [list(array) if array.dtype == object else [array.tobytes()] for array in arrays]
+    told = {
+        "piece": asdict(part.piece),
+        "chunk": None if part.chunk is None else (part.chunk.stream, part.chunk.index),
+        "end": None if part.end is None else asdict(part.end),
+        "chunks": part.chunks,
+        "fault": None if part.fault is None else (part.fault.reason.value, part.fault.what),
+        "stopped": part.stopped,
+        "seen": [(one.recipe, one.chunk) for one in seen],
+        "arrays": [(array.dtype.str, array.shape, list(map(len, of))) for array, of in zip(arrays, cells, strict=True)],
+    }
+    return {"part": json.dumps(told), "bytes": b"".join(cell for of in cells for cell in of)}
+
+
+def _from_row(row: Mapping[str, Any]) -> tuple[_Decoded, list[Rows]]:
+    """The inverse of `_to_row`."""
+    told = json.loads(row["part"])
+    arrays = list(_arrays(row["bytes"], told["arrays"]))
+    part = _Decoded(
+        _piece(told["piece"]),
+        None if told["chunk"] is None else Chunk(told["chunk"][0], told["chunk"][1], arrays[0]),
+        None if told["end"] is None else End(**told["end"]),
+        told["chunks"],
+        None if told["fault"] is None else Unusable(Reason(told["fault"][0]), told["fault"][1]),
+        told["stopped"],
+    )
+    return part, [Rows(recipe, chunk, of) for (recipe, chunk), of in zip(told["seen"], arrays, strict=False)]
+
+
+def _arrays(content: bytes, described: Sequence[Sequence[Any]]) -> Iterator[np.ndarray]:
+    """The arrays of these (dtype, shape, lengths of cells) each; writable, as torch asks for."""
+    begin = 0
+    for dtype, shape, lengths in described:
+        cells = []
+        for length in lengths:
+            cells.append(content[begin : begin + length])
+            begin += length
+        array = np.empty(shape, dtype)
+        if array.dtype == object:
+            array[:] = cells
+        else:
+            array[...] = np.frombuffer(cells[0], dtype).reshape(shape)
+        yield array
+
+
+def _piece(told: Mapping[str, Any]) -> Piece:
+    span = told["span"]
+    return Piece(**{**told, "span": None if span is None else Span(**{**span, "streams": tuple(span["streams"])})})
+
+
 class _Decoder:
-    """Maps rows {"pieces": pieces of videos} to rows {"part": _Decoded}, streaming."""
+    """Maps rows {"pieces": pieces of videos} to rows of `_to_row`, streaming."""
 
     def __init__(self, chosen: Sequence[Chosen], how: Decoding) -> None:
         self._streams = streams(chosen)
         self._process = DecodingProcess(how)
 
-    def __call__(self, row: dict[str, Any]) -> Iterator[dict[str, bytes]]:
-        for piece in pickle.loads(row["pieces"]):
-            for part in self._parts(piece):
-                yield {"part": pickle.dumps(part)}
+    def __call__(self, row: dict[str, Any]) -> Iterator[dict[str, str | bytes]]:
+        for piece in map(_piece, json.loads(row["pieces"])):
+            yield from map(_to_row, self._parts(piece))
 
     def _parts(self, piece: Piece) -> Iterator[_Decoded]:
         chunks = 0
@@ -107,7 +161,7 @@ class _Decoder:
 
 
 class _Networks:
-    """Maps rows {"part": _Decoded} to rows {"part": (_Decoded without its chunk, rows of features)}."""
+    """Maps rows of `_to_row` with chunks to such with the features of these."""
 
     def __init__(self, chosen: Sequence[Chosen], device: str) -> None:
         import torch
@@ -116,12 +170,9 @@ class _Networks:
             torch.set_num_threads(1)  # the same order of summation on every machine
         self._networks = Networks(chosen, device)
 
-    def __call__(self, row: dict[str, Any]) -> dict[str, bytes]:
-        part: _Decoded = pickle.loads(row["part"])
-        if part.chunk is None:
-            return {"part": pickle.dumps((part, []))}
-        seen = self._networks.rows(part.chunk)
-        return {"part": pickle.dumps((_Decoded(part.piece, chunks=1), seen))}
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        part, _ = _from_row(row)
+        return row if part.chunk is None else _to_row(_Decoded(part.piece, chunks=1), self._networks.rows(part.chunk))
 
 
 def extract_on_ray(
@@ -153,7 +204,7 @@ def _run(
     context = DataContext.get_current()
     context.enable_progress_bars = False
     context.target_max_block_size = _BLOCK_BYTES
-    tasks = [{"pieces": pickle.dumps(task)} for task in _tasks(_cut(uris, streams(chosen), how))]
+    tasks = [{"pieces": json.dumps(list(map(asdict, task)))} for task in _tasks(_cut(uris, streams(chosen), how))]
     rows = ray.data.from_items(tasks, override_num_blocks=len(tasks))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Ray 2.64 moves max_restarts
@@ -173,7 +224,7 @@ def _run(
             max_restarts=0,
             num_gpus=resources.network_gpus or None,
         )
-    yield from _gathered((pickle.loads(row["part"]) for row in seen.iter_rows()), chosen)
+    yield from _gathered(map(_from_row, seen.iter_rows()), chosen)
 
 
 def _cut(uris: Sequence[str], asked: tuple[Stream, ...], how: Decoding) -> list[Piece]:

@@ -1,65 +1,51 @@
-"""The search app, the same for every engine behind it, and the app of interactive explanations."""
+"""The search app, the same for every engine behind it."""
 
 import asyncio
-import math
 import secrets
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated
 
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from fastapi import Depends, FastAPI, HTTPException, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, Response
+from fastapi.security import HTTPBearer
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from vtr_core.errors import InputError, one_line
-from vtr_core.retrieval.explain.explained_queries import ExplainSession
+from vtr_core.retrieval.explain.html_pages import render_interface
 from vtr_core.retrieval.explain.key_frames import Picture
 from vtr_core.retrieval.index.items import Item
 from vtr_core.retrieval.search.searcher import Hit
 from vtr_core.serving.engine import Asked, Batcher, Catalogue, Engine, Hits
-from vtr_core.serving.json_interface import OPENAPI, Question, in_body, in_query
-from vtr_core.serving.middleware import FAULTS, Guard, Limits, Metrics, fault, policy
+from vtr_core.serving.json_interface import (
+    DEFAULT_K,
+    Answer,
+    Answers,
+    Columns,
+    Error,
+    Filters,
+    FoundItem,
+    Health,
+    ItemAnswer,
+    Offset,
+    PageSize,
+    Power,
+    QueryText,
+    Question,
+    Scale,
+    SearchBody,
+    Shift,
+    parameters,
+    questions,
+    refused,
+)
+from vtr_core.serving.middleware import BODY_BYTES, FAULTS, Guard, Metrics, fault, policy
 from vtr_core.serving.server import Address
 from vtr_core.time_span import time_span
-
-
-@dataclass(frozen=True)
-class Explorer:
-    """The content served by the app."""
-
-    session: ExplainSession
-    page: Callable[[str], str]
-    """Returns the page, with the given nonce on its style and script."""
-    picture: Callable[[str], Picture]
-    """Returns the key frame of a video of the session, with its time span."""
-
-
-def explorer_app(explorer: Explorer, address: Address) -> ASGIApp:
-    """The application of one explorer on `address`. Errors are JSON: {"error": message}."""
-    videos = frozenset(explorer.session.videos.video_id)
-
-    def page(_request: Request) -> Response:
-        nonce = secrets.token_urlsafe(16)
-        return HTMLResponse(explorer.page(nonce), headers={"Content-Security-Policy": policy(nonce)})
-
-    def search(request: Request) -> Response:
-        given = request.query_params
-        a, b, p = (_number(name, given.get(name, default)) for name, default in (("a", "1"), ("b", "0"), ("p", "1")))
-        found = explorer.session.search(given.get("q", ""), a, b, p)
-        return JSONResponse({**found, "hits": [_timed(hit, explorer) for hit in found["hits"]]})
-
-    def key_frame(request: Request) -> Response:
-        video = request.query_params.get("video", "")
-        if video not in videos:
-            return fault(HTTPStatus.NOT_FOUND, "there is no such video")
-        return picture_response(explorer.picture(video))
-
-    routes = [Route("/", page), Route("/search", search), Route("/keyframe", key_frame)]
-    return Guard(Starlette(routes=routes, exception_handlers={**FAULTS, HTTPStatus.NOT_FOUND: _nowhere}), address)
 
 
 def picture_response(picture: Picture) -> Response:
@@ -69,26 +55,6 @@ def picture_response(picture: Picture) -> Response:
     return Response(picture.placeholder, media_type="image/svg+xml")
 
 
-def _timed(hit: dict[str, Any], explorer: Explorer) -> dict[str, Any]:
-    return {**hit, "when": explorer.picture(hit["video_id"]).when}
-
-
-def _nowhere(_request: Request, _error: Exception) -> Response:
-    return fault(HTTPStatus.NOT_FOUND, "there is /, /search?q=…&a=…&b=…&p=… and /keyframe?video=…")
-
-
-def _number(name: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError as error:
-        raise InputError(f"{name} is {text!r}; it must be a number") from error
-    if not math.isfinite(value):
-        raise InputError(f"{name} is {text!r}; it must be finite")
-    return value
-
-
-RATED = ("/api/search", "/api/items/")
-"""Paths that cost a forward of the model."""
 OPEN = frozenset({"/api/health"})
 """What a load balancer asks for without a token."""
 _KEPT_S = 3600
@@ -103,36 +69,53 @@ class SearchSite:
     catalogue: Catalogue
     page: Callable[[str], str]
     """Returns the page of search, with the given nonce on its style and script."""
-    reference: Callable[[str], str]
-    """Returns the page that describes the interface."""
     at_once: int = 1
     """Batches of queries that the engine answers at the same time."""
 
 
-def search_app(site: SearchSite, address: Address, token: str | None, rate: float) -> ASGIApp:
+def search_app(site: SearchSite, address: Address, token: str | None) -> ASGIApp:
     """The application on `address`. Errors are JSON: {"error": message}."""
     metrics = Metrics(len(site.catalogue.items))
     answers = _Answers(site, metrics)
-    pages = {"/": site.page, "/api": site.reference}
-    routes = [
-        *(Route(path, partial(_page, page)) for path, page in pages.items()),
-        Route("/favicon.ico", lambda _request: picture_response(_ICON)),
-        Route("/thumbnail", answers.thumbnail),
-        Route("/api/search", answers.search),
-        Route("/api/search", answers.search_many, methods=["POST"]),
-        Route("/api/items/{item_id:path}", answers.item),
-        Route("/api/columns", answers.columns),
-        Route("/api/health", answers.health),
-        Route("/api/openapi.json", lambda _request: JSONResponse(OPENAPI)),
-        Route("/metrics", lambda _request: Response(metrics.text(), media_type=metrics.media_type)),
-    ]
-    app = Starlette(routes=routes, exception_handlers=FAULTS)
-    return metrics.counting(Guard(app, address, token, Limits(rate=rate, rated=RATED), OPEN), routes)
+    app = FastAPI(
+        title="vtr serve",
+        version="1",
+        description="Search of videos by text.",
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # it loads scripts from elsewhere
+        redoc_url=None,
+        dependencies=[] if token is None else [Depends(HTTPBearer(auto_error=False))],  # for the description; see Guard
+        responses={"4XX": {"model": Error, "description": "what is asked for is not possible, or not allowed"}},
+        strict_content_type=False,
+        max_body_size=BODY_BYTES,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # queries are private
+    )
+    for kind, answered in {**FAULTS, RequestValidationError: _refused}.items():
+        app.add_exception_handler(kind, answered)
+    app.get("/api/search", summary="the best items for a query")(answers.search)
+    app.post("/api/search", summary="the best items for several queries")(answers.search_many)
+    app.get("/api/items/{item_id:path}", summary="an item and, given a query, why it is found")(answers.item)
+    app.get("/api/columns", summary="what can be filtered by")(answers.columns)
+    app.get("/api/health", summary="whether the server answers; needs no token")(answers.health)
+    app.head("/api/health", include_in_schema=False)(answers.health)
+    pages = {"/": site.page, "/api": lambda nonce: render_interface(nonce, app.openapi())}
+    for path, page in pages.items():
+        app.add_route(path, partial(_page, page))
+    app.add_route("/favicon.ico", lambda _request: picture_response(_ICON))
+    app.add_route("/thumbnail", answers.thumbnail)
+    app.add_route("/metrics", lambda _request: Response(metrics.text(), media_type=metrics.media_type))
+    routes = [route for route in app.routes if isinstance(route, Route)]
+    return metrics.counting(Guard(app, address, token, OPEN), routes)
 
 
 def _page(page: Callable[[str], str], _request: Request) -> Response:
     nonce = secrets.token_urlsafe(16)
     return HTMLResponse(page(nonce), headers={"Content-Security-Policy": policy(nonce)})
+
+
+def _refused(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return fault(HTTPStatus.BAD_REQUEST, refused(error))
 
 
 class _Answers:
@@ -142,55 +125,72 @@ class _Answers:
         self._site = site
         self._batcher: Batcher[Asked, Hits] = Batcher(metrics.batched(site.engine.search), at_once=site.at_once)
 
-    async def search(self, request: Request) -> Response:
+    async def search(
+        self,
+        text: QueryText,
+        k: PageSize = DEFAULT_K,
+        offset: Offset = 0,
+        conditions: Filters = (),
+        scale: Scale = None,
+        shift: Shift = None,
+        power: Power = None,
+    ) -> Answer:
         """The answer to one query of the address."""
-        return JSONResponse(await self._answer(in_query(request.query_params)))
+        (question,) = questions([text], k, offset, conditions, parameters(scale, shift, power))
+        return await self._answer(question)
 
-    async def search_many(self, request: Request) -> Response:
+    async def search_many(self, body: SearchBody) -> Answers:
         """The answers to several queries of the body."""
-        questions = in_body(await request.body())
-        return JSONResponse({"answers": await asyncio.gather(*map(self._answer, questions))})
+        asked = questions(body.queries, body.k, body.offset, body.filter)
+        return Answers(answers=await asyncio.gather(*map(self._answer, asked)))
 
-    async def _answer(self, question: Question) -> dict[str, Any]:
+    async def _answer(self, question: Question) -> Answer:
         chosen = self._site.catalogue.chosen(question.filters)
         num_items = len(self._site.catalogue.items) if chosen is None else len(chosen)
         end = question.offset + question.k
-        hits = await self._batcher.ask(Asked(question.text, min(end, num_items), question.filters)) if num_items else ()
+        asked = Asked(question.text, min(end, num_items), question.filters, question.transform)
+        hits = await self._batcher.ask(asked) if num_items else ()
         if hits is None:
             raise InputError(f"no word of the query {question.text!r} is known to the model")
-        return {
-            "query": question.text,
-            "not_known": self._site.engine.vocabulary.unknown_words(question.text),
-            "scoring": self._site.engine.scoring,
-            "offset": question.offset,
-            "num_items": num_items,
-            "next_offset": end if end < min(num_items, question.furthest) else None,
-            "hits": [{**hit.to_json(), **_when(hit)} for hit in hits[question.offset :]],
-        }
+        return Answer(
+            query=question.text,
+            not_known=list(self._site.engine.vocabulary.unknown_words(question.text)),
+            scoring=self._site.engine.scoring,
+            offset=question.offset,
+            num_items=num_items,
+            next_offset=end if end < min(num_items, question.furthest) else None,
+            hits=[FoundItem.model_validate({**hit.to_json(), **_when(hit)}) for hit in hits[question.offset :]],
+        )
 
-    async def item(self, request: Request) -> Response:
+    async def item(
+        self,
+        item_id: Annotated[str, Path(description="the item")],
+        text: Annotated[str, Query(alias="q", description="the query that is explained")] = "",
+        scale: Scale = None,
+        shift: Shift = None,
+        power: Power = None,
+    ) -> ItemAnswer:
         """One item and, given a query, why it is found by it."""
-        item_id, text = request.path_params["item_id"], request.query_params.get("q", "")
         position = self._site.catalogue.position(item_id)
         if position is None:
-            return _no_item(item_id)
+            raise HTTPException(HTTPStatus.NOT_FOUND, one_line(f"there is no item {item_id!r}"))
         item = self._site.catalogue.items[position]
-        why = await self._site.engine.why(text, item_id) if text.strip() else None
-        return JSONResponse({**asdict(item), **_when(item), "why": why})
+        why = await self._site.engine.why(text, item_id, parameters(scale, shift, power)) if text.strip() else None
+        return ItemAnswer.model_validate({**asdict(item), **_when(item), "why": why})
 
-    async def columns(self, _request: Request) -> Response:
+    async def columns(self) -> Columns:
         """What can be filtered by."""
-        return JSONResponse({"columns": [asdict(column) for column in self._site.catalogue.columns]})
+        return Columns.model_validate({"columns": [asdict(column) for column in self._site.catalogue.columns]})
 
-    async def health(self, _request: Request) -> Response:
+    async def health(self) -> Health:
         """That the app answers."""
-        return JSONResponse({"status": "ok", "num_items": len(self._site.catalogue.items)})
+        return Health(status="ok", num_items=len(self._site.catalogue.items))
 
     def thumbnail(self, request: Request) -> Response:
         """The picture of an item. Pictures change with the index alone, so that a browser may keep them."""
         item_id = request.query_params.get("id", "")
         if self._site.catalogue.position(item_id) is None:
-            return _no_item(item_id)
+            return fault(HTTPStatus.NOT_FOUND, one_line(f"there is no item {item_id!r}"))
         answer = picture_response(self._site.catalogue.picture(item_id))
         answer.headers["Cache-Control"] = f"private, max-age={_KEPT_S}"
         return answer
@@ -198,7 +198,3 @@ class _Answers:
 
 def _when(found: Hit | Item) -> dict[str, str]:
     return {"when": time_span(found.start, found.end)}
-
-
-def _no_item(item_id: str) -> Response:
-    return fault(HTTPStatus.NOT_FOUND, one_line(f"there is no item {item_id!r}"))

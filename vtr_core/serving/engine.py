@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Int64
 
+from vtr_core.config.caption_text import ConceptSimilarity
 from vtr_core.data.records.schema import kept_column
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.explain.explained_queries import sized_tags
@@ -133,6 +134,8 @@ def _picture(item_id: str, thumbnails: KeyFrames | None) -> Picture:
     return read_pictures(None, [item_id], thumbnails)[item_id]
 
 
+Parameters = tuple[float, float, float]
+"""Scale, shift and power of a transform of concepts."""
 Hits = tuple[Hit, ...] | None
 """Hits, best first; None for a query without a known word."""
 NUM_TAGS = 10
@@ -145,6 +148,7 @@ class Asked:
     text: str
     k: int
     filters: tuple[Condition, ...] = ()
+    transform: Parameters | None = None
 
 
 @runtime_checkable
@@ -165,7 +169,12 @@ class Engine(Protocol):
         """The hits of queries that were asked together."""
         ...
 
-    async def why(self, text: str, item_id: str) -> dict[str, Any] | None:
+    @property
+    def comparison(self) -> ConceptSimilarity | None:
+        """By which concepts are compared; None where there are none that a transform could change."""
+        ...
+
+    async def why(self, text: str, item_id: str, transform: Parameters | None = None) -> dict[str, Any] | None:
         """Why an item is found, as JSON; None where the model has no concepts that would tell."""
         ...
 
@@ -177,23 +186,27 @@ class Shard:
         self.record, self.searcher, self.catalogue = record, searcher, catalogue
 
     def search(self, asked: Sequence[Asked]) -> list[Hits]:
-        """The hits of several queries: one forward and one product for all that have the same filters."""
+        """The hits of several queries: one forward and one product for all that have the same filters and transform."""
         found: dict[int, Hits] = {}
-        for filters in dict.fromkeys(one.filters for one in asked):
-            places = [place for place, one in enumerate(asked) if one.filters == filters]
+        for filters, transform in dict.fromkeys((one.filters, one.transform) for one in asked):
+            alike = (filters, transform)
+            places = [place for place, one in enumerate(asked) if (one.filters, one.transform) == alike]
             k = max(asked[place].k for place in places)
             among = self.catalogue.chosen(filters)
-            hits = self.searcher.search([asked[place].text for place in places], k, among)
+            hits = self._under(transform).search([asked[place].text for place in places], k, among)
             found |= {
                 place: None if one is None else one[: asked[place].k] for place, one in zip(places, hits, strict=True)
             }
         return [found[place] for place in range(len(asked))]
 
-    def why(self, text: str, item_id: str) -> dict[str, Any] | None:
+    def why(self, text: str, item_id: str, transform: Parameters | None = None) -> dict[str, Any] | None:
         """See `Engine`; None also for an item that is not in this shard."""
         position = self.catalogue.position(item_id)
-        found = None if position is None else self.searcher.why(text, position, NUM_TAGS)
+        found = None if position is None else self._under(transform).why(text, position, NUM_TAGS)
         return None if found is None else _as_json(found)
+
+    def _under(self, transform: Parameters | None) -> Searcher:
+        return self.searcher if transform is None else self.searcher.transformed(*transform)
 
 
 @dataclass(frozen=True)
@@ -216,9 +229,14 @@ class LocalEngine:
         """See `Engine`."""
         return await asyncio.to_thread(self.shard.search, asked)
 
-    async def why(self, text: str, item_id: str) -> dict[str, Any] | None:
+    @property
+    def comparison(self) -> ConceptSimilarity | None:
         """See `Engine`."""
-        return await asyncio.to_thread(self.shard.why, text, item_id)
+        return self.shard.searcher.comparison
+
+    async def why(self, text: str, item_id: str, transform: Parameters | None = None) -> dict[str, Any] | None:
+        """See `Engine`."""
+        return await asyncio.to_thread(self.shard.why, text, item_id, transform)
 
 
 def _as_json(found: HitExplanation) -> dict[str, Any]:
@@ -227,6 +245,8 @@ def _as_json(found: HitExplanation) -> dict[str, Any]:
         "score": found.score,
         "latent": found.latent,
         "concept": found.concept,
+        "causality_few": found.causality_few,
+        "causality_many": found.causality_many,
         **{name: sized_tags(tags) for name, tags in clouds.items()},
     }
 

@@ -1,19 +1,37 @@
-"""The JSON interface over HTTP: queries as they are asked, checked, and the description as OpenAPI 3.1."""
+"""The JSON interface over HTTP: what may be asked, and what is answered; FastAPI checks the one and describes both."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from starlette.datastructures import QueryParams
+from fastapi import Query
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from vtr_core.errors import InputError
+from vtr_core.errors import InputError, one_line
 from vtr_core.retrieval.explain.explanation import LONGEST_QUERY
 from vtr_core.retrieval.search.filters import Condition, parse_conditions
+from vtr_core.serving.engine import Parameters
 
 DEFAULT_K, LARGEST_K, FURTHEST = 24, 100, 1000
 """Items of a page, at most, and of all pages of a query together."""
 MOST_QUERIES = 32
+
+QueryText = Annotated[str, Query(alias="q", description="the query")]
+PageSize = Annotated[int, Query(ge=1, le=LARGEST_K, description="hits of a page")]
+Offset = Annotated[int, Query(ge=0, description=f"hits to leave out; with k at most {FURTHEST}")]
+Filters = Annotated[
+    Sequence[str],
+    Query(
+        alias="filter",
+        description="a condition, any number of times; items meet all: column=value, or one of != ~ < <= > >= for =",
+    ),
+]
+
+
+Scale = Annotated[float | None, Query(gt=0, allow_inf_nan=False, description="of concepts, for dual encoders (1)")]
+Shift = Annotated[float | None, Query(allow_inf_nan=False, description="of concepts, before they are scaled (0)")]
+Power = Annotated[float | None, Query(gt=0, allow_inf_nan=False, description="of concepts, thereafter (1)")]
 
 
 class SearchBody(BaseModel):
@@ -35,6 +53,7 @@ class Question:
     k: int
     offset: int
     filters: tuple[Condition, ...]
+    transform: Parameters | None = None
 
     furthest = FURTHEST
 
@@ -47,179 +66,130 @@ class Question:
             raise InputError(f"offset {self.offset} and k {self.k} go beyond the first {FURTHEST} hits")
 
 
-def in_query(given: QueryParams) -> Question:
-    """The question of an address: q, k, offset, and filter=condition any number of times."""
-    body = _checked(
-        {
-            "queries": [given.get("q", "")],
-            "k": _whole(given, "k", DEFAULT_K),
-            "offset": _whole(given, "offset", 0),
-            "filter": given.getlist("filter"),
-        }
-    )
-    return Question(body.queries[0].strip(), body.k, body.offset, parse_conditions(body.filter))
+def questions(
+    texts: Sequence[str], k: int, offset: int, conditions: Sequence[str], transform: Parameters | None = None
+) -> list[Question]:
+    """The questions of a request, of which all are asked for the same hits."""
+    filters = parse_conditions(list(conditions))
+    return [Question(text.strip(), k, offset, filters, transform) for text in texts]
 
 
-def in_body(content: bytes) -> list[Question]:
-    """The questions of a body, of which all are asked for the same hits."""
-    try:
-        body = SearchBody.model_validate_json(content)
-    except ValidationError as error:
-        raise _fault(error) from error
-    filters = parse_conditions(body.filter)
-    return [Question(text.strip(), body.k, body.offset, filters) for text in body.queries]
+def parameters(scale: float | None, shift: float | None, power: float | None) -> Parameters | None:
+    """The transform of a request; None where no part of it is given."""
+    if (scale, shift, power) == (None, None, None):
+        return None
+    return 1.0 if scale is None else scale, shift or 0.0, 1.0 if power is None else power
 
 
-def _whole(given: QueryParams, name: str, default: int) -> int:
-    text = given.get(name, str(default))
-    if not (text.isascii() and text.isdigit() and len(text) <= 9):
-        raise InputError(f"{name} is {text!r}; it must be a whole number")
-    return int(text)
-
-
-def _checked(values: Mapping[str, Any]) -> SearchBody:
-    try:
-        return SearchBody.model_validate(values)
-    except ValidationError as error:
-        raise _fault(error) from error
-
-
-def _fault(error: ValidationError) -> InputError:
+def refused(error: RequestValidationError) -> str:
+    """What is wrong with a request, in one line: where, why, and what was given."""
     first = error.errors()[0]
-    return InputError(f"{'.'.join(map(str, first['loc'])) or 'the body'}: {first['msg']}")
+    where = ".".join(map(str, first["loc"][1:])) if first["type"] != "json_invalid" else ""
+    given = first.get("input")
+    shown = f", not {given[:100]!r}" if isinstance(given, str) else ""
+    return one_line(f"{where or 'the body'}: {first['msg']}{shown}")
 
 
-_TEXT, _NUMBER, _WHOLE = {"type": "string"}, {"type": "number"}, {"type": "integer"}
+class Error(BaseModel):
+    """Why a request was not answered."""
+
+    error: str
 
 
-def _maybe(kind: dict[str, Any]) -> dict[str, Any]:
-    return {"type": [kind["type"], "null"]}
+class Moment(BaseModel):
+    """A video, or a clip of one."""
+
+    item_id: str
+    video_id: str
+    start: float | None
+    end: float | None
+    caption: str | None = Field(description="the first caption of the item in the data set")
+    metadata: dict[str, str]
+    when: str = Field(description="the time span, for display; empty where unknown")
 
 
-def _record(**properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties)}
+class Share(BaseModel):
+    """A concept of a hit, with its share of the score."""
+
+    name: str
+    share: float
 
 
-def _list(items: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": items}
+class FoundItem(Moment):
+    """An item that was found."""
+
+    rank: int
+    score: float
+    latent: float | None
+    concept: float | None
+    tags: list[Share]
 
 
-def _known(name: str) -> dict[str, str]:
-    return {"$ref": f"#/components/schemas/{name}"}
+class Answer(BaseModel):
+    """The hits of a query."""
+
+    query: str
+    not_known: list[str] = Field(description="words of the query that the model does not know")
+    scoring: str
+    offset: int
+    num_items: int = Field(description="items that pass the filters")
+    next_offset: int | None
+    hits: list[FoundItem]
 
 
-_ITEM = {
-    "item_id": _TEXT,
-    "video_id": _TEXT,
-    "start": _maybe(_NUMBER),
-    "end": _maybe(_NUMBER),
-    "when": {**_TEXT, "description": "the time span, for display; empty where unknown"},
-    "caption": {**_maybe(_TEXT), "description": "the first caption of the item in the data set"},
-    "metadata": {"type": "object", "additionalProperties": _TEXT},
-}
-_CLOUD = _list(_record(name=_TEXT, value=_NUMBER, shown=_TEXT, matched={"type": "boolean"}, text=_TEXT, size=_NUMBER))
-_SCHEMAS = {
-    "Error": _record(error=_TEXT),
-    "Hit": _record(
-        rank=_WHOLE,
-        score=_NUMBER,
-        latent=_maybe(_NUMBER),
-        concept=_maybe(_NUMBER),
-        tags=_list(_record(name=_TEXT, share=_NUMBER)),
-        **_ITEM,
-    ),
-    "Answer": _record(
-        query=_TEXT,
-        not_known={**_list(_TEXT), "description": "words of the query that the model does not know"},
-        scoring=_TEXT,
-        offset=_WHOLE,
-        num_items={**_WHOLE, "description": "items that pass the filters"},
-        next_offset=_maybe(_WHOLE),
-        hits=_list(_known("Hit")),
-    ),
-    "Why": _record(
-        score=_NUMBER,
-        latent=_maybe(_NUMBER),
-        concept=_NUMBER,
-        video=_CLOUD,
-        query=_CLOUD,
-        contributions=_CLOUD,
-        shared=_CLOUD,
-    ),
-    "Item": _record(**_ITEM, why={"oneOf": [_known("Why"), {"type": "null"}]}),
-    "Columns": _record(columns=_list(_record(name=_TEXT, values={"type": ["array", "null"], "items": _TEXT}))),
-    "Health": _record(status={"const": "ok"}, num_items=_WHOLE),
-    "SearchBody": SearchBody.model_json_schema(),
-}
-_FAULTS = {
-    400: "what is asked for is not possible",
-    401: "the token is missing or wrong",
-    403: "the server is not called by this name",
-    413: "the body is too large",
-    429: "too many requests; Retry-After says when",
-}
+class Answers(BaseModel):
+    """The hits of several queries."""
+
+    answers: list[Answer]
 
 
-def _json(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"application/json": {"schema": schema}}
+class CloudTag(BaseModel):
+    """A concept of a cloud, with its size on a page."""
+
+    name: str
+    value: float
+    shown: str
+    matched: bool
+    against: bool
+    text: str
+    size: float
 
 
-def _operation(
-    summary: str, schema: dict[str, Any], *parameters: dict[str, Any], faults: tuple[int, ...] = (401, 403)
-) -> dict[str, Any]:
-    refused = {
-        str(code): {"description": text, "content": _json(_known("Error"))}
-        for code, text in {**_FAULTS, 404: "there is no such item"}.items()
-        if code in faults
-    }
-    answered = {"200": {"description": summary, "content": _json(schema)}}
-    return {"summary": summary, "parameters": list(parameters), "responses": {**answered, **refused}}
+class Why(BaseModel):
+    """The concepts that made an item's score."""
+
+    score: float
+    latent: float | None
+    concept: float
+    causality_few: float = Field(description="C@10: how much of the score ten concepts make")
+    causality_many: float = Field(description="C@30")
+    video: list[CloudTag]
+    query: list[CloudTag]
+    contributions: list[CloudTag]
+    shared: list[CloudTag]
 
 
-def _given(
-    name: str, schema: dict[str, Any], description: str, where: str = "query", required: bool = False
-) -> dict[str, Any]:
-    return {"name": name, "in": where, "required": required, "schema": schema, "description": description}
+class ItemAnswer(Moment):
+    """An item and, given a query, why it is found."""
+
+    why: Why | None
 
 
-_PAGE = (
-    _given("k", {**_WHOLE, "minimum": 1, "maximum": LARGEST_K, "default": DEFAULT_K}, "hits of a page"),
-    _given("offset", {**_WHOLE, "minimum": 0, "default": 0}, f"hits to leave out; with k at most {FURTHEST}"),
-    _given(
-        "filter",
-        _list(_TEXT),
-        "a condition, any number of times; items meet all: column=value, or one of != ~ < <= > >= for =",
-    ),
-)
-_QUERY = _given("q", _TEXT, "the query", required=True)
-_ASKING = (400, 401, 403, 413, 429)
+class Column(BaseModel):
+    """A column that can be filtered by, with its values where they are few."""
 
-OPENAPI: dict[str, Any] = {
-    "openapi": "3.1.0",
-    "info": {"title": "vtr serve", "version": "1", "description": "Search of videos by text."},
-    "paths": {
-        "/api/search": {
-            "get": _operation("the best items for a query", _known("Answer"), _QUERY, *_PAGE, faults=_ASKING),
-            "post": {
-                **_operation("the best items for several queries", _record(answers=_list(_known("Answer")))),
-                "requestBody": {"required": True, "content": _json(_known("SearchBody"))},
-            },
-        },
-        "/api/items/{item_id}": {
-            "get": _operation(
-                "an item and, given a query, why it is found",
-                _known("Item"),
-                _given("item_id", _TEXT, "the item", "path", required=True),
-                _given("q", _TEXT, "the query that is explained"),
-                faults=(400, 401, 403, 404, 429),
-            )
-        },
-        "/api/columns": {"get": _operation("what can be filtered by", _known("Columns"))},
-        "/api/health": {"get": _operation("whether the server answers; needs no token", _known("Health"), faults=())},
-    },
-    "components": {
-        "schemas": _SCHEMAS,
-        "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "description": "with --token alone"}},
-    },
-    "security": [{}, {"token": []}],
-}
+    name: str
+    values: list[str] | None
+
+
+class Columns(BaseModel):
+    """What can be filtered by."""
+
+    columns: list[Column]
+
+
+class Health(BaseModel):
+    """That the server answers."""
+
+    status: str
+    num_items: int

@@ -19,9 +19,10 @@ from ray.exceptions import ActorUnavailableError, RayActorError
 from ray.serve.exceptions import ReplicaUnavailableError
 from ray.serve.handle import DeploymentHandle
 
+from vtr_core.config.caption_text import ConceptSimilarity
 from vtr_core.errors import ClusterError, one_line
 from vtr_core.retrieval.search.searcher import Hit
-from vtr_core.serving.engine import Asked, Hits, Source
+from vtr_core.serving.engine import Asked, Hits, Parameters, Source
 from vtr_core.serving.server import spare_loaded
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
@@ -45,9 +46,13 @@ class Replica:
         async with self._one_at_a_time:
             return await asyncio.to_thread(self._shard.search, asked)
 
-    async def why(self, text: str, item_id: str) -> dict[str, Any] | None:
+    async def why(self, text: str, item_id: str, transform: Parameters | None) -> dict[str, Any] | None:
         """See `Shard`."""
-        return await asyncio.to_thread(self._shard.why, text, item_id)
+        return await asyncio.to_thread(self._shard.why, text, item_id, transform)
+
+    async def comparison(self) -> ConceptSimilarity | None:
+        """See `Engine`."""
+        return self._shard.searcher.comparison
 
     async def scoring(self) -> str:
         """A description of the scoring."""
@@ -65,15 +70,16 @@ class RayEngine:
     shards: tuple[DeploymentHandle, ...]
     scoring: str
     vocabulary: Vocabulary
+    comparison: ConceptSimilarity | None
 
     async def search(self, asked: Sequence[Asked]) -> list[Hits]:
         """See `Engine`. The best of all shards' best are the best of the whole index, ties in its order."""
         found = await asyncio.gather(*(_asked_again(shard, "search", list(asked)) for shard in self.shards))
         return [merged(parts, one.k) for one, *parts in zip(asked, *found, strict=True)]
 
-    async def why(self, text: str, item_id: str) -> dict[str, Any] | None:
+    async def why(self, text: str, item_id: str, transform: Parameters | None = None) -> dict[str, Any] | None:
         """See `Engine`. The shard that has the item answers."""
-        found = await asyncio.gather(*(_asked_again(shard, "why", text, item_id) for shard in self.shards))
+        found = await asyncio.gather(*(_asked_again(shard, "why", text, item_id, transform) for shard in self.shards))
         return next((one for one in found if one is not None), None)
 
 
@@ -112,7 +118,8 @@ def ray_engine(source: Source, shards: int, replicas: int) -> Iterator[RayEngine
     try:
         handles = tuple(_deployed(name, source, number, shards, replicas) for number, name in enumerate(names))
         words: Vocabulary = asyncio.run(_asked_again(handles[0], "vocabulary"))
-        yield RayEngine(handles, asyncio.run(_scoring(handles)), words)
+        comparison: ConceptSimilarity | None = asyncio.run(_asked_again(handles[0], "comparison"))
+        yield RayEngine(handles, asyncio.run(_scoring(handles)), words, comparison)
     finally:
         for name in names:
             serve.delete(name)

@@ -1,8 +1,7 @@
 """A registered model as `mlflow.pyfunc.load_model` returns it: a table in, a table of embeddings or captions out.
 
-Models carry their code (see vtr_core.tracking.carried_code), whose loader imports this module by name and calls
-`_load_pyfunc`. Older models without their code name this module to MLflow directly, so its name must not change.
-Nothing is unpickled.
+Models name this module to MLflow, which calls `_load_pyfunc`, so neither name may change; they carry a copy of this
+package. Nothing is unpickled.
 """
 
 from typing import Any
@@ -33,6 +32,6 @@ class ServedModel:
 
 
 def _load_pyfunc(data_path: str) -> ServedModel:
-    """The model whose files are in the folder `data_path`; called by the loader, or MLflow."""
+    """The model whose files are in the folder `data_path`; called by MLflow."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     return ServedModel(load_model(kept_checkpoint(locate(data_path)).uri, device))

@@ -1,16 +1,14 @@
-"""`vtr explain --query`: the page, its JSON and its run; `--serve`: the same over HTTP; every fault named."""
+"""`vtr explain --query`: the page, its JSON and its run; every fault named."""
 
-import http.client
 import json
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from mlflow import MlflowClient
 
 from pipelines.cli import run
 from pipelines.explain.command import ExplainQueriesFlags
-from pipelines.explain.queries import explain_queries, explain_server, ready
+from pipelines.explain.queries import explain_queries
 from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.analysis.transforms import Transform
@@ -66,26 +64,6 @@ def test_a_page_and_its_json_are_written_and_logged(
     assert {"explanations.html", "explanations.json"} <= files
 
 
-def test_it_is_served(data: Manifest, checkpoint: str) -> None:
-    flags = ExplainQueriesFlags(checkpoint, data.uri, query=(QUERY,), serve=True, port=0, k=3)
-    server = explain_server(ready(flags), flags)
-    thread = Thread(target=server.run)
-    thread.start()
-    try:
-        answers = []
-        for path in ("/", "/search?q=video+number2&a=3", "/search?q=zzz"):
-            connection = http.client.HTTPConnection("127.0.0.1", server.address.port, timeout=3600)
-            connection.request("GET", path)
-            answers.append(connection.getresponse().read().decode())
-            connection.close()
-    finally:
-        server.stop()
-        thread.join()
-    assert f'value="{QUERY}"' in answers[0]
-    assert len(json.loads(answers[1])["hits"]) == 3
-    assert "no word of the query 'zzz'" in json.loads(answers[2])["error"]
-
-
 def test_two_models_answer_side_by_side(data: Manifest, checkpoint: str, tmp_path: Path) -> None:
     other = dual_checkpoint(tmp_path / "other", data, {"model.latent_dim": None}, seed=1)
     out = tmp_path / "out"
@@ -108,7 +86,7 @@ def test_two_models_answer_side_by_side(data: Manifest, checkpoint: str, tmp_pat
 
 def test_two_models_are_compared_as_they_were_trained(data: Manifest, checkpoint: str, tmp_path: Path) -> None:
     words = [checkpoint, checkpoint, "--data", data.uri, "--query", QUERY, "--out", str(tmp_path)]
-    with pytest.raises(VtrError, match="leave out --serve and --transform"):
+    with pytest.raises(VtrError, match="leave out --transform, or all checkpoints but one"):
         run("explain", [*words, "--transform", "t.json"])
 
 
@@ -123,8 +101,6 @@ def test_two_models_are_compared_as_they_were_trained(data: Manifest, checkpoint
         (["{c}", "--data", "{d}", "--query", "video", "--out", "o", "--k", "0"], "--k is 0"),
         (["{c}", "--data", "{d}", "--query", "video", "--out", "o", "--keyframes", "none"], "none does not exist"),
         (["{c}", "--data", "{d}", "--query", "video", "--out", "o", "--tagss", "3"], "did you mean --tags?"),
-        (["{c}", "--data", "{d}", "--serve", "--out", "o"], "leave out --out, --queries and --json"),
-        (["{c}", "--data", "{d}", "--serve", "--port", "99999"], "give another --port"),
         (["{latent}", "--data", "{d}", "--query", "video", "--out", "o"], "latent space does not have"),
         (["{capsules}", "--data", "{d}", "--query", "video", "--out", "o"], "this model reads clips/1"),
         (["none", "--data", "{d}", "--query", "video", "--out", "o"], "is not a checkpoint"),
@@ -151,4 +127,3 @@ def test_help_shows_both_pages(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert "--capsules" in said
     assert "--queries" in said
-    assert "--serve" in said

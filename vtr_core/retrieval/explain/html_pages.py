@@ -13,7 +13,7 @@ from vtr_core.retrieval.explain.hits import percent
 from vtr_core.retrieval.explain.key_frames import Picture
 from vtr_core.time_span import time_span
 
-TEMPLATE, EXPLORER, HITS = "explanations.html", "explorer.html", "hits.html"
+TEMPLATE, HITS = "explanations.html", "hits.html"
 EXAMPLES = "examples.html"
 SEARCH, INTERFACE = "search.html", "interface.html"
 
@@ -53,11 +53,6 @@ def render_hits(
     values = {"query": query, "scoring": scoring, "data": data, "hits": hits, "pictures": pictures, "links": shown}
     values["not_known"] = not_known
     return _environment().get_template(HITS).render(values)
-
-
-def render_explorer(**values: object) -> str:
-    """The page of the interactive explanation, which gets its data as JSON from the server."""
-    return _environment().get_template(EXPLORER).render(**values)
 
 
 def render_search(**values: object) -> str:

@@ -1,6 +1,8 @@
 """Search of an index by a model with one joint space or by a dual encoder, checked against model and data."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
 from typing import assert_never, get_args
 
 import numpy as np
@@ -191,6 +193,10 @@ def _similarity(name: str) -> SimilarityKind:
     return found
 
 
+_KEPT_TRANSFORMS = 4
+"""Transforms under which the concepts of all items are kept."""
+
+
 class DualSearcher(Searcher):
     """Searches candidates from latent space by the hybrid score, or one of the spaces alone."""
 
@@ -213,7 +219,11 @@ class DualSearcher(Searcher):
         )
         self._loaded, self._spaces, self._index = loaded, spaces, index
         self.vocabulary = loaded.vocabulary
+        self.comparison = kind if scoring.concept_weight and concept is not None else None
         self._prepared = prepare(videos, scoring)
+        self._transformed = lru_cache(_KEPT_TRANSFORMS)(
+            lambda transform: DualSearcher(index, loaded, spaces, replace(options, transform=transform))
+        )
         self._candidates = candidates_of(shard, "latent")
         self.description = _described(
             scoring, len(index.items), None if self._candidates is None else index.record.backend
@@ -225,6 +235,12 @@ class DualSearcher(Searcher):
         """See `Searcher`."""
         queries = self._spaces.queries(self._loaded, texts)
         return [None if query is None else self._hits(query, k, among) for query in queries]
+
+    def transformed(self, scale: float, shift: float, power: float) -> Searcher:
+        """See `Searcher`."""
+        if self.comparison is None:
+            return super().transformed(scale, shift, power)
+        return self._transformed(Transform(self.comparison, scale, shift, power))
 
     def why(self, text: str, position: int, num_tags: int) -> HitExplanation | None:
         """See `Searcher`."""

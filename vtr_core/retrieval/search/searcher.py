@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Int64
 
 from vtr_core.analysis.transforms import Transform
+from vtr_core.config.caption_text import ConceptSimilarity
 from vtr_core.embedding.video_ranking import Normalise, Space
 from vtr_core.errors import InputError
 from vtr_core.retrieval.explain.explanation import HitExplanation, Tag
@@ -125,6 +126,13 @@ class Searcher(ABC):
         among: ascending positions of the items that may be found (None: all); they are searched without a graph of
         candidates. Scores do not depend on it.
         """
+
+    comparison: ConceptSimilarity | None = None
+    """By which concepts are compared; None for a model without a concept space, or a search that leaves it out."""
+
+    def transformed(self, scale: float, shift: float, power: float) -> "Searcher":  # noqa: ARG002
+        """The same search with concepts under another transform; InputError for a search without concepts."""
+        raise InputError("the index is searched in one space, without concepts that a transform could change")
 
     def why(self, text: str, position: int, num_tags: int) -> HitExplanation | None:  # noqa: ARG002
         """Why an item is found; None for a model without concepts and for a text without a known word."""

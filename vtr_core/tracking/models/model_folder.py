@@ -10,11 +10,11 @@ from mlflow.types import DataType, Schema
 from mlflow.types.schema import Array, ColSpec, TensorSpec
 from packaging.version import Version
 
+import vtr_core
 from vtr_core.config.run import ModelConfig, TrainConfig
 from vtr_core.systems.loaded_model import Column, ColumnKind
-from vtr_core.tracking.carried_code.archive import CarriedCode, write_code
 
-_IMPORTED = ("torch", "numpy", "pandas", "obstore", "pyarrow", "pydantic", "safetensors", "jaxtyping")
+_IMPORTED = ("av", "torch", "numpy", "pandas", "pillow", "obstore", "pyarrow", "pydantic", "safetensors", "jaxtyping")
 _OF_OBJECT_STORES = ("boto3",)
 
 
@@ -37,20 +37,23 @@ def requirement(name: str, installed: str) -> str:
     return f"{name}{'>=' if version.is_prerelease else '=='}{version.public}"
 
 
+LOADER = "vtr_core.train.served_model"
+"""The module by which MLflow loads a model."""
 DATA = "checkpoint"
 """The folder with the kept part of the checkpoint, in the model's `data/`."""
 
 
-def write_model(folder: Path, config: TrainConfig, copied: bool, run_id: str, model_id: str) -> CarriedCode:
-    """Make `folder/model` around `folder/checkpoint`, the kept part of a checkpoint of that configuration; its code.
+def write_model(folder: Path, config: TrainConfig, copied: bool, run_id: str, model_id: str) -> None:
+    """Make `folder/model` around `folder/checkpoint`, the kept part of a checkpoint of that configuration.
 
-    copied: whether that is a copy of the checkpoint's files, or a reference to them on an object store.
+    copied: whether that is a copy of the checkpoint's files, or a reference to them on an object store. The model has a
+    copy of this package, which MLflow puts first on Python's path where it loads the model; a vtr that a process has
+    imported already loads it itself.
     """
-    code = write_code(folder / "code")
     mlflow.pyfunc.save_model(
         path=str(folder / "model"),
-        loader_module=code.loader_module,
-        code_paths=[str(code.loader), str(code.archive)],
+        loader_module=LOADER,
+        code_paths=[str(Path(vtr_core.__file__).parent)],
         data_path=str(folder / DATA),
         signature=signature(config),
         input_example=example(config),
@@ -58,7 +61,6 @@ def write_model(folder: Path, config: TrainConfig, copied: bool, run_id: str, mo
         uv_project_path=str(folder),  # not the working directory's, which may be of any project
         mlflow_model=Model(run_id=run_id, model_uuid=model_id, model_id=model_id),
     )
-    return code
 
 
 def signature(config: TrainConfig) -> ModelSignature:
@@ -110,7 +112,6 @@ def model_page(model: ModelConfig, name: str, alias: str) -> str:
         f"`vtr evaluate models:/{name}@{alias} {task}--data URI`",
         "",
         f'`pip install -r` what `mlflow.pyfunc.get_model_dependencies("models:/{name}@{alias}")` names is enough: the '
-        "model carries the code that loads it, of the vtr that the version's description names. An installed vtr goes "
-        "first.",
+        "model carries the code that loads it, of the vtr that the version's description names.",
     ]
     return "\n".join(lines) + "\n"

@@ -14,13 +14,12 @@ from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
+import vtr_core
 from vtr_core.config.run import TrainConfig
 from vtr_core.errors import CheckpointError, ConfigError
-from vtr_core.fingerprint import short
 from vtr_core.json_text import parse_json
 from vtr_core.storage import Location, locate
 from vtr_core.systems.registry import Systems
-from vtr_core.tracking.carried_code.archive import CarriedCode
 from vtr_core.tracking.models.kept_files import KeptFiles, checked_file, keep_files, kept_checkpoint
 from vtr_core.tracking.models.model_folder import DATA, model_page, write_model
 from vtr_core.tracking.presentation import figures_table, redact
@@ -122,7 +121,7 @@ def _new_version(client: MlflowClient, made: _Made) -> str:
     with suppress(MlflowException):  # it exists, or the version below is refused as well
         client.create_registered_model(made.name, description=model_page(made.config.model, made.name, CHAMPION))
     model_id = made.tracked.logged_model(made.config.preset, made.place.uri)
-    code = write_model(made.folder, made.config, made.kept.copied, made.tracked.run_id, model_id)
+    write_model(made.folder, made.config, made.kept.copied, made.tracked.run_id, model_id)
     with patient():
         client.log_model_artifacts(model_id, str(made.folder / "model"))
     if _EXTERNAL in client.get_logged_model(model_id).tags:  # not registered before, under another name or without code
@@ -131,22 +130,21 @@ def _new_version(client: MlflowClient, made: _Made) -> str:
         made.name,
         source=client.get_logged_model(model_id).artifact_location,
         run_id=made.tracked.run_id,
-        tags=_tags(made, code),
-        description=_description(made, code, _figures(client, model_id)),
+        tags=_tags(made),
+        description=_description(made, _figures(client, model_id)),
         model_id=model_id,
     )
     _link(client, model_id, made.name, int(version.version))
     return str(version.version)
 
 
-def _tags(made: _Made, code: CarriedCode) -> dict[str, str]:
+def _tags(made: _Made) -> dict[str, str]:
     return {
         "checkpoint": redact(made.place.uri),
         "checkpoint.fingerprint": made.kept.fingerprint,
         "checkpoint.kept": "copy" if made.kept.copied else "reference",
         "preset": made.config.preset,
-        _CODE: code.version,
-        "code.fingerprint": code.fingerprint,
+        _CODE: vtr_core.__version__,
     }
 
 
@@ -156,13 +154,13 @@ def _figures(client: MlflowClient, model_id: str) -> dict[str, float]:
     return {metric.key: metric.value for metric in metrics if metric.key.startswith("val/")}
 
 
-def _description(made: _Made, code: CarriedCode, figures: Mapping[str, float]) -> str:
+def _description(made: _Made, figures: Mapping[str, float]) -> str:
     """A version's model card: the checkpoint, what is kept of it, the code, and its validation figures."""
     size = f"{made.kept.num_bytes / 1e6:.1f} MB"
     held = f"a copy of its files, {size}" if made.kept.copied else "its URI and hash, no copy: keep the checkpoint"
     about = (
         f"{made.config.preset}, checkpoint {redact(made.place.uri)}. This version holds {held}; and the code of vtr "
-        f"{code.version} ({short(code.fingerprint)}), which loads it where no vtr is installed."
+        f"{vtr_core.__version__}, which loads it where no vtr is installed."
     )
     return f"{about}\n\n{figures_table(figures)}".strip()
 
