@@ -28,45 +28,31 @@ from vtr_core.data.sources.pairs import Pairs
 from vtr_core.data.sources.source import Source
 from vtr_core.data.sources.synthetic import Synthetic, SyntheticSteps, SyntheticTokens, SyntheticVideos
 
+_WHOLE_ALONE = (BigFileVideos, Captions, ClipTokens, SyntheticTokens, Tgif, Trecvid)
+"""Sources that write whole videos alone."""
 SOURCES: Mapping[str, type[Source]] = MappingProxyType(
     {
-        "activitynet": ActivityNet,
-        "bigfile": BigFileVideos,
-        "captions": Captions,
-        "clip_tokens": ClipTokens,
-        "crosstask": CrossTask,
-        "didemo": DiDeMo,
-        "faces": Faces,
-        "howto100m": HowTo100M,
-        "lfw": Lfw,
-        "lsmdc": Lsmdc,
-        "mining_youtube": MiningYouTube,
-        "msrvtt": Msrvtt,
-        "msvd": Msvd,
-        "olivetti": Olivetti,
-        "pairs": Pairs,
-        "synthetic": Synthetic,
-        "synthetic_steps": SyntheticSteps,
-        "synthetic_tokens": SyntheticTokens,
-        "tgif": Tgif,
-        "trecvid": Trecvid,
-        "youcook2": YouCook2,
+        source.name: source
+        for source in (
+            *_WHOLE_ALONE,
+            *(ActivityNet, DiDeMo, HowTo100M, Lsmdc, Msrvtt, Msvd, Pairs, Synthetic, YouCook2),
+            *(CrossTask, MiningYouTube, SyntheticSteps),
+            *(Faces, Lfw, Olivetti),
+        )
     }
 )
 WHOLE_VIDEOS: Mapping[str, type[Source]] = MappingProxyType(
     {
-        "activitynet": ActivityNetVideos,
-        "bigfile": BigFileVideos,
-        "captions": Captions,
-        "clip_tokens": ClipTokens,
-        "didemo": DiDeMoVideos,
-        "lsmdc": LsmdcVideos,
-        "msrvtt": MsrvttVideos,
-        "msvd": MsvdVideos,
-        "synthetic": SyntheticVideos,
-        "synthetic_tokens": SyntheticTokens,
-        "tgif": Tgif,
-        "trecvid": Trecvid,
+        source.name: source
+        for source in (
+            *_WHOLE_ALONE,
+            ActivityNetVideos,
+            DiDeMoVideos,
+            LsmdcVideos,
+            MsrvttVideos,
+            MsvdVideos,
+            SyntheticVideos,
+        )
     }
 )
 """Sources that can write whole videos."""

@@ -1,7 +1,8 @@
 """Published data sets of captioned videos, as clips with pooled features or as whole videos."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Literal
 
@@ -11,8 +12,8 @@ from jaxtyping import Float16
 from vtr_core import storage
 from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
-from vtr_core.data.sources.features.feature_arrays import Pool, to_float16
-from vtr_core.data.sources.features.feature_folder import FeatureFolder, FrameFolder
+from vtr_core.data.sources.features.feature_arrays import Pool
+from vtr_core.data.sources.features.feature_folder import ClipStreams, FeatureFolder, FrameFolder
 from vtr_core.data.sources.published_captions import (
     AnnotatedDataSet,
     AnnotatedVideo,
@@ -180,59 +181,34 @@ class AnnotatedClips(AnnotatedListing):
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video` and, where there is a folder of it, `audio`; dimensions of the first readable files."""
-        video = FeatureSpec("video", sum(self._dims))
-        return (video,) if self._sounds is None else (video, FeatureSpec("audio", self._audio_dim))
+        return self._streams.specs()
 
     def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
         """One row per caption, in the order of the annotations."""
         content: ListedVideo = video.content
-        features: dict[str, Float16[np.ndarray, " dim"]] = {}
+        name = content.file or video.video_id
+        where = str(self._location / f"{name}.npy")
+        features: Mapping[str, Float16[np.ndarray, " dim"]] = {}
         try:
-            features["video"] = self._seen(content.file or video.video_id)
-            heard = self._heard(content.file or video.video_id)
-            if heard is not None:
-                features["audio"] = heard
+            features = self._streams.read(name).features(0.0, None, where)
         except UnusableError as fault:
             count_fault(fault, content.keep, len(content.captions), drops)
             if not content.keep:
                 return
+            with suppress(UnusableError):  # a damaged sound leaves a test video with its pictures
+                features = replace(self._streams, audio=None).read(name).features(0.0, None, where)
         for caption in content.captions:
             yield Clip(video.video_id, 0.0, content.duration, caption, features)
 
     def _rows(self, video: AnnotatedVideo) -> int:
         return max(1, len(video.captions))
 
-    def _seen(self, file: str) -> Float16[np.ndarray, " dim"]:
-        parts = [
-            folder.clip(file, folder.read(file, dim), 0.0, None)
-            for folder, dim in zip(self._streams, self._dims, strict=True)
-        ]
-        return to_float16(np.concatenate(parts), str(self._streams[0].file(file)))
-
-    def _heard(self, file: str) -> Float16[np.ndarray, " dim"] | None:
-        """The audio of a video; None without a folder of audio, or its file."""
-        if self._sounds is None or not storage.exists(self._sounds.file(file)):
-            return None
-        vector = self._sounds.clip(file, self._sounds.read(file, self._audio_dim), 0.0, None)
-        return to_float16(vector, str(self._sounds.file(file)))
-
     @cached_property
-    def _streams(self) -> list[FeatureFolder]:
+    def _streams(self) -> ClipStreams:
         places = [self._location, *([] if self.features_3d is None else [locate(self.features_3d)])]
-        return [FeatureFolder(place, self.pool, normalise=self.normalise) for place in places]
-
-    @cached_property
-    def _sounds(self) -> FeatureFolder | None:
-        return None if self.audio is None else FeatureFolder(locate(self.audio), "mean", normalise=False)
-
-    @cached_property
-    def _dims(self) -> list[int]:
-        return [folder.dim(self._feature_ids()) for folder in self._streams]
-
-    @cached_property
-    def _audio_dim(self) -> int:
-        assert self._sounds is not None
-        return self._sounds.dim(self._feature_ids())
+        visual = tuple(FeatureFolder(place, self.pool, normalise=self.normalise) for place in places)
+        audio = self.audio and FeatureFolder(locate(self.audio), "mean", normalise=False)
+        return ClipStreams(visual, audio or None, self._feature_ids)
 
 
 class AnnotatedFrames(AnnotatedListing):

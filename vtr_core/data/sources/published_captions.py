@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, assert_never
 
 from vtr_core import storage
-from vtr_core.data.sources.files import read_lines, read_table
+from vtr_core.data.sources.files import filled_lines, read_lines, read_table
 from vtr_core.data.sources.reasons import Reason
 from vtr_core.data.sources.source import Drops, worded_captions
 from vtr_core.data.sources.video_files import without_suffix
@@ -204,7 +204,7 @@ def read_msvd(folder: str, drops: Drops) -> Iterator[AnnotatedVideo]:
     seen: set[str] = set()
     for name, split in _MSVD_LISTS.items():
         place = locate(folder) / name
-        for video in filter(None, map(str.strip, read_lines(place))):
+        for video in filled_lines(place):
             if video in seen:
                 drops.drop(Reason.DUPLICATE_ID, f"{place}: {video} is listed twice")
             elif video not in captions:

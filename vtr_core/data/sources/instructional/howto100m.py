@@ -1,18 +1,16 @@
 """Narrated videos with features in one file per video and stream: HowTo100M, and folders like it."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar, Literal
 
-import numpy as np
 import tyro
-from jaxtyping import Float16
 from pydantic import NonNegativeFloat, PositiveFloat
 
 from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
-from vtr_core.data.sources.features.feature_arrays import FeatureArray, Pool, to_float16
-from vtr_core.data.sources.features.feature_folder import FeatureFolder
+from vtr_core.data.sources.features.feature_arrays import Pool
+from vtr_core.data.sources.features.feature_folder import ClipStreams, FeatureFolder
 from vtr_core.data.sources.instructional.narration import (
     Narration,
     Rows,
@@ -24,7 +22,7 @@ from vtr_core.data.sources.instructional.narration import (
     usable,
     video_ids,
 )
-from vtr_core.data.sources.reasons import Reason, UnusableError, check_id
+from vtr_core.data.sources.reasons import UnusableError, check_id
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry, worded_captions
 from vtr_core.storage import locate
 
@@ -75,8 +73,7 @@ class HowTo100M(SourceSettings):
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video` and, where there is a folder of it, `audio`; dimensions from the first readable files."""
-        visual = FeatureSpec("video", sum(self._visual_dims))
-        return (visual,) if self._audio is None else (visual, FeatureSpec("audio", self._audio_dim))
+        return self._streams.specs()
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
         """The annotated videos in the order of the annotations; `VideoEntry.content` is a Narration."""
@@ -104,38 +101,24 @@ class HowTo100M(SourceSettings):
         if not spans:
             return
         try:
-            visual = [
-                folder.read(video.video_id, dim) for folder, dim in zip(self._visual, self._visual_dims, strict=True)
-            ]
-            audio = self._read_audio(video.video_id)
+            arrays = self._streams.read(video.video_id)
         except UnusableError as fault:
             drops.drop(fault.reason, str(fault), len(spans))
             return
-        for span in spans:
+        for clip_id, start, end, caption in spans:
             try:
-                yield self._clip(video.video_id, span, visual, audio)
+                features = arrays.features(start, end, clip_id)
             except UnusableError as fault:
-                drops.drop(fault.reason, f"{span[0]}: {fault}")
+                drops.drop(fault.reason, f"{clip_id}: {fault}")
+            else:
+                yield Clip(clip_id, start, arrays.duration if end is None else end, caption, features)
 
     @cached_property
-    def _visual(self) -> list[FeatureFolder]:
+    def _streams(self) -> ClipStreams:
         given = [(self.features_2d, self.fps_2d), (self.features_3d, self.fps_3d)]
-        return [FeatureFolder(locate(uri), self.pool, fps) for uri, fps in given if uri is not None]
-
-    @cached_property
-    def _audio(self) -> FeatureFolder | None:
-        return (
-            None if self.audio is None else FeatureFolder(locate(self.audio), "mean", self.fps_audio, normalise=False)
-        )
-
-    @cached_property
-    def _visual_dims(self) -> list[int]:
-        return [folder.dim(video_ids(self.annotations)) for folder in self._visual]
-
-    @cached_property
-    def _audio_dim(self) -> int:
-        assert self._audio is not None
-        return self._audio.dim(video_ids(self.annotations))
+        visual = tuple(FeatureFolder(locate(uri), self.pool, fps) for uri, fps in given if uri is not None)
+        audio = self.audio and FeatureFolder(locate(self.audio), "mean", self.fps_audio, normalise=False)
+        return ClipStreams(visual, audio or None, partial(video_ids, self.annotations))
 
     def _spans(self, video: VideoEntry, drops: Drops) -> list[Span]:
         """The clips that the video's usable captions make; several captions of one span share its clip id."""
@@ -145,40 +128,6 @@ class HowTo100M(SourceSettings):
         cut = overlapping if self.clips_from == "published" else merge
         made = cut(_segments(video, narration.read(), drops), self.min_time)
         return [(f"{video.video_id}:{s.start}-{s.end}", s.start, s.end, s.text) for s in made]
-
-    def _read_audio(self, video_id: str) -> FeatureArray | None:
-        """The audio rows, or None where there is no such folder or file."""
-        if self._audio is None:
-            return None
-        try:
-            return self._audio.read(video_id, self._audio_dim)
-        except UnusableError as fault:
-            if fault.reason is Reason.MISSING_FILE:
-                return None
-            raise
-
-    def _clip(self, video_id: str, span: Span, visual: Sequence[FeatureArray], audio: FeatureArray | None) -> Clip:
-        clip_id, start, end, caption = span
-        parts = [folder.clip(video_id, array, start, end) for folder, array in zip(self._visual, visual, strict=True)]
-        features = {"video": to_float16(np.concatenate(parts), clip_id)}
-        heard = self._heard(video_id, audio, start, end)
-        if heard is not None:
-            features["audio"] = heard
-        lengths = [folder.duration(array) for folder, array in zip(self._visual, visual, strict=True)]
-        return Clip(clip_id, start, max(lengths) if end is None else end, caption, features)
-
-    def _heard(
-        self, video_id: str, audio: FeatureArray | None, start: float, end: float | None
-    ) -> Float16[np.ndarray, " dim"] | None:
-        """The mean over the audio rows of the span; None where the audio ends before."""
-        if self._audio is None or audio is None:
-            return None
-        try:
-            return to_float16(self._audio.clip(video_id, audio, start, end), str(self._audio.file(video_id)))
-        except UnusableError as fault:
-            if fault.reason is Reason.OUTSIDE_FEATURES:
-                return None
-            raise
 
 
 def _segments(video: VideoEntry, rows: Rows, drops: Drops) -> list[Segment]:
