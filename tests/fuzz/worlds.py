@@ -21,9 +21,8 @@ from vtr_core.data.sources.bigfile import BigFileVideos, Tgif
 from vtr_core.data.sources.caption_table import Captions
 from vtr_core.data.sources.clip_tokens import ClipTokens
 from vtr_core.data.sources.instructional.crosstask import CrossTask
-from vtr_core.data.sources.instructional.howto100m import HowTo100M
+from vtr_core.data.sources.instructional.howto100m import HowTo100M, YouCook2
 from vtr_core.data.sources.instructional.mining_youtube import MiningYouTube
-from vtr_core.data.sources.instructional.youcook2 import YouCook2
 from vtr_core.data.sources.pairs import Pairs
 from vtr_core.storage import locate
 

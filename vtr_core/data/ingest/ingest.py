@@ -74,25 +74,15 @@ def do(plan: IngestPlan, task: ShardTask) -> dict[str, Any]:
         groups = record_groups(plan.source, plan.schema, plan.words.vocabulary, task.videos, drops)
         shard = write_shard(plan.schema, groups, folder / task.file)
         if isinstance(plan.source, ThumbnailSource):
-            shard = _with_thumbnails(plan.source, task, shard, folder / f"{task.file}{SUFFIX}")
+            pictures = [picture for video in task.videos for picture in plan.source.thumbnails(video)]
+            if pictures and shard.rows:
+                shard = replace(shard, thumbnails=write_thumbnails(folder / f"{task.file}{SUFFIX}", pictures))
+        dropped = {"dropped": dict(drops.counts), "examples": drops.examples, "shortened": drops.shortened}
+        done = {"shard": shard.to_json(), **dropped}
+        storage.write_json(plan.record(task), done)
     except OSError as error:  # read errors of the source have been converted before
         raise _not_written(folder / task.file, error) from error
-    dropped = {"dropped": dict(drops.counts), "examples": drops.examples, "shortened": drops.shortened}
-    done = {"shard": shard.to_json(), **dropped}
-    _write(plan.record(task), done)
     return done
-
-
-def _with_thumbnails(source: ThumbnailSource, task: ShardTask, shard: Shard, place: Location) -> Shard:
-    found = [one for video in task.videos for one in source.thumbnails(video)]
-    return replace(shard, thumbnails=write_thumbnails(place, found)) if found and shard.rows else shard
-
-
-def _write(place: Location, value: Mapping[str, Any]) -> None:
-    try:
-        storage.write_json(place, value)
-    except OSError as error:
-        raise _not_written(place, error) from error
 
 
 def _not_written(place: Location, error: OSError) -> DatasetError:
@@ -167,16 +157,10 @@ def _manifest(plan: IngestPlan, split: str, shards: Sequence[Shard], dropped: Dr
     vocabulary: VocabularyRecord = plan.words.save(folder)
     source = {"adapter": plan.source.name, **plan.source.settings(), "split": split, "ingest": plan.fingerprint}
     if isinstance(plan.source, ImageSource):
-        source["pairs"] = _pairs(plan, split)
+        subjects = [video for task in plan.tasks if task.split == split for video in task.videos]
+        pairs = plan.source.pairs(sorted(subjects, key=lambda subject: subject.video_id))
+        source["pairs"] = asdict(save_pairs(pairs, folder))
     return Manifest(folder.uri, plan.schema, vocabulary, tuple(shards), source, dict(sorted(dropped.counts.items())))
-
-
-def _pairs(plan: IngestPlan, split: str) -> dict[str, Any]:
-    """Write the pairs of a split's subjects, in listed order; returns the record of their file."""
-    assert isinstance(plan.source, ImageSource)
-    subjects = [video for task in plan.tasks if task.split == split for video in task.videos]
-    found = plan.source.pairs(sorted(subjects, key=lambda subject: subject.video_id))
-    return asdict(save_pairs(found, plan.folder(split)))
 
 
 def _add(drops: Drops, counts: Mapping[str, int], examples: Mapping[str, Sequence[str]]) -> None:
