@@ -46,14 +46,6 @@ def _source(kinds: Any, name: str, root: Path, **more: object) -> Any:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_paragraph_or_all_captions_of_every_video(name: AnnotatedDataSet, tmp_path: Path) -> None:
-    WRITERS[name](tmp_path)
-    drops = Drops(strict=True)
-    found = [(one.video_id, one.split, one.captions) for one in read_annotated(name, str(tmp_path), drops)]
-    assert found == HELD[name]
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_every_caption_is_a_row_of_its_videos_clip(name: str, folder: Folder) -> None:
     source, drops = _source(SOURCES, name, folder(name), normalise=False), Drops(strict=True)
     for number, video in enumerate(source.videos(drops)):

@@ -311,7 +311,8 @@ def read_schema(value: dict[str, Any], where: str) -> Schema:
     raise _mismatch(value, where, f"{', '.join(labels)} and {last}")
 
 
-_TAKEN = {name for kind in _KINDS.values() for name, _ in kind.columns} | {
+_TAKEN = {
+    *(name for kind in (ClipSchema, VideoSchema, ImageSchema, FrameSchema) for name, _ in kind.columns),
     *(FRAMES, PIXELS, "tokens", "candidate_tokens", "step", "replaced"),
 }
 """Columns of shards, and what batches hold beside features."""
