@@ -26,7 +26,7 @@ from pipelines.ingest.ingest_options import IngestFlags
 from vtr_core.data.captions import video_captions
 from vtr_core.data.concepts.building import TableSettings, build_concept_table
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.sources.pairs import Captions
+from vtr_core.data.sources.caption_table import Captions
 from vtr_core.text.tagging.spacy_tagger import SHIPPED, load_pipeline, shipped_tagger
 from vtr_core.text.tokens.vocabulary import clean_words
 

@@ -9,7 +9,7 @@ from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.tables.runs import Sweep, check_settings
 from vtr_core.config.override import override
-from vtr_core.data.sources.pairs import Captions
+from vtr_core.data.sources.caption_table import Captions
 from vtr_core.run.presets import preset
 
 _LONG = {"training.epochs": 100, "training.validate_every": 100}
