@@ -27,7 +27,7 @@ from pipelines.tables.paper import Results
 from pipelines.tables.runs import Sweep, check_settings
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.sources.pairs import Captions
+from vtr_core.data.sources.caption_table import Captions
 from vtr_core.errors import ConfigError
 from vtr_core.run.presets import preset
 from vtr_core.systems.captioning.config import CaptionerConfig

@@ -34,7 +34,7 @@ from vtr_core.data.ingest.record_tables import clip_groups
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Part, Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.records.required_kind import require_clips
+from vtr_core.data.records.schema import require_clips
 from vtr_core.data.records.schema import ClipSchema, FeatureSpec
 from vtr_core.data.shards.shard_file import usable, write_shard
 from vtr_core.data.shards.word_table import WordTable

@@ -25,7 +25,8 @@ from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.train.command import TrainFlags, train
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.sources.annotated.msrvtt import Msrvtt, read_annotations
+from vtr_core.data.sources.annotated_videos import Msrvtt
+from vtr_core.data.sources.published_captions import read_msrvtt
 from vtr_core.data.sources.source import Drops
 from vtr_core.data.splits import assign_splits
 from vtr_core.run.presets import preset
@@ -91,7 +92,7 @@ def allowed_text(source: Msrvtt, split_seed: int) -> Text:
     """No caption of a validation or test video is among them."""
     present = {video.video_id: video.content.captions for video in source.videos(Drops())}
     split = assign_splits(present, SHARES, split_seed)
-    annotated = read_annotations(source.annotations, "official", Drops())
+    annotated = read_msrvtt(source.annotations, "official", Drops())
     return Text(
         train=tuple(c for video, captions in present.items() if split[video] == "train" for c in captions),
         more=tuple(c for video in annotated if video.video_id not in present for c in video.captions),

@@ -10,7 +10,7 @@ from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.systems.dual.thesis_measurements import Sets
 from vtr_core.data.concepts.concept_table import FILE as CONCEPTS
 from vtr_core.data.manifest import splits
-from vtr_core.data.sources.annotated.msrvtt import MsrvttVideos
+from vtr_core.data.sources.annotated_videos import MsrvttVideos
 
 PRESET = "hybrid-msrvtt-published"
 

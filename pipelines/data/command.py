@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Annotated
 
@@ -17,8 +17,6 @@ usage: vtr data list [FOLDER] [--json]                the data sets below a fold
        vtr data show DATA [--rows N] [--json]         the first rows: captions, times, features
        vtr data check DATA [--json]                   reads every page and compares checksums; exit code 1 for faults
        vtr data statistics DATA [--top N] [--json]    captions, words, lengths, missing features
-
-  --page FILE of show and statistics also writes an HTML page: rows with thumbnails, histograms
 """
 
 
@@ -40,8 +38,6 @@ class ShowFlags:
     """Data set."""
     rows: int = 10
     """Number of rows."""
-    page: str | None = None
-    """Also write the rows to this HTML file, with thumbnails where the data set has them."""
     json: bool = False
     """Print JSON lines."""
 
@@ -64,8 +60,6 @@ class StatisticsFlags:
     """Data set."""
     top: int = 20
     """Number of most frequent words."""
-    page: str | None = None
-    """Also write the statistics to this HTML file, with histograms of lengths, missing features and words."""
     json: bool = False
     """Print JSON."""
 
@@ -78,32 +72,18 @@ ACTIONS = tuple(_FLAGS)
 
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
-    given = parse_action(argv, "data", _FLAGS, HELP)
-    if given is not None:
-        _run(given, f"vtr data {argv[0]}")
-
-
-def _run(given: object, prog: str) -> None:
-    match given:
-        case ListFlags():
-            _list(given)
-        case ShowFlags():
-            check_counts(prog, rows=given.rows)
-            _check_page(given.page)
-            _show(given)
-        case CheckFlags():
-            _check(given)
-        case StatisticsFlags():
-            check_counts(prog, top=given.top)
-            _check_page(given.page)
-            _statistics(given)
-
-
-def _check_page(file: str | None) -> None:
-    if file is not None:
-        from vtr_core.storage import check_file_writable, locate
-
-        check_file_writable(locate(file))
+    prog = f"vtr data {argv[0] if argv else ''}"
+    match parse_action(argv, "data", _FLAGS, HELP):
+        case ListFlags() as flags:
+            _list(flags)
+        case ShowFlags() as flags:
+            check_counts(prog, rows=flags.rows)
+            _show(flags)
+        case CheckFlags() as flags:
+            _check(flags)
+        case StatisticsFlags() as flags:
+            check_counts(prog, top=flags.top)
+            _statistics(flags)
 
 
 def _list(flags: ListFlags) -> None:
@@ -112,7 +92,7 @@ def _list(flags: ListFlags) -> None:
 
     found = data_sets(flags.folder)
     if flags.json:
-        print(json.dumps([one.as_json() for one in found], indent=1))
+        print(json.dumps([asdict(one) for one in found], indent=1))
     else:
         show([listing_table(found) if found else f"there is no data set in {flags.folder}"])
 
@@ -124,10 +104,6 @@ def _show(flags: ShowFlags) -> None:
 
     manifest = Manifest.load(flags.data)
     found = first_rows(manifest, flags.rows)
-    if flags.page is not None:
-        from pipelines.data.pages import rows_page
-
-        _write(flags.page, rows_page(manifest, found))
     if flags.json:
         for row in found:
             print(json.dumps(row, ensure_ascii=False))
@@ -140,7 +116,7 @@ def _check(flags: CheckFlags) -> None:
 
     found = check_data(flags.data)
     if flags.json:
-        print(json.dumps([one.as_json() for one in found], indent=1))
+        print(json.dumps([asdict(one) for one in found], indent=1))
     else:
         for one in found:
             print("\n".join(one.lines()))
@@ -149,22 +125,9 @@ def _check(flags: CheckFlags) -> None:
 
 
 def _statistics(flags: StatisticsFlags) -> None:
-    from pipelines.data.statistics import as_lines, counted
+    from pipelines.data.contents import statistics, statistics_lines
     from vtr_core.data.manifest import Manifest
 
-    counts = counted(Manifest.load(flags.data), flags.top)
-    if flags.page is not None:
-        from pipelines.data.pages import statistics_page
-
-        _write(flags.page, statistics_page(counts))
-    found = counts.found
-    lines = map(one_line, as_lines(found))  # words may hold characters that control a terminal
-    print(json.dumps(found, ensure_ascii=False, indent=1) if flags.json else "\n".join(lines))
-
-
-def _write(file: str, page: str) -> None:
-    from vtr_core import storage
-    from vtr_core.storage import locate
-
-    storage.write_bytes(locate(file), page.encode())
-    print(f"page        {file}", file=sys.stderr)
+    counts = statistics(Manifest.load(flags.data), flags.top)
+    lines = map(one_line, statistics_lines(counts))  # words may hold characters that control a terminal
+    print(json.dumps(counts, ensure_ascii=False, indent=1) if flags.json else "\n".join(lines))

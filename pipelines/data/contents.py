@@ -1,10 +1,12 @@
-"""Contents of data sets: those below a folder, rows of one for people, and whether it can be read."""
+"""Contents of data sets: those below a folder, rows of one, whether it can be read, and statistics of captions."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+import numpy as np
 from rich.table import Table
 from rich.text import Text
 
@@ -34,10 +36,6 @@ class Listed:
     dropped: int
     """Rows that the ingest could not use."""
 
-    def as_json(self) -> dict[str, Any]:
-        """The fields by name."""
-        return asdict(self)
-
 
 def data_sets(folder: str) -> list[Listed]:
     """The data sets at `folder`, directly in it, and one folder deeper, where splits lie."""
@@ -47,14 +45,9 @@ def data_sets(folder: str) -> list[Listed]:
 def _places(place: Location, deeper: int) -> Iterator[Location]:
     if storage.exists(place / FILE):
         yield place
-    elif deeper and not _is_file(place):
+    elif deeper and not place.filesystem.get_file_info(place.path).is_file:
         for child in storage.children(place):
             yield from _places(child, deeper - 1)
-
-
-def _is_file(place: Location) -> bool:
-    info = place.filesystem.get_file_info(place.path)
-    return bool(info.is_file)
 
 
 def _listed(manifest: Manifest) -> Listed:
@@ -152,10 +145,6 @@ class Checked:
     dropped: dict[str, int]
     """Rows that the ingest left out, by reason: no fault of the files."""
 
-    def as_json(self) -> dict[str, Any]:
-        """The fields by name."""
-        return asdict(self)
-
     def lines(self) -> list[str]:
         """For a terminal."""
         state = f"{len(self.faults)} faults" if self.faults else "as its manifest says"
@@ -196,3 +185,82 @@ def _read_all(manifest: Manifest) -> tuple[int, list[str]]:
         else:
             rows += len(next(iter(columns.values())))
     return rows, faults
+
+
+Statistics = dict[str, Any]
+
+
+def statistics(manifest: Manifest, top: int = 20) -> Statistics:
+    """Counts over all rows, as JSON; `top` words are listed.
+
+    Words are what white space separates in a caption, in lower case. `present` is the share of rows with a feature.
+    """
+    rows = list(all_rows(manifest))
+    captions = [caption for row in rows for caption in _captions(row)]
+    words = [caption.lower().split() for caption in captions]
+    counts = Counter(word for caption in words for word in caption)
+    rows_per_video = [count for shard in manifest.shards for group in shard.row_groups for count in group]
+    return {
+        "data": manifest.uri,
+        "kind": manifest.schema.label(),
+        "rows": manifest.rows,
+        "videos": manifest.videos,
+        "rows_per_video": _spread(rows_per_video),
+        "captions": len(captions),
+        "different_captions": len(set(captions)),
+        "different_words": len(counts),
+        "words_per_caption": _spread(map(len, words)),
+        "seconds": _spread(row["end"] - row["start"] for row in rows if "start" in row),
+        "present": {
+            feature.name: _present(rows, feature.presence, feature.count) for feature in manifest.schema.features
+        },
+        "frequent_words": dict(counts.most_common(top)),
+        "dropped": dict(manifest.dropped),
+    }
+
+
+def _captions(row: Row) -> Sequence[str]:
+    """The texts of a row: one caption, several, or the names of steps."""
+    if "caption" in row:
+        return [row["caption"]]
+    return row.get("captions") or row.get("steps") or []
+
+
+def _present(rows: Sequence[Row], flag: str, count: str) -> float:
+    held = [bool(row[flag] if flag in row else row.get(count)) for row in rows]
+    return sum(held) / len(held) if held else 0.0
+
+
+def _spread(values: Iterable[float]) -> dict[str, float] | None:
+    """Smallest, quartiles, largest and mean of finite values; None without any."""
+    array = np.fromiter(values, dtype=np.float64)
+    array = array[np.isfinite(array)]
+    if not len(array):
+        return None
+    least, low, median, high, most = np.quantile(array, (0, 0.25, 0.5, 0.75, 1)).tolist()
+    return {
+        "least": least,
+        "quarter": low,
+        "median": median,
+        "three_quarters": high,
+        "most": most,
+        "mean": float(array.mean()),
+    }
+
+
+def statistics_lines(counts: Statistics) -> list[str]:
+    """For a terminal."""
+    lines = [f"{counts['data']}: {counts['rows']:,} rows, {counts['videos']:,} videos, {counts['kind']}"]
+    for name in ("rows_per_video", "words_per_caption", "seconds"):
+        if counts[name] is not None:
+            *spread, mean = counts[name].values()
+            values = " · ".join(f"{value:g}" for value in spread)
+            lines.append(f"  {name.replace('_', ' '):18} {values}   mean {mean:.1f}   (least, quartiles, most)")
+    texts = f"{counts['captions']:,}, {counts['different_captions']:,} different; {counts['different_words']:,} words"
+    lines.append(f"  {'captions':18} {texts}")
+    lines += [f"  {name:18} present in {share:.1%} of the rows" for name, share in counts["present"].items()]
+    lines += [f"  dropped            {count:,} {reason}" for reason, count in counts["dropped"].items()]
+    words = counts["frequent_words"]
+    if words:
+        lines += ["", "  most frequent words"]
+    return [*lines, *(f"  {word[:20]:20} {count:,}" for word, count in words.items())]

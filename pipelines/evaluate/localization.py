@@ -17,7 +17,7 @@ from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
-from vtr_core.data.records.required_kind import require_steps
+from vtr_core.data.records.schema import require_steps
 from vtr_core.data.shards.shard_file import usable
 from vtr_core.embedding.scoring import Protocol
 from vtr_core.metrics.step_figures import (

@@ -208,7 +208,7 @@ def ready(flags: ExplainQueriesFlags, loaded: "LoadedModel | None" = None) -> Re
     """Load the checkpoint, unless it is given, and embed the data set."""
     from pipelines.evaluation_inputs import device
     from vtr_core.analysis.transforms import Transform, read_transform
-    from vtr_core.data.records.required_kind import require_videos
+    from vtr_core.data.records.schema import require_videos
     from vtr_core.data.shards.shard_file import usable
     from vtr_core.embedding.video_ranking import Scoring
     from vtr_core.retrieval.explain.explained_queries import Described, explainable

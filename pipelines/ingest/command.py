@@ -141,7 +141,7 @@ captions alone, for caption-pretrain:
 whole videos with patch tokens, for MUSE:
 
   clip_frames  computed by a pretrained encoder (CLIP: hf: or open-clip:) from folders of JPEG or PNG frames
-  clip_tokens  precomputed: per-video .npy or .npz of frame tokens and caption vectors; captions of these data sets
+  clip_tokens  precomputed: per-video .npy of frame tokens and caption vectors; captions of these data sets
                (--data-set) or a table
   synthetic_tokens  synthetic videos whose captions describe a small object in the frames
 

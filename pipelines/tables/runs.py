@@ -51,7 +51,7 @@ def parse_test_set(word: str, kind: str) -> TestSet:
 
 def check_sets(base: str, data: str, validation: str | None, test_sets: Sequence[TestSet]) -> None:
     """DatasetError unless every data set is complete and has the features of a model of the preset `base`."""
-    from vtr_core.data.records.required_kind import require_steps
+    from vtr_core.data.records.schema import require_steps
     from vtr_core.data.shards.shard_file import usable
     from vtr_core.run.inputs import usable_data, with_inputs
     from vtr_core.run.presets import preset

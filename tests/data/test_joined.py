@@ -16,7 +16,7 @@ from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.manifest import Manifest, Shard, training_sets
 from vtr_core.data.plan import Part, Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.records.required_kind import require_videos
+from vtr_core.data.records.schema import require_videos
 from vtr_core.data.shards.shard_file import usable
 from vtr_core.data.shards.thumbnails import SUFFIX, Thumbnail, Thumbnails, write_thumbnails
 from vtr_core.data.shards.word_table import WordTable

@@ -12,18 +12,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.data.sources.annotated.layouts import HELD, WRITERS
+from tests.data.sources.annotated_layouts import HELD, WRITERS
 from vtr_core.data.ingest.ingest import begin, do, finish, is_complete
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.sources.all import SOURCES, WHOLE_VIDEOS
-from vtr_core.data.sources.annotated.msrvtt import Msrvtt, MsrvttVideos
+from vtr_core.data.sources.annotated_videos import Msrvtt, MsrvttVideos
 from vtr_core.data.sources.bigfile import BigFileVideos, Tgif
-from vtr_core.data.sources.clip.tokens import ClipTokens
+from vtr_core.data.sources.caption_table import Captions
+from vtr_core.data.sources.clip_tokens import ClipTokens
 from vtr_core.data.sources.instructional.crosstask import CrossTask
-from vtr_core.data.sources.instructional.howto100m import HowTo100M
+from vtr_core.data.sources.instructional.howto100m import HowTo100M, YouCook2
 from vtr_core.data.sources.instructional.mining_youtube import MiningYouTube
-from vtr_core.data.sources.instructional.youcook2 import YouCook2
-from vtr_core.data.sources.pairs import Captions, Pairs
+from vtr_core.data.sources.pairs import Pairs
 from vtr_core.storage import locate
 
 IDS = ("v1", "v2", "v3")
@@ -162,16 +162,13 @@ def _mining_youtube(root: Path) -> None:
     (root / "recipes.csv").write_text("video_id,recipe\nv1,omelette\nv2,pancake\nv3,omelette\n")
 
 
-def _clip_tokens(root: Path, suffix: str) -> None:
+def _clip_tokens(root: Path) -> None:
     (root / "tokens").mkdir()
     (root / "text").mkdir()
     tokens = np.random.default_rng(0).standard_normal((3, 5, 4)).astype(np.float32)
     for name in IDS:
-        if suffix == "npz":
-            np.savez(root / "tokens" / f"{name}.npz", cls=tokens[:, 0], patches=tokens[:, 1:], text=tokens[:2, 0])
-        else:
-            np.save(root / "tokens" / f"{name}.npy", tokens)
-            np.save(root / "text" / f"{name}.npy", tokens[:2, 0])
+        np.save(root / "tokens" / f"{name}.npy", tokens)
+        np.save(root / "text" / f"{name}.npy", tokens[:2, 0])
     rows = [f"{name},cut the onion {word},train" for name in IDS for word in ("a", "b")]
     (root / "captions.csv").write_text("\n".join(["id,caption,split", *rows]) + "\n")
 
@@ -278,14 +275,11 @@ WORLDS: Mapping[str, World] = MappingProxyType(
         "msrvtt": _world("msrvtt", Msrvtt, _msrvtt, _msrvtt_settings),
         "msrvtt_1ka": _world("msrvtt", Msrvtt, _msrvtt, lambda root: {**_msrvtt_settings(root), "split": "1k-a"}),
         "msrvtt_videos": _world("msrvtt", MsrvttVideos, _msrvtt, _msrvtt_settings, "--records", "videos"),
-        "clip_tokens_npy": _world(
+        "clip_tokens": _world(
             "clip_tokens",
             ClipTokens,
-            lambda root: _clip_tokens(root, "npy"),
+            _clip_tokens,
             lambda root: {**_clip_tokens_settings(root), "text_folder": str(root / "text")},
-        ),
-        "clip_tokens_npz": _world(
-            "clip_tokens", ClipTokens, lambda root: _clip_tokens(root, "npz"), _clip_tokens_settings
         ),
         "captions_csv": _world(
             "captions",

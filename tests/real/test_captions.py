@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from vtr_core.data.sources.annotated.msrvtt import read_annotations
+from vtr_core.data.sources.published_captions import read_msrvtt
 from vtr_core.data.sources.source import Drops
 from vtr_core.text.concepts import ConceptSettings, caption_concepts, frequencies, kept_counts, ranked
 from vtr_core.text.statistics import caption_overlap
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.real
 @pytest.fixture(scope="module")
 def captions(shared_data):
     """{split: the captions of each video}"""
-    videos = read_annotations(str(shared_data / "msrvtt" / "annotations"), "official", Drops())
+    videos = read_msrvtt(str(shared_data / "msrvtt" / "annotations"), "official", Drops())
     return {name: [v.captions for v in videos if v.split == name] for name in ("train", "val", "test")}
 
 

@@ -10,11 +10,10 @@ from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.arrays import as_sequences, padded
 from vtr_core.data.records.schema import TOKEN_DTYPE
-from vtr_core.data.sources.annotated.msrvtt import Msrvtt, MsrvttVideos
-from vtr_core.data.sources.annotated.msvd import read_msvd
-from vtr_core.data.sources.instructional.howto100m import HowTo100M
-from vtr_core.data.sources.instructional.youcook2 import YouCook2
+from vtr_core.data.sources.annotated_videos import Msrvtt, MsrvttVideos
+from vtr_core.data.sources.instructional.howto100m import HowTo100M, YouCook2
 from vtr_core.data.sources.pairs import Pairs
+from vtr_core.data.sources.published_captions import read_msvd
 from vtr_core.data.sources.source import KEPT, Drops
 from vtr_core.errors import InputError
 from vtr_core.text.tokens.vocabulary import Vocabulary

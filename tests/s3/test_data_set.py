@@ -13,7 +13,7 @@ from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.records.required_kind import require_clips
+from vtr_core.data.records.schema import require_clips
 from vtr_core.data.shards.shard_file import check_files, usable
 from vtr_core.errors import DatasetError
 from vtr_core.storage import StorageError, locate

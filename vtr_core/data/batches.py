@@ -93,6 +93,12 @@ def shared_tensor(array: np.ndarray) -> Tensor:
         return torch.from_numpy(array)
 
 
+def _captioned(columns: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
+    """The tensors of a CaptionedBatch."""
+    keys = {name: shared_tensor(columns[name]) for name in ("clip_key", "video_key", "caption_key")}
+    return {"tokens": shared_tensor(columns["tokens"].astype(np.int64)), **keys}
+
+
 @dataclass(frozen=True, kw_only=True)
 class ClipBatch(CaptionedBatch):
     """Rows of clip and caption. Features are float16 as stored; models cast them to their dtype.
@@ -118,10 +124,7 @@ def clip_batch(columns: Mapping[str, np.ndarray], features: Sequence[str]) -> Cl
     return ClipBatch(
         features={name: shared_tensor(columns[name]) for name in features},
         present={name: shared_tensor(columns[f"has_{name}"]) for name in features},
-        tokens=shared_tensor(columns["tokens"].astype(np.int64)),
-        clip_key=shared_tensor(columns["clip_key"]),
-        video_key=shared_tensor(columns["video_key"]),
-        caption_key=shared_tensor(columns["caption_key"]),
+        **_captioned(columns),
         candidate_tokens=shared_tensor(candidates.astype(np.int64)) if candidates is not None else None,
     )
 
@@ -160,10 +163,7 @@ def frame_batch(columns: Mapping[str, np.ndarray], features: Sequence[str]) -> F
         mask={name: torch.arange(columns[name].shape[1]) < kept[name][:, None] for name in features},
         mean={name: shared_tensor(columns[mean_column(name)]) for name in features if mean_column(name) in columns},
         present={name: kept[name] > 0 for name in features},
-        tokens=shared_tensor(columns["tokens"].astype(np.int64)),
-        clip_key=shared_tensor(columns["clip_key"]),
-        video_key=shared_tensor(columns["video_key"]),
-        caption_key=shared_tensor(columns["caption_key"]),
+        **_captioned(columns),
     )
 
 
@@ -218,10 +218,7 @@ def picture_batch(columns: Mapping[str, np.ndarray], height: int, width: int) ->
     return PictureBatch(
         frames=pixels.view(rows, frames, height, width, 3).permute(0, 1, 4, 2, 3),
         mask=torch.arange(frames) < kept[:, None],
-        tokens=shared_tensor(columns["tokens"].astype(np.int64)),
-        clip_key=shared_tensor(columns["clip_key"]),
-        video_key=shared_tensor(columns["video_key"]),
-        caption_key=shared_tensor(columns["caption_key"]),
+        **_captioned(columns),
     )
 
 

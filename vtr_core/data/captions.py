@@ -22,7 +22,7 @@ from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, StepSchema, VideoSchema
 from vtr_core.data.shards.shard_file import caption_key
-from vtr_core.data.sources.annotated.msrvtt import read_annotations
+from vtr_core.data.sources.published_captions import read_msrvtt
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import ConfigError, DatasetError, InputError, SchemaMismatch
 from vtr_core.fingerprint import fingerprint, key64
@@ -99,7 +99,7 @@ def training_captions(uri: str, videos: str | None = None) -> list[VideoCaptions
         return _told(list(video_captions(Manifest.load(data_set(uri, "train")))))
     content = storage.read_json(place) if uri.endswith(".json") else {}
     if not uri.endswith(".json") or "sentences" in content:
-        annotated = [one for one in read_annotations(uri, "official", Drops()) if one.split == "train"]
+        annotated = [one for one in read_msrvtt(uri, "official", Drops()) if one.split == "train"]
         return _told([VideoCaptions(one.video_id, key64(one.video_id), one.captions) for one in annotated])
     return _told(_of_mapping(_checked(content, place), place, videos))
 

@@ -165,9 +165,12 @@ def row_groups(manifest: Manifest) -> list[RowGroup]:
     return [RowGroup(s, g) for s, shard in enumerate(manifest.shards) for g in range(len(shard.row_groups))]
 
 
-def _called(schema: Schema) -> str:
-    """The unit of sampling: videos, or subjects of images."""
-    return "subjects" if isinstance(schema, ImageSchema) else "videos"
+_NO_BAGS = {
+    "videos": "whose captions have no times, so there are no bags of those nearest in time",
+    "frames": "of which no bags of captions are made",
+    "images": "which has no captions",
+}
+"""Why a batch of this kind of records has no candidate captions."""
 
 
 class Plan:
@@ -175,23 +178,16 @@ class Plan:
 
     def __init__(self, manifest: Manifest, batch: BatchConfig, seed: int) -> None:
         if manifest.videos < batch.videos:
+            unit = "subjects" if isinstance(manifest.schema, ImageSchema) else "videos"
             raise DatasetError(
-                f"{manifest.uri} holds {manifest.videos} {_called(manifest.schema)}, fewer than a batch needs; "
+                f"{manifest.uri} holds {manifest.videos} {unit}, fewer than a batch needs; "
                 f"use --batch.videos {max(1, manifest.videos)} or less"
             )
-        if isinstance(manifest.schema, VideoSchema) and batch.candidates > 1:
+        reason = _NO_BAGS.get(manifest.schema.kind)
+        if reason is not None and batch.candidates > 1:
             raise DatasetError(
-                f"{manifest.uri} is {manifest.schema.label()}, whose captions have no times, so there are no bags of "
-                f"those nearest in time; leave out --batch.candidates {batch.candidates}, or train on clips"
-            )
-        if isinstance(manifest.schema, FrameSchema) and batch.candidates > 1:
-            raise DatasetError(
-                f"{manifest.uri} is {manifest.schema.label()}, of which no bags of captions are made; leave out "
-                f"--batch.candidates {batch.candidates}"
-            )
-        if isinstance(manifest.schema, ImageSchema) and batch.candidates > 1:
-            raise DatasetError(
-                f"{manifest.uri} is {manifest.schema.label()}, which has no captions; leave out --batch.candidates"
+                f"{manifest.uri} is {manifest.schema.label()}, {reason}; leave out --batch.candidates "
+                f"{batch.candidates}, or train on clips"
             )
         if batch.captions == "every" and not isinstance(manifest.schema, VideoSchema):
             raise DatasetError(

@@ -7,16 +7,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-from jaxtyping import Float16, UInt8
+from jaxtyping import UInt8
 
 from vtr_core import storage
 from vtr_core.config.settings import PositiveInt
 from vtr_core.data.records.schema import CAPTION_VECTORS, FeatureSpec
-from vtr_core.data.sources.clip.caption_listing import CaptionListing, ListedVideo, zero_vectors
+from vtr_core.data.sources.annotated_videos import Features, ListedVideo
+from vtr_core.data.sources.clip_tokens import CaptionListing, zero_vectors
 from vtr_core.data.sources.features.feature_arrays import to_float16
 from vtr_core.data.sources.files import read_file
 from vtr_core.data.sources.reasons import Reason, UnusableError
-from vtr_core.data.sources.source import Drops
 from vtr_core.storage import Location, locate
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class FrameFolders(CaptionListing):
         values, dim = self._sizes
         return FeatureSpec("video", values), FeatureSpec(CAPTION_VECTORS, dim)
 
-    def _features(self, video_id: str, listed: ListedVideo) -> dict[str, Float16[np.ndarray, "_ _"]]:
+    def _features(self, video_id: str, listed: ListedVideo) -> Features:
         if listed.file is None:
             raise self._missing(video_id)
         folder = self._location / listed.file
@@ -65,10 +65,10 @@ class FrameFolders(CaptionListing):
             CAPTION_VECTORS: to_float16(self._loaded.encode_text(listed.captions), f"the captions of {video_id}"),
         }
 
-    def _absent(self, listed: ListedVideo) -> dict[str, Float16[np.ndarray, "_ _"]]:
+    def _absent(self, listed: ListedVideo) -> Features:
         return {CAPTION_VECTORS: zero_vectors(listed, self._sizes[1])}
 
-    def _files(self, drops: Drops) -> Mapping[str, str]:  # noqa: ARG002  (a folder has a name once)
+    def _files(self) -> Mapping[str, str]:
         names = (child.name for child in storage.children(self._location))
         return {name: name for name in names}
 

@@ -13,7 +13,7 @@ from vtr_core.data.concepts.concept_table import TableHead
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.reading.feature_statistics import absent_features
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.records.required_kind import require_clips, require_frames, require_images, require_videos
+from vtr_core.data.records.schema import require_clips, require_frames, require_images, require_videos
 from vtr_core.data.shards.shard_file import usable
 from vtr_core.encoders.frozen_text import read_record
 from vtr_core.errors import ConfigError, DatasetError

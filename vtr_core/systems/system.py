@@ -197,7 +197,7 @@ def by_name(pairs: Iterable[tuple[str, T]], what: str) -> MappingProxyType[str, 
 
 def picture_inputs(manifest: "Manifest", model: object = None) -> dict[str, Any]:  # noqa: ARG001  as `System.inputs`
     """`model.inputs` and `model.stored_size`; DatasetError for frames that are not square."""
-    from vtr_core.data.records.required_kind import require_frames
+    from vtr_core.data.records.schema import require_frames
 
     schema = require_frames(manifest.schema, manifest.uri)
     if schema.height != schema.width:

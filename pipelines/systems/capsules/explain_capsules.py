@@ -72,7 +72,7 @@ def explain(flags: ExplainFlags) -> dict[str, Any]:
     from pipelines.report.logged_run import log_run
     from pipelines.report.printed_page import print_link
     from vtr_core import storage
-    from vtr_core.data.records.required_kind import require_clips
+    from vtr_core.data.records.schema import require_clips
     from vtr_core.data.shards.shard_file import usable
     from vtr_core.embedding.embedded_rows import check_features
     from vtr_core.storage import check_writable, locate

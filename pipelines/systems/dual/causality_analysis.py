@@ -32,7 +32,7 @@ from vtr_core.analysis.transform_search import (
 from vtr_core.analysis.transforms import ConceptSpace, Transform, top_k_similarity
 from vtr_core.data.concepts.concept_table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.records.required_kind import require_videos
+from vtr_core.data.records.schema import require_videos
 from vtr_core.data.shards.shard_file import usable
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.similarity import hybrid

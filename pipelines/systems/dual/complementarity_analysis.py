@@ -25,7 +25,7 @@ from vtr_core.analysis.ensembles import difference, spread, stable_region
 from vtr_core.analysis.matched_ranking import MatchedRanking
 from vtr_core.config.caption_text import ConceptSimilarity
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.records.required_kind import require_videos
+from vtr_core.data.records.schema import require_videos
 from vtr_core.data.shards.shard_file import usable
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError
 from vtr_core.fingerprint import fingerprint

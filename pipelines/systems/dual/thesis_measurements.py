@@ -14,7 +14,7 @@ from pipelines.systems.dual.complementarity_analysis import figures_by_space, fu
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.data.concepts.concept_table import ConceptTable
-from vtr_core.data.records.required_kind import require_videos
+from vtr_core.data.records.schema import require_videos
 from vtr_core.data.shards.shard_file import usable
 from vtr_core.errors import ConfigError, InputError
 from vtr_core.retrieval.index.build import build_index

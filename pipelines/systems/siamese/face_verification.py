@@ -21,7 +21,7 @@ from vtr_core import storage
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.evaluated_rows import read_images, require_other_subjects
-from vtr_core.data.records.required_kind import require_images
+from vtr_core.data.records.schema import require_images
 from vtr_core.data.shards.shard_file import usable
 from vtr_core.errors import VtrError
 from vtr_core.metrics.verification import (

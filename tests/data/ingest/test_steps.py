@@ -11,8 +11,7 @@ from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.reading.stored_rows import read_steps
 from vtr_core.data.records.arrays import as_sequences
-from vtr_core.data.records.required_kind import require_clips, require_steps
-from vtr_core.data.records.schema import TOKEN_DTYPE, FeatureSpec, StepSchema
+from vtr_core.data.records.schema import TOKEN_DTYPE, FeatureSpec, StepSchema, require_clips, require_steps
 from vtr_core.data.shards.shard_file import usable
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.source import ClipSource, Drops, StepSource, VideoEntry, VideoSource

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vtr_core.data.records.required_kind import check_feature_names
+from vtr_core.data.records.schema import check_feature_names
 from vtr_core.errors import ConfigError
 
 

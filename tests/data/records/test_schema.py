@@ -13,6 +13,8 @@ from vtr_core.data.records.schema import (
     StepSchema,
     VideoSchema,
     read_schema,
+    require_clips,
+    require_steps,
 )
 from vtr_core.errors import SchemaMismatch
 
@@ -62,3 +64,20 @@ def test_an_unknown_encoding_of_frames_is_named() -> None:
     changed = {**schema.to_json(), "frames": {"height": 8, "width": 16, "encoding": "webp"}}
     with pytest.raises(SchemaMismatch, match="x: frames are stored as 'webp', this code reads jpeg, raw"):
         read_schema(changed, "x")
+
+
+def test_clips_are_required() -> None:
+    clips, videos, steps = KINDS
+    assert require_clips(clips, "x") is clips
+    with pytest.raises(SchemaMismatch, match=r"x is steps/1.*--task localization"):
+        require_clips(steps, "x")
+    with pytest.raises(SchemaMismatch, match=r"x is videos/1.*--records clips"):
+        require_clips(videos, "x")
+
+
+def test_steps_are_required() -> None:
+    clips, videos, steps = KINDS
+    assert require_steps(steps, "x") is steps
+    for other in (clips, videos):
+        with pytest.raises(SchemaMismatch, match=rf"x is {other.label()}, localisation reads steps/1"):
+            require_steps(other, "x")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.toy import toy_dataset, toy_videos
-from vtr_core.data.records.required_kind import require_clips, require_videos
+from vtr_core.data.records.schema import require_clips, require_videos
 from vtr_core.data.shards.shard_file import check_files, usable
 from vtr_core.errors import DatasetError, SchemaMismatch
 

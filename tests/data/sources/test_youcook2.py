@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from vtr_core.data.sources.instructional.howto100m import HowTo100M
-from vtr_core.data.sources.instructional.youcook2 import YouCook2
+from vtr_core.data.sources.instructional.howto100m import HowTo100M, YouCook2
 from vtr_core.data.sources.source import KEPT, ClipSource, Drops
 from vtr_core.errors import InputError
 

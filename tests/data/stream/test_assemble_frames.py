@@ -18,8 +18,7 @@ from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import BatchPlan, Part, Plan, RowGroup
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
-from vtr_core.data.records.required_kind import require_frames
-from vtr_core.data.records.schema import FrameEncoding
+from vtr_core.data.records.schema import FrameEncoding, require_frames
 from vtr_core.data.shards import shard_file as writing
 from vtr_core.data.shards.shard_file import DamagedShard, caption_key, usable
 from vtr_core.data.shards.word_table import WordTable

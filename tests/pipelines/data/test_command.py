@@ -2,20 +2,15 @@
 
 import json
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pipelines.cli import run
-from pipelines.data.contents import all_rows, check_data, data_sets, first_rows
-from pipelines.data.pages import rows_page, statistics_figure
-from pipelines.data.statistics import counted, statistics
+from pipelines.data.contents import all_rows, check_data, data_sets, first_rows, statistics
 from tests.builders.captioned import captioned_videos
 from tests.builders.toy import Toy, toy_dataset, toy_videos
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.shards.thumbnails import Thumbnail, write_thumbnails
-from vtr_core.storage import locate
 
 CLIPS = Toy().clips_of
 
@@ -87,35 +82,3 @@ def test_a_damaged_page_is_found_and_the_rest_is_read(folder: Path, capsys: pyte
     assert end.value.code == 1
     assert len(found["faults"]) == 1
     assert 0 < found["rows"] < sum(CLIPS)
-
-
-def test_pages_show_rows_and_pictures_and_escape_texts(folder: Path, tmp_path: Path) -> None:
-    manifest = Manifest.load(str(folder / "clips"))
-    evil = "<script>{{ 7 * 7 }}"
-    page = rows_page(manifest, [{"clip_id": evil, "caption": evil, "has_audio": True}])
-    assert "&lt;script&gt;{{ 7 * 7 }}" in page
-    assert "<script" not in page
-    run("data", ["show", str(folder / "clips"), "--rows", "3", "--page", str(tmp_path / "rows.html")])
-    assert (tmp_path / "rows.html").read_text().count("<tr>") == 1 + 3
-    run("data", ["statistics", str(folder / "clips"), "--page", str(tmp_path / "counts.html")])
-    text = (tmp_path / "counts.html").read_text()
-    assert "data:image/png;base64,iVBOR" in text
-    assert f"{sum(CLIPS)} rows, {len(CLIPS)} videos" in text
-
-
-def test_a_row_of_the_page_has_its_thumbnail(folder: Path) -> None:
-    manifest = Manifest.load(str(folder / "clips"))
-    place = locate(str(folder / "clips" / "thumbs"))
-    written = write_thumbnails(place, [Thumbnail("v1:0", 0.0, 1.0, b"\xff\xd8\xff")])
-    shown = replace(manifest, shards=(replace(manifest.shards[0], thumbnails=written), *manifest.shards[1:]))
-    page = rows_page(shown, [{"clip_id": "v0:0"}, {"clip_id": "v1:0"}])
-    assert page.count("data:image/jpeg;base64,/9j/") == 1
-    assert page.index("v1:0") < page.index("data:image/jpeg")
-
-
-def test_the_figure_has_a_panel_for_each_length_and_list(folder: Path) -> None:
-    counts = counted(Manifest.load(str(folder / "clips")), top=3)
-    titles = [axes.get_title(loc="left") for axes in statistics_figure(counts).axes]
-    expected = ["rows per video", "words per caption", "seconds", "rows without it, %", "most frequent words", ""]
-    assert titles == expected
-    assert sum(counts.lengths["rows per video"]) == sum(CLIPS)

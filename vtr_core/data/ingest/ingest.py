@@ -1,29 +1,20 @@
 """An ingest as independent, recorded shard tasks, with a final manifest."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, assert_never
+from typing import Any
 
 from vtr_core import storage
 from vtr_core.config.settings import record
 from vtr_core.data.ingest.plan import RECORDS, IngestPlan, ShardTask, first_example, source_text
-from vtr_core.data.ingest.record_tables import clip_groups, frame_groups, image_groups, step_groups, video_groups
+from vtr_core.data.ingest.record_tables import record_groups
 from vtr_core.data.manifest import FILE as MANIFEST
 from vtr_core.data.manifest import Manifest, Shard, VocabularyRecord, splits
 from vtr_core.data.records.annotations import save_pairs
-from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, StepSchema, VideoSchema
-from vtr_core.data.shards.shard_file import GroupTable, write_shard
+from vtr_core.data.shards.shard_file import write_shard
 from vtr_core.data.shards.thumbnails import SUFFIX, write_thumbnails
-from vtr_core.data.sources.source import (
-    ClipSource,
-    Drops,
-    FrameSource,
-    ImageSource,
-    StepSource,
-    ThumbnailSource,
-    VideoSource,
-)
+from vtr_core.data.sources.source import Drops, ImageSource, ThumbnailSource
 from vtr_core.errors import DatasetError, RunConflict
 from vtr_core.storage import Location
 
@@ -80,54 +71,24 @@ def do(plan: IngestPlan, task: ShardTask) -> dict[str, Any]:
     drops = Drops(plan.options.strict)
     folder = plan.folder(task.split)
     try:
-        shard = write_shard(plan.schema, _groups(plan, task, drops), folder / task.file)
+        groups = record_groups(plan.source, plan.schema, plan.words.vocabulary, task.videos, drops)
+        shard = write_shard(plan.schema, groups, folder / task.file)
         if isinstance(plan.source, ThumbnailSource):
-            shard = _with_thumbnails(plan.source, task, shard, folder / f"{task.file}{SUFFIX}")
+            pictures = [picture for video in task.videos for picture in plan.source.thumbnails(video)]
+            if pictures and shard.rows:
+                shard = replace(shard, thumbnails=write_thumbnails(folder / f"{task.file}{SUFFIX}", pictures))
+        dropped = {"dropped": dict(drops.counts), "examples": drops.examples, "shortened": drops.shortened}
+        done = {"shard": shard.to_json(), **dropped}
+        storage.write_json(plan.record(task), done)
     except OSError as error:  # read errors of the source have been converted before
         raise _not_written(folder / task.file, error) from error
-    dropped = {"dropped": dict(drops.counts), "examples": drops.examples, "shortened": drops.shortened}
-    done = {"shard": shard.to_json(), **dropped}
-    _write(plan.record(task), done)
     return done
-
-
-def _with_thumbnails(source: ThumbnailSource, task: ShardTask, shard: Shard, place: Location) -> Shard:
-    found = [one for video in task.videos for one in source.thumbnails(video)]
-    return replace(shard, thumbnails=write_thumbnails(place, found)) if found and shard.rows else shard
-
-
-def _write(place: Location, value: Mapping[str, Any]) -> None:
-    try:
-        storage.write_json(place, value)
-    except OSError as error:
-        raise _not_written(place, error) from error
 
 
 def _not_written(place: Location, error: OSError) -> DatasetError:
     return DatasetError(
         f"{place} cannot be written ({error}); make room or choose another --out, and repeat the command"
     )
-
-
-def _groups(plan: IngestPlan, task: ShardTask, drops: Drops) -> Iterator[GroupTable]:
-    match plan.schema:
-        case ClipSchema():
-            assert isinstance(plan.source, ClipSource)
-            return clip_groups(plan.source, plan.schema, plan.words.vocabulary, task.videos, drops)
-        case VideoSchema():
-            assert isinstance(plan.source, VideoSource)
-            return video_groups(plan.source, plan.schema, plan.words.vocabulary, task.videos, drops)
-        case StepSchema():
-            assert isinstance(plan.source, StepSource)
-            return step_groups(plan.source, plan.schema, plan.words.vocabulary, task.videos, drops)
-        case ImageSchema():
-            assert isinstance(plan.source, ImageSource)
-            return image_groups(plan.source, plan.schema, task.videos)
-        case FrameSchema():
-            assert isinstance(plan.source, FrameSource)
-            return frame_groups(plan.source, plan.schema, plan.words.vocabulary, task.videos, drops)
-        case _:
-            assert_never(plan.schema)
 
 
 @dataclass(frozen=True)
@@ -196,16 +157,10 @@ def _manifest(plan: IngestPlan, split: str, shards: Sequence[Shard], dropped: Dr
     vocabulary: VocabularyRecord = plan.words.save(folder)
     source = {"adapter": plan.source.name, **plan.source.settings(), "split": split, "ingest": plan.fingerprint}
     if isinstance(plan.source, ImageSource):
-        source["pairs"] = _pairs(plan, split)
+        subjects = [video for task in plan.tasks if task.split == split for video in task.videos]
+        pairs = plan.source.pairs(sorted(subjects, key=lambda subject: subject.video_id))
+        source["pairs"] = asdict(save_pairs(pairs, folder))
     return Manifest(folder.uri, plan.schema, vocabulary, tuple(shards), source, dict(sorted(dropped.counts.items())))
-
-
-def _pairs(plan: IngestPlan, split: str) -> dict[str, Any]:
-    """Write the pairs of a split's subjects, in listed order; returns the record of their file."""
-    assert isinstance(plan.source, ImageSource)
-    subjects = [video for task in plan.tasks if task.split == split for video in task.videos]
-    found = plan.source.pairs(sorted(subjects, key=lambda subject: subject.video_id))
-    return asdict(save_pairs(found, plan.folder(split)))
 
 
 def _add(drops: Drops, counts: Mapping[str, int], examples: Mapping[str, Sequence[str]]) -> None:

@@ -8,8 +8,15 @@ from typing import assert_never
 import numpy as np
 
 from vtr_core.config.caption_text import TextUnit, Tokenizer, UnknownWords
-from vtr_core.data.records.required_kind import check_feature_names
-from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, Schema, StepSchema, VideoSchema
+from vtr_core.data.records.schema import (
+    ClipSchema,
+    FrameSchema,
+    ImageSchema,
+    Schema,
+    StepSchema,
+    VideoSchema,
+    check_feature_names,
+)
 from vtr_core.data.shards.word_table import Wording, WordTable
 from vtr_core.data.sources.source import (
     AnySource,
@@ -146,7 +153,12 @@ def plan_ingest(
         counts = count(source, by_split.get("train", videos), options.tokenizer, tags)
         wording = Wording(options.min_count, options.tokenizer, options.unknown, tags)
         words = WordTable.from_counts(counts, wording, options.max_words is None, word_vectors)
-    tasks = [task for split, members in by_split.items() for task in _tasks(split, members, options)]
+    tasks = []
+    for split, members in by_split.items():
+        order = np.random.default_rng(options.seed).permutation(len(members))
+        for index, first in enumerate(range(0, len(members), options.videos_per_shard)):
+            chosen = order[first : first + options.videos_per_shard]
+            tasks.append(ShardTask(split, index, [members[number] for number in chosen]))
     return IngestPlan(source, out, schema, words, tasks, options, drops)
 
 
@@ -182,14 +194,6 @@ def _by_split(videos: Sequence[VideoEntry], options: IngestOptions) -> dict[str,
         if name and (name.startswith("_") or not is_file_name(name)):
             raise ConfigError(f"the split {name!r} cannot be a folder of the data set; use letters and digits")
     return {name: [video for video in videos if (video.split or "") == name] for name in names}
-
-
-def _tasks(split: str, videos: Sequence[VideoEntry], options: IngestOptions) -> list[ShardTask]:
-    """The shard tasks of a split, whose videos are shuffled."""
-    order = np.random.default_rng(options.seed).permutation(len(videos))
-    size = options.videos_per_shard
-    starts = range(0, len(videos), size)
-    return [ShardTask(split, i, [videos[j] for j in order[s : s + size]]) for i, s in enumerate(starts)]
 
 
 def source_text(source: AnySource) -> str:

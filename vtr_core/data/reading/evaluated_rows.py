@@ -12,8 +12,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.arrays import StoredVideos, as_rows, means, pad, stored_videos
-from vtr_core.data.records.required_kind import require_images, require_videos
-from vtr_core.data.records.schema import PIXEL_DTYPE, PIXELS
+from vtr_core.data.records.schema import PIXEL_DTYPE, PIXELS, require_images, require_videos
 from vtr_core.errors import DatasetError
 
 MAX_VIDEOS = 128

@@ -10,7 +10,6 @@ import pyarrow as pa
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import BatchPlan, RowGroup, Run, runs_of
 from vtr_core.data.records.arrays import as_rows, sequence_binary
-from vtr_core.data.records.required_kind import require_clips
 from vtr_core.data.records.schema import (
     FRAMES,
     PIXELS,
@@ -21,6 +20,7 @@ from vtr_core.data.records.schema import (
     Schema,
     VideoSchema,
     array_dtype,
+    require_clips,
 )
 from vtr_core.data.shards.shard_file import DamagedShard, ShardFile
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary

@@ -15,8 +15,16 @@ from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.records.annotations import TimedLabel
 from vtr_core.data.records.arrays import as_sequences
-from vtr_core.data.records.required_kind import require_frames, require_videos
-from vtr_core.data.records.schema import FEATURE_DTYPE, FRAMES, PIXEL_DTYPE, TOKEN_DTYPE, FeatureSpec, FrameSchema
+from vtr_core.data.records.schema import (
+    FEATURE_DTYPE,
+    FRAMES,
+    PIXEL_DTYPE,
+    TOKEN_DTYPE,
+    FeatureSpec,
+    FrameSchema,
+    require_frames,
+    require_videos,
+)
 from vtr_core.data.shards.shard_file import DamagedShard
 
 

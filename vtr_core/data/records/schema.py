@@ -1,21 +1,30 @@
 """The record kinds of shards as versioned Arrow schemas: clips, images, frames, videos and steps."""
 
 import json
-from abc import ABC, abstractmethod
+from abc import ABC
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 import numpy as np
 import pyarrow as pa
 
-from vtr_core.errors import SchemaMismatch
+from vtr_core.errors import ConfigError, SchemaMismatch
 
 FEATURE_DTYPE = np.dtype(np.float16)
 TOKEN_DTYPE = np.dtype(np.int32)
 PIXEL_DTYPE = np.dtype(np.uint8)
 MAX_SIZE = 2**24
 """Maximum number of values of a vector, or of words of a caption."""
-_METADATA_KEY = b"vtr"
+FRAMES = "frames"
+"""The column of a clip's frames, and in a batch that of their pixels."""
+PIXELS = "pixels"
+"""The column of an image's pixels, (height, width, channels) in row-major order."""
+CAPTION_VECTORS = "text"
+"""The feature of whole videos that has a vector for each caption, in order, instead of each frame."""
+FrameEncoding = Literal["jpeg", "raw"]
+"""Storage format of frames."""
+Columns = tuple[tuple[str, pa.DataType], ...]
 
 S = TypeVar("S", bound="RecordSchema")
 
@@ -49,12 +58,21 @@ class FeatureSpec:
         return f"num_{self.name}"
 
 
+def _require_sizes(**sizes: object) -> None:
+    """ValueError unless all `sizes` are valid numbers of values of a row."""
+    for name, size in sizes.items():
+        if type(size) is not int or not 0 < size <= MAX_SIZE:
+            raise ValueError(f"{name} has the size {size!r}; it must be an integer from 1 to {MAX_SIZE}")
+
+
 @dataclass(frozen=True)
 class RecordSchema(ABC):
     """Settings of all record kinds: features, and captions of at most `max_words` words."""
 
     kind: ClassVar[str]
-    version: ClassVar[int]
+    version: ClassVar[int] = 1
+    columns: ClassVar[Columns]
+    """Columns of every shard, before those of the settings. A key is the 64-bit hash of an id or caption."""
 
     features: tuple[FeatureSpec, ...]
     max_words: int = 20
@@ -66,10 +84,13 @@ class RecordSchema(ABC):
 
     def arrow(self) -> pa.Schema:
         """The Arrow schema, with kind, version, dimensions and dtypes in its metadata."""
-        return pa.schema(self._fields(), metadata={_METADATA_KEY: json.dumps(self.to_json()).encode()})
+        fields = [pa.field(name, kind, nullable=False) for name, kind in (*self.columns, *self._further())]
+        return pa.schema(fields, metadata={b"vtr": json.dumps(self.to_json()).encode()})
 
-    @abstractmethod
-    def _fields(self) -> list[pa.Field]: ...
+    def _further(self) -> Columns:
+        """For each feature a binary column of frames, (frames, dim), empty where absent, and one of their number."""
+        columns = (((f.name, pa.binary()), (f.count, pa.int32())) for f in self.features)
+        return tuple(column for pair in columns for column in pair)
 
     def to_json(self) -> dict[str, object]:
         """The schema as the manifest and the Parquet metadata hold it."""
@@ -84,42 +105,38 @@ class RecordSchema(ABC):
     def from_json(cls: type[S], value: dict[str, Any], where: str) -> S:
         """The schema that `to_json` wrote at `where`; SchemaMismatch for another kind, version or dtype."""
         if (value.get("kind"), value.get("version")) != (cls.kind, cls.version):
-            raise schema_mismatch(value, where, cls.label())
+            raise _mismatch(value, where, cls.label())
         features, max_words = value["features"], value["max_words"]
         assert isinstance(features, dict)
-        require_size("max_words", max_words)
+        _require_sizes(max_words=max_words)
         for name, spec in features.items():
             if spec["dtype"] != FEATURE_DTYPE.name:
                 raise SchemaMismatch(f"{where}: column {name} is {spec['dtype']}, this code reads {FEATURE_DTYPE.name}")
             if not name.isidentifier():
                 raise ValueError(f"{name!r} cannot name a feature")
-            require_size(name, spec["dim"])
-        return cls(tuple(FeatureSpec(name, spec["dim"]) for name, spec in features.items()), max_words)
+            _require_sizes(**{name: spec["dim"]})
+        specs = tuple(FeatureSpec(name, spec["dim"]) for name, spec in features.items())
+        return cls(specs, max_words, **cls._settings(value, where))
+
+    @classmethod
+    def _settings(cls, value: dict[str, Any], where: str) -> dict[str, Any]:  # noqa: ARG003
+        """The kind's own settings."""
+        return {}
 
 
-def require_size(name: str, size: object) -> None:
-    """ValueError unless `size` is a valid number of values of a row."""
-    if type(size) is not int or not 0 < size <= MAX_SIZE:
-        raise ValueError(f"{name} has the size {size!r}; it must be an integer from 1 to {MAX_SIZE}")
-
-
-def schema_mismatch(value: dict[str, Any], where: str, readable: str) -> SchemaMismatch:
+def _mismatch(value: dict[str, Any], where: str, readable: str) -> SchemaMismatch:
     """The error for the schema `value` of another kind or version than `readable`."""
-    found = f"{value.get('kind')}/{value.get('version')}"
-    return SchemaMismatch(f"{where} is {found}, this code reads {readable}; rebuild it with vtr ingest")
+    stored = f"{value.get('kind')}/{value.get('version')}"
+    return SchemaMismatch(f"{where} is {stored}, this code reads {readable}; rebuild it with vtr ingest")
 
 
-CLIP_COLUMNS = (
-    ("clip_id", pa.string()),
-    ("video_id", pa.string()),
-    ("start", pa.float64()),
-    ("end", pa.float64()),
-    ("caption", pa.string()),
-    ("clip_key", pa.int64()),
-    ("video_key", pa.int64()),
-    ("caption_key", pa.int64()),
-)
-"""Columns of every `clips` shard beside tokens and features. A key is the 64-bit hash of the id or caption."""
+def _list(kind: pa.DataType) -> pa.ListType:
+    return pa.list_(pa.field("element", kind, nullable=False))
+
+
+_SPAN: Columns = (("start", pa.float64()), ("end", pa.float64()))
+_CAPTIONS: Columns = (("captions", _list(pa.string())), ("caption_keys", _list(pa.int64())), ("tokens", pa.binary()))
+"""All captions of a row; a cell of tokens is (captions, max_words) int32."""
 
 
 def kept_column(name: str) -> str:
@@ -132,69 +149,83 @@ class ClipSchema(RecordSchema):
     """`clips/1`: one row per clip and caption; rows with the same `clip_id` are of the same clip."""
 
     kind = "clips"
-    version = 1
+    columns = (
+        ("clip_id", pa.string()),
+        ("video_id", pa.string()),
+        *_SPAN,
+        ("caption", pa.string()),
+        ("clip_key", pa.int64()),
+        ("video_key", pa.int64()),
+        ("caption_key", pa.int64()),
+    )
 
     kept: tuple[str, ...] = ()
     """Columns of the source's table that are kept as text, each in the column `kept_column`."""
 
-    def _fields(self) -> list[pa.Field]:
-        fields = [pa.field(name, kind, nullable=False) for name, kind in CLIP_COLUMNS]
-        fields.append(pa.field("tokens", pa.binary(self.max_words * TOKEN_DTYPE.itemsize), nullable=False))
+    def _further(self) -> Columns:
+        columns = [("tokens", pa.binary(self.max_words * TOKEN_DTYPE.itemsize))]
         for feature in self.features:
-            fields.append(pa.field(feature.name, pa.binary(feature.dim * FEATURE_DTYPE.itemsize), nullable=False))
-            fields.append(pa.field(feature.presence, pa.bool_(), nullable=False))
-        return [*fields, *(pa.field(kept_column(name), pa.string(), nullable=False) for name in self.kept)]
+            columns.append((feature.name, pa.binary(feature.dim * FEATURE_DTYPE.itemsize)))
+            columns.append((feature.presence, pa.bool_()))
+        return (*columns, *((kept_column(name), pa.string()) for name in self.kept))
 
     def to_json(self) -> dict[str, object]:
         """The schema as the manifest and the Parquet metadata hold it."""
         return {**super().to_json(), **({"kept": list(self.kept)} if self.kept else {})}
 
     @classmethod
-    def from_json(cls, value: dict[str, Any], where: str) -> "ClipSchema":
-        """The schema that `to_json` wrote at `where`; SchemaMismatch for another kind, version or dtype."""
-        plain, kept = super().from_json(value, where), value.get("kept", [])
+    def _settings(cls, value: dict[str, Any], where: str) -> dict[str, Any]:  # noqa: ARG003
+        kept = value.get("kept", [])
         if not all(isinstance(name, str) and name.isidentifier() for name in kept):
             raise ValueError(f"{kept!r} cannot name kept columns")
-        return cls(plain.features, plain.max_words, tuple(kept))
+        return {"kept": tuple(kept)}
 
 
-FrameEncoding = Literal["jpeg", "raw"]
-"""Storage format of frames."""
-FRAMES = "frames"
-"""The column of a clip's frames, and in a batch that of their pixels."""
-PIXELS = "pixels"
-"""The column of an image's pixels, (height, width, channels) in row-major order."""
+@dataclass(frozen=True)
+class VideoSchema(RecordSchema):
+    """`videos/1`: one row per video with all its captions. The feature `text` has a vector for each caption."""
 
-IMAGE_COLUMNS = (
-    ("image_id", pa.string()),
-    ("subject", pa.string()),
-    ("clip_key", pa.int64()),
-    ("video_key", pa.int64()),
-)
-"""Columns of every `images` shard beside the pixels. Keys are the 64-bit hashes of image id and subject."""
+    kind = "videos"
+    columns = (("video_id", pa.string()), ("video_key", pa.int64()), *_CAPTIONS)
 
-FRAME_COLUMNS = (
-    ("clip_id", pa.string()),
-    ("clip_key", pa.int64()),
-    ("video_id", pa.string()),
-    ("video_key", pa.int64()),
-    ("start", pa.float64()),
-    ("end", pa.float64()),
-    ("captions", pa.list_(pa.field("element", pa.string(), nullable=False))),
-    ("caption_keys", pa.list_(pa.field("element", pa.int64(), nullable=False))),
-    ("tokens", pa.binary()),
-    ("times", pa.list_(pa.field("element", pa.float64(), nullable=False))),
-    (FRAMES, pa.list_(pa.field("element", pa.binary(), nullable=False))),
-)
-"""Columns of every `frames` shard. A cell of tokens is (captions, max_words) int32; times in seconds, one per frame."""
+
+@dataclass(frozen=True)
+class StepSchema(RecordSchema):
+    """`steps/1`: one row per video with a frame per second, its task's ordered steps and the annotated segments.
+
+    `steps` are the texts and `labels` their classes, in order; a label may occur several times. Segments refer to
+    labels, times in seconds. A cell of tokens is (steps, max_words) int32.
+    """
+
+    kind = "steps"
+    columns = (
+        ("video_id", pa.string()),
+        ("video_key", pa.int64()),
+        ("task", pa.string()),
+        ("steps", _list(pa.string())),
+        ("labels", _list(pa.string())),
+        ("tokens", pa.binary()),
+        (
+            "segments",
+            _list(pa.struct([pa.field(name, kind, nullable=False) for name, kind in (*_SPAN, ("label", pa.string()))])),
+        ),
+    )
 
 
 @dataclass(frozen=True)
 class ImageSchema(RecordSchema):
-    """`images/1`: one row per image; the images of a subject are adjacent. All images have the same shape."""
+    """`images/1`: one row per image; the images of a subject are adjacent. All images have the same shape.
+
+    Keys are those of image id and subject.
+    """
 
     kind = "images"
-    version = 1
+    columns = (
+        ("image_id", pa.string()),
+        ("subject", pa.string()),
+        ("clip_key", pa.int64()),
+        ("video_key", pa.int64()),
+    )
 
     height: int = 1
     width: int = 1
@@ -206,10 +237,8 @@ class ImageSchema(RecordSchema):
         """Height, width and channels."""
         return self.height, self.width, self.channels
 
-    def _fields(self) -> list[pa.Field]:
-        fields = [pa.field(name, kind, nullable=False) for name, kind in IMAGE_COLUMNS]
-        width = self.height * self.width * self.channels * PIXEL_DTYPE.itemsize
-        return [*fields, pa.field(PIXELS, pa.binary(width), nullable=False)]
+    def _further(self) -> Columns:
+        return ((PIXELS, pa.binary(self.height * self.width * self.channels * PIXEL_DTYPE.itemsize)),)
 
     def to_json(self) -> dict[str, object]:
         """The schema as the manifest and the Parquet metadata hold it."""
@@ -217,17 +246,16 @@ class ImageSchema(RecordSchema):
         return {**super().to_json(), PIXELS: {**shape, "dtype": PIXEL_DTYPE.name}}
 
     @classmethod
-    def from_json(cls, value: dict[str, Any], where: str) -> "ImageSchema":
-        """The schema that `to_json` wrote at `where`; SchemaMismatch for another kind, version or dtype."""
-        plain, pixels = super().from_json(value, where), value[PIXELS]
+    def _settings(cls, value: dict[str, Any], where: str) -> dict[str, Any]:
+        pixels = value[PIXELS]
         if pixels["dtype"] != PIXEL_DTYPE.name:
             raise SchemaMismatch(f"{where}: pixels are {pixels['dtype']}, this code reads {PIXEL_DTYPE.name}")
-        for name in ("height", "width", "channels"):
-            require_size(name, pixels[name])
-        require_size("an image", pixels["height"] * pixels["width"] * pixels["channels"])
-        if pixels["channels"] not in (1, 3):
-            raise ValueError(f"images have {pixels['channels']} channels; 1 is grey, 3 is red, green and blue")
-        return cls(plain.features, plain.max_words, pixels["height"], pixels["width"], pixels["channels"])
+        shape = {name: pixels[name] for name in ("height", "width", "channels")}
+        _require_sizes(**shape)
+        _require_sizes(image=shape["height"] * shape["width"] * shape["channels"])
+        if shape["channels"] not in (1, 3):
+            raise ValueError(f"images have {shape['channels']} channels; 1 is grey, 3 is red, green and blue")
+        return shape
 
 
 @dataclass(frozen=True)
@@ -235,15 +263,24 @@ class FrameSchema(RecordSchema):
     """`frames/1`: one row per clip with all its captions and its frames, RGB, each with its time in the video."""
 
     kind = "frames"
-    version = 1
+    columns = (
+        ("clip_id", pa.string()),
+        ("clip_key", pa.int64()),
+        ("video_id", pa.string()),
+        ("video_key", pa.int64()),
+        *_SPAN,
+        *_CAPTIONS,
+        ("times", _list(pa.float64())),
+        (FRAMES, _list(pa.binary())),
+    )
 
     height: int = 1
     width: int = 1
     encoding: FrameEncoding = "jpeg"
     """jpeg: a cell is a list of JPEG files; raw: a list of pixel arrays, (height, width, 3) uint8."""
 
-    def _fields(self) -> list[pa.Field]:
-        return [pa.field(name, kind, nullable=False) for name, kind in FRAME_COLUMNS]
+    def _further(self) -> Columns:
+        return ()
 
     def to_json(self) -> dict[str, object]:
         """The schema as the manifest and the Parquet metadata hold it."""
@@ -251,136 +288,96 @@ class FrameSchema(RecordSchema):
         return {**super().to_json(), FRAMES: pictures}
 
     @classmethod
-    def from_json(cls, value: dict[str, Any], where: str) -> "FrameSchema":
-        """The schema that `to_json` wrote at `where`; SchemaMismatch for another kind, version or encoding."""
-        plain, pictures = super().from_json(value, where), value[FRAMES]
-        known: tuple[FrameEncoding, ...] = get_args(FrameEncoding)
-        encoding = next((one for one in known if one == pictures["encoding"]), None)
-        if encoding is None:
-            found = pictures["encoding"]
-            raise SchemaMismatch(f"{where}: frames are stored as {found!r}, this code reads {', '.join(known)}")
-        for name in ("height", "width"):
-            require_size(name, pictures[name])
-        require_size("a frame", pictures["height"] * pictures["width"] * 3)
-        return cls(plain.features, plain.max_words, pictures["height"], pictures["width"], encoding)
+    def _settings(cls, value: dict[str, Any], where: str) -> dict[str, Any]:
+        pictures = {name: value[FRAMES][name] for name in ("height", "width", "encoding")}
+        if pictures["encoding"] not in get_args(FrameEncoding):
+            known = ", ".join(get_args(FrameEncoding))
+            raise SchemaMismatch(f"{where}: frames are stored as {pictures['encoding']!r}, this code reads {known}")
+        _require_sizes(height=pictures["height"], width=pictures["width"])
+        _require_sizes(frame=pictures["height"] * pictures["width"] * 3)
+        return pictures
 
-
-CAPTION_VECTORS = "text"
-"""The feature of whole videos that has a vector for each caption, in order, instead of each frame."""
-
-VIDEO_COLUMNS = (
-    ("video_id", pa.string()),
-    ("video_key", pa.int64()),
-    ("captions", pa.list_(pa.field("element", pa.string(), nullable=False))),
-    ("caption_keys", pa.list_(pa.field("element", pa.int64(), nullable=False))),
-    ("tokens", pa.binary()),
-)
-"""Columns of every `videos` shard beside features. A cell of tokens is (captions, max_words) int32."""
-
-STEP_COLUMNS = (
-    ("video_id", pa.string()),
-    ("video_key", pa.int64()),
-    ("task", pa.string()),
-    ("steps", pa.list_(pa.field("element", pa.string(), nullable=False))),
-    ("labels", pa.list_(pa.field("element", pa.string(), nullable=False))),
-    ("tokens", pa.binary()),
-    (
-        "segments",
-        pa.list_(
-            pa.field(
-                "element",
-                pa.struct(
-                    [
-                        pa.field("start", pa.float64(), nullable=False),
-                        pa.field("end", pa.float64(), nullable=False),
-                        pa.field("label", pa.string(), nullable=False),
-                    ]
-                ),
-                nullable=False,
-            )
-        ),
-    ),
-)
-"""Columns of every `steps` shard beside features. A cell of tokens is (steps, max_words) int32; times in seconds."""
-
-
-@dataclass(frozen=True)
-class VideoSchema(RecordSchema):
-    """`videos/1`: one row per video with all its captions; feature cells are (frames, dim), empty where absent.
-
-    The feature `text` has a vector for each caption instead.
-    """
-
-    kind = "videos"
-    version = 1
-
-    def _fields(self) -> list[pa.Field]:
-        fields = [pa.field(name, kind, nullable=False) for name, kind in VIDEO_COLUMNS]
-        return [*fields, *frame_fields(self.features)]
-
-
-@dataclass(frozen=True)
-class StepSchema(RecordSchema):
-    """`steps/1`: one row per video with a frame per second, its task's ordered steps and the annotated segments.
-
-    `steps` are the texts and `labels` their classes, in order; a label may occur several times. Segments refer to
-    labels. Feature cells are (seconds, dim), empty where absent.
-    """
-
-    kind = "steps"
-    version = 1
-
-    def _fields(self) -> list[pa.Field]:
-        fields = [pa.field(name, kind, nullable=False) for name, kind in STEP_COLUMNS]
-        return [*fields, *frame_fields(self.features)]
-
-
-def frame_fields(features: tuple[FeatureSpec, ...]) -> list[pa.Field]:
-    """For each feature a binary column of frames and a column of their number."""
-    fields = []
-    for feature in features:
-        fields.append(pa.field(feature.name, pa.binary(), nullable=False))
-        fields.append(pa.field(feature.count, pa.int32(), nullable=False))
-    return fields
-
-
-__all__ = [
-    "CAPTION_VECTORS",
-    "CLIP_COLUMNS",
-    "FEATURE_DTYPE",
-    "FRAMES",
-    "PIXELS",
-    "PIXEL_DTYPE",
-    "TOKEN_DTYPE",
-    "ClipSchema",
-    "FeatureSpec",
-    "FrameEncoding",
-    "FrameSchema",
-    "ImageSchema",
-    "Schema",
-    "StepSchema",
-    "VideoSchema",
-    "array_dtype",
-    "kept_column",
-    "read_schema",
-]
 
 Schema = ClipSchema | VideoSchema | StepSchema | ImageSchema | FrameSchema
+_KINDS: dict[object, type[Schema]] = {kind.kind: kind for kind in get_args(Schema)}
 
 
 def read_schema(value: dict[str, Any], where: str) -> Schema:
     """The schema of any kind that `to_json` wrote at `where`; SchemaMismatch for an unknown kind, version or dtype."""
-    match value.get("kind"):
-        case ClipSchema.kind:
-            return ClipSchema.from_json(value, where)
-        case VideoSchema.kind:
-            return VideoSchema.from_json(value, where)
-        case StepSchema.kind:
-            return StepSchema.from_json(value, where)
-        case ImageSchema.kind:
-            return ImageSchema.from_json(value, where)
-        case FrameSchema.kind:
-            return FrameSchema.from_json(value, where)
-        case _:
-            known = ", ".join(kind.label() for kind in (ClipSchema, VideoSchema, StepSchema, ImageSchema))
-            raise schema_mismatch(value, where, f"{known} and {FrameSchema.label()}")
+    kind = value.get("kind")
+    if isinstance(kind, str) and kind in _KINDS:
+        return _KINDS[kind].from_json(value, where)
+    *labels, last = [known.label() for known in _KINDS.values()]
+    raise _mismatch(value, where, f"{', '.join(labels)} and {last}")
+
+
+_TAKEN = {
+    *(name for kind in (ClipSchema, VideoSchema, ImageSchema, FrameSchema) for name, _ in kind.columns),
+    *(FRAMES, PIXELS, "tokens", "candidate_tokens", "step", "replaced"),
+}
+"""Columns of shards, and what batches hold beside features."""
+
+
+def check_feature_names(names: Iterable[str]) -> None:
+    """ConfigError for a name that is no plain word, or that shards or batches use for something else."""
+    for name in names:
+        taken = name in _TAKEN or name.startswith(("has_", "num_", "kept_")) or name.endswith("_key")
+        if taken or not name.isidentifier():
+            raise ConfigError(
+                f"a feature cannot be called {name!r}: data sets use that name themselves, or it is no word of "
+                "letters, digits and _; choose another, such as video or audio"
+            )
+
+
+_INSTEAD_OF_CLIPS = {
+    "steps": ", videos with ordered steps; training and retrieval read clips/1; evaluate it with vtr evaluate "
+    "<checkpoint> --task localization",
+    "images": ", images of subjects; this reads clips/1; images are for vtr train siamese-att and vtr evaluate "
+    "<checkpoint> --task verification",
+    "frames": ", pictures of clips; this reads clips/1: extract features with vtr extract … --records clips --out "
+    "<another folder>",
+    "videos": ", whole videos with their frames; this model reads clips/1: ingest its source again with vtr ingest "
+    "<source> … --records clips --out <another folder>",
+}
+"""What a data set of another kind is, and what is done with it, where clips are needed."""
+_NEEDED = {
+    "videos": "; this model reads videos/1, whole videos with their frames: make them with vtr ingest clip_tokens, or "
+    "msrvtt or synthetic … --records videos, --out <another folder>",
+    "images": "; Siamese networks read images/1, images of subjects: make them with vtr ingest faces, olivetti or lfw",
+    "frames": "; this reads frames/1, pictures of clips: make them with vtr extract … --records frames",
+    "steps": ", localisation reads steps/1, videos with the ordered steps of a task; make one with vtr ingest "
+    "crosstask, mining_youtube or synthetic_steps",
+}
+"""What is needed instead of a data set of another kind, and how it is made."""
+
+
+def _required(kind: type[S], schema: Schema, where: str) -> S:
+    if isinstance(schema, kind):
+        return schema
+    remedy = _INSTEAD_OF_CLIPS[schema.kind] if kind is ClipSchema else _NEEDED[kind.kind]
+    raise SchemaMismatch(f"{where} is {schema.label()}{remedy}")
+
+
+def require_clips(schema: Schema, where: str) -> ClipSchema:
+    """`schema` if it is of clips; SchemaMismatch, with the remedy, for another kind at `where`."""
+    return _required(ClipSchema, schema, where)
+
+
+def require_videos(schema: Schema, where: str) -> VideoSchema:
+    """`schema` if it is of whole videos; SchemaMismatch, with the remedy, for another kind at `where`."""
+    return _required(VideoSchema, schema, where)
+
+
+def require_images(schema: Schema, where: str) -> ImageSchema:
+    """`schema` if it is of images; SchemaMismatch, with the remedy, for another kind at `where`."""
+    return _required(ImageSchema, schema, where)
+
+
+def require_frames(schema: Schema, where: str) -> FrameSchema:
+    """`schema` if it is of frames; SchemaMismatch, with the remedy, for another kind at `where`."""
+    return _required(FrameSchema, schema, where)
+
+
+def require_steps(schema: Schema, where: str) -> StepSchema:
+    """`schema` if it is of videos with ordered steps; SchemaMismatch, with the remedy, for another kind at `where`."""
+    return _required(StepSchema, schema, where)

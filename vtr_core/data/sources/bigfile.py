@@ -10,7 +10,7 @@ from vtr_core import storage
 from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.feature_folder import BigFileFrames
-from vtr_core.data.sources.files import read_lines
+from vtr_core.data.sources.files import filled_lines, read_lines
 from vtr_core.data.sources.reasons import Reason, UnusableError, check_id
 from vtr_core.data.sources.source import Drops, Video, VideoEntry
 from vtr_core.errors import InputError
@@ -73,36 +73,31 @@ class BigFileVideos(SourceSettings):
         """The captions of every video."""
         if self.captions_file is None:
             return dict.fromkeys(self._frames.ids(), ())
-        found: dict[str, list[str]] = {}
-        for number, line in enumerate(caption_lines(self.captions_file), start=1):
-            video_id, caption = _cut(line)
+        captions: dict[str, list[str]] = {}
+        lines = [line for line in read_lines(locate(self.captions_file)) if line.strip()]
+        for number, line in enumerate(lines, start=1):
             where = f"{self.captions_file}, line {number}"
-            if video_id is None:
-                drops.drop(Reason.BAD_LINE, f"{where}: {line[:40]!r} is not <video>#<number> and a caption")
-            elif not tokenise(caption):
-                drops.drop(Reason.EMPTY_CAPTION, f"{where}: the caption {caption[:40]!r} holds no word")
+            try:
+                video_id, caption = self._cut(line)
+                if not tokenise(caption):
+                    raise UnusableError(Reason.EMPTY_CAPTION, f"the caption {caption[:40]!r} holds no word")
+            except UnusableError as fault:
+                drops.drop(fault.reason, f"{where}: {fault}")
             else:
-                found.setdefault(video_id, []).append(caption)
-        return {video_id: tuple(captions) for video_id, captions in found.items()}
+                captions.setdefault(video_id, []).append(caption)
+        return {video_id: tuple(texts) for video_id, texts in captions.items()}
+
+    def _cut(self, line: str) -> tuple[str, str]:
+        """Video and caption of a line; UnusableError for a line of another form."""
+        key, _, caption = line.strip().partition(" ")
+        video_id, mark, _ = key.partition("#")
+        if not mark or not video_id:
+            raise UnusableError(Reason.BAD_LINE, f"{line[:40]!r} is not <video>#<number> and a caption")
+        return video_id, caption.strip()
 
     @cached_property
     def _frames(self) -> BigFileFrames:
         return BigFileFrames(BigFile(locate(self.feature_folder)), self.single)
-
-
-def caption_lines(uri: str) -> list[str]:
-    """The non-empty lines of a text file; InputError where it cannot be read."""
-    return [line for line in read_lines(locate(uri)) if line.strip()]
-
-
-def _cut(line: str) -> tuple[str | None, str]:
-    """Video and caption of a line; None for a line without a video."""
-    key, _, caption = line.strip().partition(" ")
-    video_id, mark, _ = key.partition("#")
-    return (video_id if mark and video_id else None), caption.strip()
-
-
-SPLITS = {"train": "train", "val": "val", "test": "test"}
 
 
 class Tgif(BigFileVideos):
@@ -121,29 +116,26 @@ class Tgif(BigFileVideos):
     def _captions(self, drops: Drops) -> Mapping[str, tuple[str, ...]]:
         if self.captions_file is None:
             raise InputError("vtr ingest tgif needs --captions-file, the release's tgif-v1.0.tsv")
-        found: dict[str, list[str]] = {}
-        for number, line in enumerate(caption_lines(self.captions_file), start=1):
-            url, tab, caption = line.partition("\t")
-            where, video_id = f"{self.captions_file}, line {number}", gif_id(url)
-            if not tab or not video_id:
-                drops.drop(Reason.BAD_LINE, f"{where}: {line[:40]!r} is not a URL, a tab and a sentence")
-            elif not tokenise(caption):
-                drops.drop(Reason.EMPTY_CAPTION, f"{where}: the caption {caption[:40]!r} holds no word")
-            elif self.splits_folder and video_id not in self._split_of:
-                drops.drop(Reason.UNKNOWN_VIDEO, f"{where}: {video_id} is in no list of {self.splits_folder}")
-            else:
-                found.setdefault(video_id, []).append(caption.strip())
-        return {video_id: tuple(captions) for video_id, captions in found.items()}
+        return super()._captions(drops)
+
+    def _cut(self, line: str) -> tuple[str, str]:
+        url, tab, caption = line.partition("\t")
+        video_id = gif_id(url)
+        if not tab or not video_id:
+            raise UnusableError(Reason.BAD_LINE, f"{line[:40]!r} is not a URL, a tab and a sentence")
+        if tokenise(caption) and self.splits_folder and video_id not in self._split_of:
+            raise UnusableError(Reason.UNKNOWN_VIDEO, f"{video_id} is in no list of {self.splits_folder}")
+        return video_id, caption.strip()
 
     @cached_property
     def _split_of(self) -> dict[str, str]:
         assert self.splits_folder is not None
         folder, found = locate(self.splits_folder), dict[str, str]()
-        for split in SPLITS:
+        for split in ("train", "val", "test"):
             if storage.exists(folder / f"{split}.txt"):
-                found.update({gif_id(line): split for line in caption_lines((folder / f"{split}.txt").uri)})
+                found.update({gif_id(line): split for line in filled_lines(folder / f"{split}.txt")})
         if not found:
-            raise InputError(f"{folder} holds no {', '.join(f'{split}.txt' for split in SPLITS)}; give TGIF's lists")
+            raise InputError(f"{folder} holds no train.txt, val.txt, test.txt; give TGIF's lists")
         return found
 
 

@@ -6,46 +6,20 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, assert_never, get_args
+from typing import Any, Literal, get_args
 
 import webvtt
 from webvtt.errors import MalformedCaptionError, MalformedFileError
 
 from vtr_core import storage
-from vtr_core.data.sources.annotated.activitynet import read_activitynet
-from vtr_core.data.sources.annotated.didemo import read_didemo
-from vtr_core.data.sources.annotated.lsmdc import read_lsmdc
-from vtr_core.data.sources.annotated.msrvtt import read_annotations
-from vtr_core.data.sources.annotated.msvd import read_msvd
 from vtr_core.data.sources.files import BadLine, Row, Subtitle, parse_srt, read_table, read_text
 from vtr_core.data.sources.instructional.narration import Narration, Rows, merge, read_all, read_narrations, usable
 from vtr_core.data.sources.pairs import PairRow, PairRows
+from vtr_core.data.sources.published_captions import AnnotatedDataSet, AnnotatedVideo, read_annotated
 from vtr_core.data.sources.reasons import Reason, UnusableError, check_id, is_elsewhere
-from vtr_core.data.sources.source import TEST, AnnotatedVideo, Drops, VideoEntry, worded_captions
+from vtr_core.data.sources.source import Drops, VideoEntry, worded_captions
 from vtr_core.data.sources.video_files import Inventory, VideoFile, without_suffix
 from vtr_core.storage import Location, locate
-
-AnnotatedDataSet = Literal["msrvtt", "msrvtt-1k-a", "msvd", "didemo", "activitynet", "lsmdc"]
-
-
-def read_annotated(name: AnnotatedDataSet, annotations: str, drops: Drops) -> Iterable[AnnotatedVideo]:
-    """The videos of the annotation files of `name` in the folder `annotations`; faults as the data set's reader."""
-    match name:
-        case "msrvtt":
-            return read_annotations(annotations, "official", drops)
-        case "msrvtt-1k-a":
-            return read_annotations(annotations, "1k-a", drops)
-        case "msvd":
-            return read_msvd(annotations, drops)
-        case "didemo":
-            return read_didemo(annotations, drops)
-        case "activitynet":
-            return read_activitynet(annotations, drops)
-        case "lsmdc":
-            return read_lsmdc(annotations, drops)
-        case _:
-            assert_never(name)
-
 
 SUFFIXES = (".srt", ".vtt")
 _TAG = re.compile(r"<[^>]*>")
@@ -207,7 +181,7 @@ def _entries(
             for video in read_annotated(name, annotations, drops):
                 rows = _captions(video, f"{annotations}, {video.video_id}", drops)
                 uri = inventory.by_id(video.name_among(inventory) or video.video_id)
-                yield VideoEntry(video.video_id, CaptionedVideo.of(uri, rows, video.split == TEST), video.split)
+                yield VideoEntry(video.video_id, CaptionedVideo.of(uri, rows, video.split == "test"), video.split)
 
 
 def _usable_ids(entries: Iterator[VideoEntry], drops: Drops) -> Iterator[VideoEntry]:
@@ -234,7 +208,7 @@ def _narrated(inventory: Inventory, name: Narrated, annotations: str, drops: Dro
     for (video_id, narration), captions in zip(listed, read, strict=True):
         rows = _clips(video_id, narration, captions, 0.0 if is_test else MIN_TIME_S, drops)
         content = CaptionedVideo.of(inventory.by_id(video_id), rows, is_test)
-        yield VideoEntry(video_id, content, TEST if is_test else None)
+        yield VideoEntry(video_id, content, "test" if is_test else None)
 
 
 def _is_there(inventory: Inventory, video_id: str, drops: Drops) -> bool:

@@ -7,14 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
-import pyarrow.fs as pafs
 from jaxtyping import UInt8
 
 from vtr_core import storage
 from vtr_core.config.settings import PositiveInt, SourceSettings
 from vtr_core.data.records.annotations import PairList, draw_pairs
 from vtr_core.data.records.schema import FeatureSpec
-from vtr_core.data.sources.files import read_file
+from vtr_core.data.sources.files import is_folder, read_file
 from vtr_core.data.sources.reasons import UnusableError
 from vtr_core.data.sources.source import Drops, FaceImage, VideoEntry
 from vtr_core.errors import ConfigError, InputError
@@ -215,7 +214,7 @@ class Faces(SubjectSplits):
         """The image files of each folder that has any, both in the order of their numbers."""
         found = {}
         for folder in sorted(storage.children(self._location), key=lambda one: by_number(one.name)):
-            if not _is_folder(folder) or (self.subjects and folder.name not in self.subjects):
+            if not is_folder(folder) or (self.subjects and folder.name not in self.subjects):
                 continue
             names = [file.name for file in storage.children(folder) if file.name.lower().endswith(SUFFIXES)]
             _check_stems(folder, names)
@@ -249,10 +248,6 @@ def _check_stems(folder: Location, names: Sequence[str]) -> None:
             raise InputError(
                 f"{folder} has {other} and {name}, whose ids would both be {image_id(folder.name, name)}; rename one"
             )
-
-
-def _is_folder(location: Location) -> bool:
-    return bool(location.filesystem.get_file_info(location.path).type == pafs.FileType.Directory)
 
 
 def _described(shape: tuple[int, ...]) -> str:

@@ -31,12 +31,13 @@ def read_file(location: Location) -> bytes:
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UnusableError(Reason.MISSING_FILE, f"there is no file {location}") from error
     except OSError as error:
-        if isinstance(error, PermissionError) or error.errno in _NO_FILE or _is_folder(location):
+        if isinstance(error, PermissionError) or error.errno in _NO_FILE or is_folder(location):
             raise UnusableError(Reason.UNREADABLE_FILE, f"{location} cannot be read ({error})") from error
         raise StorageError(f"{location} cannot be read ({error}); run the same command again to resume") from error
 
 
-def _is_folder(location: Location) -> bool:
+def is_folder(location: Location) -> bool:
+    """Whether there is a folder of this name."""
     return bool(location.filesystem.get_file_info(location.path).type == pafs.FileType.Directory)
 
 
@@ -57,6 +58,11 @@ def read_lines(location: Location) -> list[str]:
         return [line.removesuffix("\r") for line in read_text(location).split("\n")]
     except UnusableError as fault:
         raise InputError(f"{fault}; give a text file in UTF-8") from fault
+
+
+def filled_lines(location: Location) -> list[str]:
+    """The lines of a file that is needed, without white space around them; those without anything are left out."""
+    return [line.strip() for line in read_lines(location) if line.strip()]
 
 
 Row = dict[str, Any]

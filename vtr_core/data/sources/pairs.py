@@ -1,4 +1,4 @@
-"""Own data as a table: clips with captions and feature files, or captions alone."""
+"""Own data as a table: clips with captions and feature files."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,16 +8,15 @@ from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float16
-from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_validator
+from pydantic import Field, PositiveFloat, field_validator, model_validator
 
 from vtr_core.config.settings import SourceSettings
-from vtr_core.data.records.required_kind import check_feature_names
-from vtr_core.data.records.schema import FeatureSpec
+from vtr_core.data.records.schema import FeatureSpec, check_feature_names
 from vtr_core.data.sources.features.feature_arrays import FeatureArray, Pool, to_float16
 from vtr_core.data.sources.features.feature_folder import FeatureFolder
 from vtr_core.data.sources.files import Row, read_table
 from vtr_core.data.sources.reasons import Reason, UnusableError, check_id, check_label, check_path
-from vtr_core.data.sources.source import Clip, Drops, Video, VideoEntry
+from vtr_core.data.sources.source import Clip, Drops, VideoEntry
 from vtr_core.errors import ConfigError
 from vtr_core.storage import Location, locate
 from vtr_core.text.tokens.vocabulary import tokenise
@@ -268,65 +267,3 @@ class _ClipReader:
         if (name, path) not in self._arrays:
             self._arrays[name, path] = self._folders[name].read(path, self._dims[name])
         return self._arrays[name, path]
-
-
-class Captions(SourceSettings):
-    """The table has caption, and optionally id and split; rows with the same id are captions of the same thing.
-
-    A data set of whole videos whose feature no video has: an epoch reads one caption of each id. Without an id each row
-    is a thing of its own.
-    """
-
-    name: ClassVar[str] = "captions"
-
-    table: str
-    """CSV, TSV, JSON lines (.jsonl) or Parquet."""
-    feature: str = "video"
-    """The name of the feature that models of the data set read where there are videos."""
-    dim: PositiveInt = 1
-    """Its dimension."""
-
-    def features(self) -> tuple[FeatureSpec, ...]:
-        """The feature that every row lacks."""
-        return (FeatureSpec(self.feature, self.dim),)
-
-    def videos(self, drops: Drops) -> Sequence[VideoEntry]:
-        """The ids in the order of the table; `VideoEntry.content` is the tuple of captions."""
-        texts: dict[str, list[str]] = {}
-        splits: dict[str, str | None] = {}
-        for number, row in enumerate(read_table(locate(self.table), ("caption",)), start=1):
-            name, split = _captions_text(row.get("id")) or f"row{number}", _captions_text(row.get("split")) or None
-            caption = _captions_text(row["caption"])
-            try:
-                _captions_check(name, split, caption, splits)
-            except UnusableError as fault:
-                drops.drop(fault.reason, f"{self.table}, row {number}: {fault}")
-            else:
-                splits[name] = split
-                texts.setdefault(name, []).append(caption)
-        return [VideoEntry(name, tuple(given), splits[name]) for name, given in texts.items()]
-
-    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
-        """The captions of `videos`."""
-        for video in videos:
-            yield from video.content
-
-    def video(self, video: VideoEntry, drops: Drops) -> Video | None:  # noqa: ARG002  all sources' are called alike
-        """The captions of an id, without any feature."""
-        return Video(video.video_id, video.content, {})
-
-
-def _captions_check(name: str, split: str | None, caption: str, splits: dict[str, str | None]) -> None:
-    check_label(name)
-    if split is not None:
-        check_id(split)  # it becomes a folder
-    if not tokenise(caption):
-        raise UnusableError(Reason.EMPTY_CAPTION, f"{name}: the caption {caption!r} holds no word")
-    if splits.get(name, split) != split:
-        what = f"{name} is in the split {splits[name]} already, and cannot be in {split}"
-        raise UnusableError(Reason.SPLIT_CONFLICT, what)
-
-
-def _captions_text(value: object) -> str:
-    """A cell as text; "" where it is empty."""
-    return "" if value is None or value != value else str(value).strip()  # NaN in Parquet

@@ -1,7 +1,7 @@
 """The interface of sources: videos with their clips, captions, frames or steps, or images of faces."""
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -11,7 +11,7 @@ from jaxtyping import Float16, UInt8
 from vtr_core.data.records.annotations import PairList, TimedLabel
 from vtr_core.data.records.schema import FeatureSpec, FrameEncoding
 from vtr_core.data.shards.thumbnails import Thumbnail
-from vtr_core.data.sources.reasons import Reason, UnusableError, check_id
+from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.errors import InputError
 from vtr_core.text.tokens.vocabulary import tokenise
 
@@ -223,64 +223,8 @@ def worded_captions(captions: Iterable[object], where: str, drops: Drops) -> Ite
             drops.drop(Reason.EMPTY_CAPTION, f"{where}: the caption {caption!r} holds no word")
 
 
-@dataclass(frozen=True)
-class AnnotatedVideo:
-    """A video as annotated: its duration in seconds (0: unknown), its captions in the order of the file."""
-
-    video_id: str
-    split: str | None
-    duration: float
-    captions: tuple[str, ...]
-    other_names: tuple[str, ...] = ()
-    """Names beside its id that its files may have."""
-    end: float | None = None
-    """Seconds of the video that were annotated, from its start (None: all)."""
-
-    def name_among(self, present: Container[str]) -> str | None:
-        """The first of its names that is `present`; None where there is none."""
-        return next((name for name in (self.video_id, *self.other_names) if name in present), None)
-
-
-def paragraph(sentences: Iterable[object], where: str, drops: Drops) -> tuple[str, ...]:
-    """The sentences that hold a word, joined by spaces in their order; empty where none does.
-
-    Others are dropped and counted; `where` names the video.
-    """
-    kept = [" ".join(text.split()) for _, text in worded_captions(sentences, where, drops)]
-    return (" ".join(kept),) if kept else ()
-
-
-TEST = "test"
-"""The split whose videos are kept."""
 KEPT = "kept_without_features"
 """Key of these rows in the counts of dropped rows; unlike others they are part of the data set."""
-
-
-def listed_videos(
-    videos: Sequence[AnnotatedVideo],
-    present: Container[str],
-    keep_missing: bool,
-    where: str,
-    missing: Callable[[str], UnusableError],
-    rows: Callable[[AnnotatedVideo], int],
-    drops: Drops,
-) -> Iterator[tuple[AnnotatedVideo, bool]]:
-    """The annotated videos with content, each with whether it is a test video that stays in any case.
-
-    present: the names of videos with content. Test videos without it stay with `keep_missing`, unless no test video has
-    any. Other videos without content (`missing`), and ids that cannot name a file, are dropped; each counts `rows`.
-    """
-    keep = keep_missing and any(video.split == TEST and video.name_among(present) for video in videos)
-    for video in videos:
-        kept = keep and video.split == TEST
-        try:
-            check_id(video.video_id)
-            if not kept and video.name_among(present) is None:
-                raise missing(video.video_id)
-        except UnusableError as fault:
-            drops.drop(fault.reason, f"{where}: {fault}", rows(video))
-        else:
-            yield video, kept
 
 
 def count_fault(fault: UnusableError, keep: bool, rows: int, drops: Drops) -> None:

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 import pyarrow.fs as pafs
 
-from vtr_core.data.sources.files import FORMATS, read_file, read_table
+from vtr_core.data.sources.files import FORMATS, filled_lines, is_folder, read_table
 from vtr_core.data.sources.reasons import Reason, UnusableError, check_label, check_path, is_elsewhere
 from vtr_core.errors import InputError
 from vtr_core.storage import Location, locate
@@ -150,11 +150,7 @@ def without_suffix(name: str) -> str:
 def _names(listing: Location) -> Sequence[str]:
     if listing.name.endswith(FORMATS):
         return [str(row["video"]).strip() for row in read_table(listing, ("video",)) if row["video"]]
-    try:
-        lines = read_file(listing).decode("utf-8-sig").splitlines()
-    except (UnusableError, UnicodeDecodeError) as error:
-        raise InputError(f"{listing} cannot be read as a list of videos ({error})") from error
-    return [line.strip() for line in lines if line.strip()]
+    return filled_lines(listing)
 
 
 def _in_glob(pattern: str) -> Iterator[VideoFile]:
@@ -168,7 +164,7 @@ def _in_glob(pattern: str) -> Iterator[VideoFile]:
 
 def _in_folder(folder: Location) -> Iterator[VideoFile]:
     """The files below a folder whose names end as those of videos do; InputError where it is no folder."""
-    if folder.filesystem.get_file_info(folder.path).type != pafs.FileType.Directory:
+    if not is_folder(folder):
         raise InputError(f"{folder} is no folder; give a folder, a glob, a list (.txt) or a table of videos")
     for info in folder.filesystem.get_file_info(pafs.FileSelector(folder.path, recursive=True)):
         if info.type == pafs.FileType.File and info.path.lower().endswith(SUFFIXES):

@@ -14,8 +14,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.data.reading.evaluated_rows import MAX_VIDEOS, VideoRows, video_rows
 from vtr_core.data.reading.stored_rows import PictureRows, picture_rows
-from vtr_core.data.records.required_kind import require_frames
-from vtr_core.data.records.schema import FRAMES
+from vtr_core.data.records.schema import FRAMES, require_frames
 from vtr_core.embedding.embedded_rows import check_frames
 from vtr_core.errors import DatasetError
 from vtr_core.systems.captioning.config import CaptionerConfig

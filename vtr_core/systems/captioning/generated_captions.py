@@ -16,7 +16,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.evaluated_rows import video_rows
 from vtr_core.data.records.arrays import PaddedFrames
-from vtr_core.data.records.required_kind import require_videos
+from vtr_core.data.records.schema import require_videos
 from vtr_core.data.shards.shard_file import caption_key, usable
 from vtr_core.embedding.embedded_rows import evaluating
 from vtr_core.errors import CheckpointError, DatasetError

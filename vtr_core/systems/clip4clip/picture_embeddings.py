@@ -14,7 +14,7 @@ from vtr_core.data.batches import centre
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.data.reading.stored_rows import PictureRows, picture_rows, taken_frames
-from vtr_core.data.records.required_kind import require_frames
+from vtr_core.data.records.schema import require_frames
 from vtr_core.embedding.embedded_rows import EmbeddedRows, concatenate, encode, evaluating
 from vtr_core.errors import DatasetError, InputError
 from vtr_core.nn.embeddings import TEXT, VIDEO

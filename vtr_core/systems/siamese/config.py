@@ -163,7 +163,7 @@ def _check(config: "TrainConfig") -> None:
 
 def _inputs(manifest: "Manifest", model: Any) -> dict[str, Any]:  # noqa: ARG001  as `System.inputs`
     """The images' shape; no vocabulary or features."""
-    from vtr_core.data.records.required_kind import require_images
+    from vtr_core.data.records.schema import require_images
 
     schema = require_images(manifest.schema, manifest.uri)
     shape = {"height": schema.height, "width": schema.width, "channels": schema.channels}

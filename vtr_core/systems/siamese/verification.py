@@ -17,7 +17,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.evaluated_rows import ImageRows, read_images
 from vtr_core.data.records.annotations import FacePair, load_pairs
-from vtr_core.data.records.required_kind import require_images
+from vtr_core.data.records.schema import require_images
 from vtr_core.data.sources.faces import read_sized
 from vtr_core.embedding.embedded_rows import evaluating
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from vtr_core.data.sources.features import feature_folder as frame_folder
+from vtr_core.data.sources.features import feature_arrays
 from vtr_core.data.sources.features.feature_folder import FrameFolder
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.errors import InputError
@@ -55,7 +55,7 @@ def test_what_cannot_be_kept_is_told_with_its_reason(folder, name, reason, messa
 
 
 def test_more_frames_than_a_row_holds_are_refused(folder, monkeypatch):
-    monkeypatch.setattr(frame_folder, "MAX_CELL_BYTES", 23)
+    monkeypatch.setattr(feature_arrays, "MAX_CELL_BYTES", 23)
     with pytest.raises(UnusableError, match="has 4 frames of 3 values; a row holds") as caught:
         folder.read("a")
     assert caught.value.reason is Reason.WRONG_DIMENSION

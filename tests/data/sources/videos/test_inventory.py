@@ -40,7 +40,7 @@ def test_settings_of_a_store_are_no_glob(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_paths_of_a_list_in_a_store_have_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inventory, "read_file", lambda _: b"a.mp4\npart/b.mp4\n")
+    monkeypatch.setattr(inventory, "filled_lines", lambda _: ["a.mp4", "part/b.mp4"])
     files = Inventory(f"s3://bucket/films/all.txt{SETTINGS}").files
     assert [file.uri for file in files] == [f"s3://bucket/films/{name}{SETTINGS}" for name in ("a.mp4", "part/b.mp4")]
 

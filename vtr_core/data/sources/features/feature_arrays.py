@@ -1,17 +1,15 @@
-"""Features from untrusted `.npy` and `.npz` files, cut to a span of time, pooled and normalised."""
+"""Features from untrusted `.npy` files, cut to a span of time, pooled and normalised."""
 
 import io
 import math
 import tokenize
-import zipfile
-import zlib
-from collections.abc import Collection
 from typing import Literal, assert_never
 
 import numpy as np
 from jaxtyping import Float, Float16, Num
 
 from vtr_core.data.records.arrays import MAX_CELL_BYTES
+from vtr_core.data.records.schema import FEATURE_DTYPE
 from vtr_core.data.sources.files import read_file
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.storage import Location
@@ -73,38 +71,6 @@ def parse_npy(content: bytes, where: str) -> Num[np.ndarray, "..."]:
     return values.reshape(shape, order="F" if fortran else "C")
 
 
-_NPZ_LARGEST = 2 * MAX_CELL_BYTES
-"""Maximum bytes of an array, a row's largest cell in float32; compressed data can expand to any size."""
-_FAULTS = (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError, KeyError)
-
-
-def read_npz(content: bytes, names: Collection[str], where: str) -> dict[str, Num[np.ndarray, "..."]]:
-    """The arrays in `names` that the file holds; other members are not read, and nothing is unpickled.
-
-    Raises UnusableError, naming `where` the content is from, for what is no such file, or too large.
-    """
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as packed:
-            members = {info.filename.removesuffix(".npy"): info for info in packed.infolist()}
-            found = {name: _read(packed, members[name], where) for name in names if name in members}
-    except _FAULTS as error:
-        raise UnusableError(Reason.UNREADABLE_FILE, f"{where} is not a .npz file, or damaged ({error})") from error
-    if not found:
-        held = ", ".join(sorted(members)) or "nothing"
-        what = f"{where} holds {held[:200]}; arrays called {', '.join(names)} are read"
-        raise UnusableError(Reason.NO_FEATURES, what)
-    return {name: parse_npy(array, f"{where}, {name}") for name, array in found.items()}
-
-
-def _read(packed: zipfile.ZipFile, info: zipfile.ZipInfo, where: str) -> bytes:
-    with packed.open(info) as stream:
-        content = stream.read(_NPZ_LARGEST + 1)
-    if len(content) > _NPZ_LARGEST:
-        what = f"{where}, {info.filename} has more than {_NPZ_LARGEST >> 20} MiB; a row does not hold so much"
-        raise UnusableError(Reason.WRONG_DIMENSION, what)
-    return content
-
-
 Pool = Literal["max", "mean", "mean_std"]
 
 
@@ -162,3 +128,11 @@ def to_float16(values: Num[np.ndarray, "*shape"], what: str) -> Float16[np.ndarr
         limit = f"{np.finfo(np.float16).max:.0f}"
         raise UnusableError(Reason.NOT_FINITE, f"{what}: values exceed the range of float16 (at most {limit})")
     return stored
+
+
+def to_cell(rows: Num[np.ndarray, "rows dim"], what: str) -> Float16[np.ndarray, "rows dim"]:
+    """`rows`, a cell of a row, in float16; UnusableError, naming `what`, for values out of range, and for too many."""
+    if rows.size * FEATURE_DTYPE.itemsize > MAX_CELL_BYTES:
+        size = f"{what} has {len(rows)} frames of {rows.shape[1]} values; a row holds {MAX_CELL_BYTES >> 20} MiB"
+        raise UnusableError(Reason.WRONG_DIMENSION, size)
+    return to_float16(rows, what)

@@ -11,8 +11,7 @@ import numpy as np
 from jaxtyping import Float, Float16
 
 from vtr_core import storage
-from vtr_core.data.records.arrays import MAX_CELL_BYTES
-from vtr_core.data.records.schema import FEATURE_DTYPE
+from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.feature_arrays import (
     FeatureArray,
     Pool,
@@ -21,6 +20,7 @@ from vtr_core.data.sources.features.feature_arrays import (
     pool,
     pooled_dim,
     read_feature,
+    to_cell,
     to_float16,
     window,
 )
@@ -92,6 +92,75 @@ class FeatureFolder:
         return commonest(self.location, names, lambda name: pooled_dim(self.read(name), self.how))
 
 
+@dataclass(frozen=True)
+class ClipStreams:
+    """The streams of a clip's features: video = L2(pooled 2D) ⊕ L2(pooled 3D), audio = the mean of its rows.
+
+    `names` gives the videos, of whose first readable files dimensions are those of the data set. Audio may be missing.
+    """
+
+    visual: tuple[FeatureFolder, ...]
+    audio: FeatureFolder | None
+    names: Callable[[], Iterable[str]]
+
+    @cached_property
+    def dims(self) -> tuple[list[int], int | None]:
+        """Values of every visual stream, and of audio."""
+        audio = None if self.audio is None else self.audio.dim(self.names())
+        return [folder.dim(self.names()) for folder in self.visual], audio
+
+    def specs(self) -> tuple[FeatureSpec, ...]:
+        """`video` and, where there is a folder of it, `audio`."""
+        visual, audio = self.dims
+        video = FeatureSpec("video", sum(visual))
+        return (video,) if audio is None else (video, FeatureSpec("audio", audio))
+
+    def read(self, name: str) -> "ClipArrays":
+        """The arrays of a video; UnusableError where one is unusable, or a visual one missing."""
+        dims, audio_dim = self.dims
+        visual = [folder.read(name, dim) for folder, dim in zip(self.visual, dims, strict=True)]
+        if self.audio is None:
+            return ClipArrays(self, name, visual, None)
+        try:
+            return ClipArrays(self, name, visual, self.audio.read(name, audio_dim))
+        except UnusableError as fault:
+            if fault.reason is not Reason.MISSING_FILE:
+                raise
+            return ClipArrays(self, name, visual, None)
+
+
+@dataclass(frozen=True)
+class ClipArrays:
+    """What the streams have of a video."""
+
+    streams: ClipStreams
+    name: str
+    visual: list[FeatureArray]
+    audio: FeatureArray | None
+
+    def features(self, start: float, end: float | None, where: str) -> dict[str, Float16[np.ndarray, " dim"]]:
+        """The vectors of a span, `where` for messages; all rows where `end` is None. Audio may end before it.
+
+        UnusableError where the span lies after the last visual row.
+        """
+        folders = self.streams.visual
+        parts = [folder.clip(self.name, rows, start, end) for folder, rows in zip(folders, self.visual, strict=True)]
+        features = {"video": to_float16(np.concatenate(parts), where)}
+        if self.streams.audio is not None and self.audio is not None:
+            try:
+                sound = self.streams.audio.clip(self.name, self.audio, start, end)
+                features["audio"] = to_float16(sound, str(self.streams.audio.file(self.name)))
+            except UnusableError as fault:
+                if fault.reason is not Reason.OUTSIDE_FEATURES:
+                    raise
+        return features
+
+    @property
+    def duration(self) -> float:
+        """Seconds of the longest visual stream; 0 where none is known."""
+        return max(folder.duration(rows) for folder, rows in zip(self.streams.visual, self.visual, strict=True))
+
+
 def commonest(folder: Location, names: Iterable[str], probe: Callable[[str], T]) -> T:
     """The commonest `probe(name)` among the first PROBES files of `names` in `folder` that can be read.
 
@@ -134,10 +203,7 @@ class FrameFolder:
         if dim is not None and array.shape[1] != dim:
             what = f"{file} has {array.shape[1]} values a frame; this data set has {dim}"
             raise UnusableError(Reason.WRONG_DIMENSION, what)
-        if array.size * FEATURE_DTYPE.itemsize > MAX_CELL_BYTES:
-            what = f"{file} has {len(array)} frames of {array.shape[1]} values; a row holds {MAX_CELL_BYTES >> 20} MiB"
-            raise UnusableError(Reason.WRONG_DIMENSION, what)
-        return to_float16(array, str(file))
+        return to_cell(array, str(file))
 
     def dim(self, video_ids: Iterable[str]) -> int:
         """The commonest number of values of a frame among the first readable files, as `commonest`."""
@@ -192,6 +258,4 @@ class BigFileFrames:
         except OSError as error:
             raise StorageError(f"{where} cannot be read ({error}); run the same command again to resume") from error
         check_values(frames, where)
-        found = to_float16(frames, where)
-        assert found.dtype == FEATURE_DTYPE
-        return found
+        return to_float16(frames, where)

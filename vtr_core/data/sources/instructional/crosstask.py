@@ -11,7 +11,7 @@ from vtr_core import storage
 from vtr_core.data.records.annotations import TimedLabel
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.second_features import SecondFeatures
-from vtr_core.data.sources.files import read_text
+from vtr_core.data.sources.files import read_lines, read_text
 from vtr_core.data.sources.reasons import Reason, UnusableError, check_id
 from vtr_core.data.sources.source import Drops, StepVideo, VideoEntry
 from vtr_core.errors import InputError
@@ -44,11 +44,7 @@ def read_tasks(location: Location) -> dict[str, Task]:
 
     Raises InputError, naming the line, for a malformed block, which would shift all following ones.
     """
-    try:
-        lines = list(enumerate(read_text(location).splitlines(), start=1))
-    except UnusableError as fault:
-        raise InputError(str(fault)) from fault
-    filled = [(number, line.strip()) for number, line in lines if line.strip()]
+    filled = [(number, line.strip()) for number, line in enumerate(read_lines(location), start=1) if line.strip()]
     tasks: dict[str, Task] = {}
     for first in range(0, len(filled), _BLOCK_LINES):
         number, task = _task(location, filled[first : first + _BLOCK_LINES])
@@ -78,12 +74,8 @@ def read_videos(location: Location, drops: Drops) -> Iterator[tuple[str, str]]:
 
     Raises InputError where there is no such file.
     """
-    try:
-        rows = list(csv.reader(read_text(location).splitlines()))
-    except UnusableError as fault:
-        raise InputError(str(fault)) from fault
     seen = set()
-    for number, row in enumerate(rows, start=1):
+    for number, row in enumerate(csv.reader(read_lines(location)), start=1):
         cells = tuple(cell.strip() for cell in row[:2])
         if not any(cells):
             continue

@@ -1,18 +1,16 @@
-"""Narrated videos with features in one file per video and stream: HowTo100M, and folders like it."""
+"""Narrated videos with features in one file per video and stream: HowTo100M, folders like it, and YouCook2."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar, Literal
 
-import numpy as np
 import tyro
-from jaxtyping import Float16
 from pydantic import NonNegativeFloat, PositiveFloat
 
 from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
-from vtr_core.data.sources.features.feature_arrays import FeatureArray, Pool, to_float16
-from vtr_core.data.sources.features.feature_folder import FeatureFolder
+from vtr_core.data.sources.features.feature_arrays import Pool
+from vtr_core.data.sources.features.feature_folder import ClipStreams, FeatureFolder
 from vtr_core.data.sources.instructional.narration import (
     Narration,
     Rows,
@@ -24,8 +22,8 @@ from vtr_core.data.sources.instructional.narration import (
     usable,
     video_ids,
 )
-from vtr_core.data.sources.reasons import Reason, UnusableError, check_id
-from vtr_core.data.sources.source import Clip, Drops, VideoEntry, worded_captions
+from vtr_core.data.sources.reasons import UnusableError, check_id
+from vtr_core.data.sources.source import KEPT, Clip, Drops, VideoEntry, worded_captions
 from vtr_core.storage import locate
 
 Span = tuple[str, float, float | None, str]
@@ -75,8 +73,7 @@ class HowTo100M(SourceSettings):
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video` and, where there is a folder of it, `audio`; dimensions from the first readable files."""
-        visual = FeatureSpec("video", sum(self._visual_dims))
-        return (visual,) if self._audio is None else (visual, FeatureSpec("audio", self._audio_dim))
+        return self._streams.specs()
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
         """The annotated videos in the order of the annotations; `VideoEntry.content` is a Narration."""
@@ -104,38 +101,24 @@ class HowTo100M(SourceSettings):
         if not spans:
             return
         try:
-            visual = [
-                folder.read(video.video_id, dim) for folder, dim in zip(self._visual, self._visual_dims, strict=True)
-            ]
-            audio = self._read_audio(video.video_id)
+            arrays = self._streams.read(video.video_id)
         except UnusableError as fault:
             drops.drop(fault.reason, str(fault), len(spans))
             return
-        for span in spans:
+        for clip_id, start, end, caption in spans:
             try:
-                yield self._clip(video.video_id, span, visual, audio)
+                features = arrays.features(start, end, clip_id)
             except UnusableError as fault:
-                drops.drop(fault.reason, f"{span[0]}: {fault}")
+                drops.drop(fault.reason, f"{clip_id}: {fault}")
+            else:
+                yield Clip(clip_id, start, arrays.duration if end is None else end, caption, features)
 
     @cached_property
-    def _visual(self) -> list[FeatureFolder]:
+    def _streams(self) -> ClipStreams:
         given = [(self.features_2d, self.fps_2d), (self.features_3d, self.fps_3d)]
-        return [FeatureFolder(locate(uri), self.pool, fps) for uri, fps in given if uri is not None]
-
-    @cached_property
-    def _audio(self) -> FeatureFolder | None:
-        return (
-            None if self.audio is None else FeatureFolder(locate(self.audio), "mean", self.fps_audio, normalise=False)
-        )
-
-    @cached_property
-    def _visual_dims(self) -> list[int]:
-        return [folder.dim(video_ids(self.annotations)) for folder in self._visual]
-
-    @cached_property
-    def _audio_dim(self) -> int:
-        assert self._audio is not None
-        return self._audio.dim(video_ids(self.annotations))
+        visual = tuple(FeatureFolder(locate(uri), self.pool, fps) for uri, fps in given if uri is not None)
+        audio = self.audio and FeatureFolder(locate(self.audio), "mean", self.fps_audio, normalise=False)
+        return ClipStreams(visual, audio or None, partial(video_ids, self.annotations))
 
     def _spans(self, video: VideoEntry, drops: Drops) -> list[Span]:
         """The clips that the video's usable captions make; several captions of one span share its clip id."""
@@ -146,40 +129,6 @@ class HowTo100M(SourceSettings):
         made = cut(_segments(video, narration.read(), drops), self.min_time)
         return [(f"{video.video_id}:{s.start}-{s.end}", s.start, s.end, s.text) for s in made]
 
-    def _read_audio(self, video_id: str) -> FeatureArray | None:
-        """The audio rows, or None where there is no such folder or file."""
-        if self._audio is None:
-            return None
-        try:
-            return self._audio.read(video_id, self._audio_dim)
-        except UnusableError as fault:
-            if fault.reason is Reason.MISSING_FILE:
-                return None
-            raise
-
-    def _clip(self, video_id: str, span: Span, visual: Sequence[FeatureArray], audio: FeatureArray | None) -> Clip:
-        clip_id, start, end, caption = span
-        parts = [folder.clip(video_id, array, start, end) for folder, array in zip(self._visual, visual, strict=True)]
-        features = {"video": to_float16(np.concatenate(parts), clip_id)}
-        heard = self._heard(video_id, audio, start, end)
-        if heard is not None:
-            features["audio"] = heard
-        lengths = [folder.duration(array) for folder, array in zip(self._visual, visual, strict=True)]
-        return Clip(clip_id, start, max(lengths) if end is None else end, caption, features)
-
-    def _heard(
-        self, video_id: str, audio: FeatureArray | None, start: float, end: float | None
-    ) -> Float16[np.ndarray, " dim"] | None:
-        """The mean over the audio rows of the span; None where the audio ends before."""
-        if self._audio is None or audio is None:
-            return None
-        try:
-            return to_float16(self._audio.clip(video_id, audio, start, end), str(self._audio.file(video_id)))
-        except UnusableError as fault:
-            if fault.reason is Reason.OUTSIDE_FEATURES:
-                return None
-            raise
-
 
 def _segments(video: VideoEntry, rows: Rows, drops: Drops) -> list[Segment]:
     return usable(rows, f"{video.content.where}, {video.video_id}", drops)
@@ -188,3 +137,87 @@ def _segments(video: VideoEntry, rows: Rows, drops: Drops) -> list[Segment]:
 def _untimed(video: VideoEntry, rows: Rows, drops: Drops) -> list[str]:
     captions = (caption for _, _, caption in rows)
     return [caption for _, caption in worded_captions(captions, f"{video.content.where}, {video.video_id}", drops)]
+
+
+class YouCook2(SourceSettings):
+    """One clip per annotated segment, with its caption; features as for HowTo100M, so that its models can be tested.
+
+    Every annotated segment is a row of the split `test`, whatever its features: a clip whose video file is missing or
+    damaged, or that begins after its end, stays without, and its caption counts as a failure. So does a clip whose
+    audio cannot be had, with video alone. Two captions of the same segment are captions of one clip. An annotation
+    without a word or a time is at fault and dropped. Where no video file can be read at all the ingest is an error.
+    """
+
+    name: ClassVar[str] = "youcook2"
+
+    annotations: str
+    """The file validation_youcook.csv, or any CSV with video_id, start, end (seconds) and text."""
+    feature_folder: str
+    """Folder of the visual features, <video id>.npy each: (time, dim); the 2D stream where there are two."""
+    features_3d: str | None = None
+    """Folder of the 3D stream."""
+    audio: str | None = None
+    """Folder of audio features, pooled by their mean and not normalised."""
+    fps: PositiveFloat = 1.0
+    """Rows of the visual features a second."""
+    fps_3d: PositiveFloat = 1.5
+    """Rows of the 3D stream a second."""
+    fps_audio: PositiveFloat = 1.0
+    """Rows of the audio stream a second."""
+    pool: Pool = "max"
+    """How the rows of a clip become one vector, in both visual streams."""
+
+    def features(self) -> tuple[FeatureSpec, ...]:
+        """`video` and, where there is a folder of it, `audio`; InputError where no file can be read."""
+        return self._heard.features()
+
+    def videos(self, drops: Drops) -> Sequence[VideoEntry]:
+        """The annotated videos in the order of the annotations; `VideoEntry.content` is a tuple of Segment."""
+        return [
+            VideoEntry(entry.video_id, tuple(_segments(entry, entry.content.read(), drops)), "test")
+            for entry in self._heard.videos(drops)
+        ]
+
+    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
+        """The captions of `videos`."""
+        for video in videos:
+            yield from (segment.text.strip() for segment in video.content)
+
+    def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
+        """The clips of a video in order of time, one per segment; those without features are counted under KEPT."""
+        faults = Drops()
+        found = _read(self._heard, video, faults)
+        for reason, count in faults.counts.items():
+            drops.drop(KEPT, f"{faults.examples[reason][0]} ({reason})", count)
+        if self.audio is not None and faults.counts:
+            found = {**_read(self._seen, video, Drops()), **found}
+        for segment in video.content:
+            clip = found.get((segment.start, segment.end, segment.text.strip()))
+            clip_id = f"{video.video_id}:{segment.start}-{segment.end}"
+            yield clip or Clip(clip_id, segment.start, segment.end, segment.text.strip(), {})
+
+    @cached_property
+    def _heard(self) -> HowTo100M:
+        return HowTo100M(
+            features_2d=self.feature_folder,
+            annotations=self.annotations,
+            features_3d=self.features_3d,
+            audio=self.audio,
+            fps_2d=self.fps,
+            fps_3d=self.fps_3d,
+            fps_audio=self.fps_audio,
+            min_time=0.0,
+            pool=self.pool,
+        )
+
+    @cached_property
+    def _seen(self) -> HowTo100M:
+        """The source without audio, for videos whose audio file is unusable."""
+        return HowTo100M(**{**self._heard.model_dump(), "audio": None})
+
+
+def _read(source: HowTo100M, video: VideoEntry, faults: Drops) -> dict[tuple[float, float, str], Clip]:
+    """The clips that have features, by start, end and caption."""
+    rows = tuple((segment.start, segment.end, segment.text) for segment in video.content)
+    entry = VideoEntry(video.video_id, Narration(rows))
+    return {(clip.start, clip.end, clip.caption): clip for clip in source.clips(entry, faults)}

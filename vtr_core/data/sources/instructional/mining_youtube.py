@@ -8,7 +8,7 @@ from vtr_core import storage
 from vtr_core.data.records.annotations import TimedLabel
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.second_features import SecondFeatures
-from vtr_core.data.sources.files import BadLine, parse_srt, read_table, read_text
+from vtr_core.data.sources.files import BadLine, filled_lines, parse_srt, read_table, read_text
 from vtr_core.data.sources.reasons import Reason, UnusableError, check_id
 from vtr_core.data.sources.source import Drops, StepVideo, VideoEntry
 from vtr_core.errors import InputError
@@ -161,7 +161,7 @@ class MiningYouTube(SecondFeatures):
     @cached_property
     def _video_ids(self) -> list[str]:
         if self.videos_file is not None:
-            return sorted(set(_lines(locate(self.videos_file))))
+            return sorted(set(filled_lines(locate(self.videos_file))))
         folder = locate(self.annotations) / "annotations"
         found = [file.name.removesuffix(".srt") for file in storage.children(folder) if file.name.endswith(".srt")]
         if not found:
@@ -170,17 +170,10 @@ class MiningYouTube(SecondFeatures):
 
     @cached_property
     def _classes(self) -> frozenset[str]:
-        return frozenset(_lines(locate(self.annotations) / DICTIONARY)) - {BACKGROUND}
+        return frozenset(filled_lines(locate(self.annotations) / DICTIONARY)) - {BACKGROUND}
 
     @cached_property
     def _recipes(self) -> dict[str, str]:
         assert self.recipes is not None
         rows = read_table(locate(self.recipes), ("video_id", "recipe"))
         return {str(row["video_id"]): str(row["recipe"]) for row in rows}
-
-
-def _lines(location: Location) -> list[str]:
-    try:
-        return [line.strip() for line in read_text(location).splitlines() if line.strip()]
-    except UnusableError as fault:
-        raise InputError(str(fault)) from fault

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from vtr_core.data.sources.annotated.msvd import read_msvd
+from vtr_core.data.sources.published_captions import read_msvd
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import InputError
 

@@ -3,9 +3,9 @@ import json
 import numpy as np
 import pytest
 
-from vtr_core.data.sources.annotated.msrvtt import Msrvtt, MsrvttVideos
+from vtr_core.data.sources.annotated_videos import Msrvtt, MsrvttVideos
 from vtr_core.data.sources.instructional.howto100m import HowTo100M
-from vtr_core.data.sources.source import KEPT, ClipSource, Drops, VideoSource
+from vtr_core.data.sources.source import KEPT, Drops
 from vtr_core.errors import ConfigError, InputError
 
 FRAMES = np.random.default_rng(0).standard_normal((8, 5)).astype(np.float32)
@@ -251,20 +251,6 @@ def whole(source, drops):
     return {video.video_id: video for video in found if video is not None}
 
 
-def test_a_whole_video_has_all_captions_and_its_frames_as_they_are(world):
-    source = world.whole()
-    videos = whole(source, Drops(strict=True))
-    assert [(feature.name, feature.dim) for feature in source.features()] == [("video", 5)]
-    assert {name: video.captions for name, video in videos.items()} == {
-        "video0": ("zero a", "zero b"),
-        "video1": ("one b",),
-        "video2": ("two",),
-        "video3": ("three a", "three b"),
-    }
-    np.testing.assert_array_equal(videos["video1"].features["video"], (FRAMES + 1).astype(np.float16))
-    assert [video.split for video in source.videos(Drops())] == ["train", "train", "val", "test"]
-
-
 def test_a_whole_video_that_is_dropped_is_one_row(world):
     (world.features / "video0.npy").unlink()
     np.save(world.features / "video1.npy", FRAMES * 1e6)
@@ -274,14 +260,6 @@ def test_a_whole_video_that_is_dropped_is_one_row(world):
     assert drops.counts == {"missing_file": 1, "not_finite": 1, "unreadable_file": 1}
 
 
-def test_a_whole_test_video_stays_without_frames(world):
-    (world.features / "video3.npy").write_bytes(b"?")
-    drops = Drops()
-    kept = whole(world.whole(), drops)["video3"]
-    assert (kept.captions, dict(kept.features)) == (("three a", "three b"), {})
-    assert drops.counts == {KEPT: 1}
-
-
 def test_a_whole_video_without_captions_is_dropped(world):
     content = {"videos": TEST["videos"], "sentences": [sentence(3, "...")]}
     world.write("test_videodatainfo.json", content)
@@ -289,8 +267,3 @@ def test_a_whole_video_without_captions_is_dropped(world):
     assert "video3" not in whole(world.whole(), drops)
     assert drops.counts == {"empty_caption": 2}
     assert "no caption that holds a word" in drops.examples["empty_caption"][1]
-
-
-def test_neither_kind_is_the_other(world):
-    for source, kinds in ((world.source(), (True, False)), (world.whole(), (False, True))):
-        assert (isinstance(source, ClipSource), isinstance(source, VideoSource)) == kinds

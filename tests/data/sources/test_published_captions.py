@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.data.sources.annotated.layouts import HELD, WRITERS, described, line, moment
+from tests.data.sources.annotated_layouts import HELD, WRITERS, described, line, moment
 from vtr_core.data.sources.all import SOURCES, WHOLE_VIDEOS
-from vtr_core.data.sources.annotated.activitynet import read_activitynet
-from vtr_core.data.sources.captioned_videos import AnnotatedDataSet, annotated_videos, read_annotated
-from vtr_core.data.sources.clip.tokens import ClipTokens
+from vtr_core.data.sources.captioned_videos import annotated_videos
+from vtr_core.data.sources.clip_tokens import ClipTokens
+from vtr_core.data.sources.published_captions import AnnotatedDataSet, read_activitynet, read_annotated
 from vtr_core.data.sources.source import KEPT, Drops
 from vtr_core.data.sources.video_files import Inventory
 from vtr_core.errors import InputError, VtrError
@@ -43,14 +43,6 @@ def _file(video_id: str) -> str:
 
 def _source(kinds: Any, name: str, root: Path, **more: object) -> Any:
     return kinds[name](annotations=str(root / "annotations"), feature_folder=str(root / "features"), **more)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_paragraph_or_all_captions_of_every_video(name: AnnotatedDataSet, tmp_path: Path) -> None:
-    WRITERS[name](tmp_path)
-    drops = Drops(strict=True)
-    found = [(one.video_id, one.split, one.captions) for one in read_annotated(name, str(tmp_path), drops)]
-    assert found == HELD[name]
 
 
 @pytest.mark.parametrize("name", NAMES)

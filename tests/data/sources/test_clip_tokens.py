@@ -11,9 +11,8 @@ from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.records.arrays import stored_videos
-from vtr_core.data.sources.clip import tokens as clip_tokens
-from vtr_core.data.sources.clip.tokens import ClipTokens
-from vtr_core.data.sources.features import feature_arrays as npz
+from vtr_core.data.sources.clip_tokens import ClipTokens
+from vtr_core.data.sources.features import feature_arrays
 from vtr_core.data.sources.source import KEPT, Drops, VideoSource
 from vtr_core.errors import InputError
 
@@ -77,32 +76,17 @@ def test_a_row_has_all_tokens_and_a_vector_for_each_caption_that_holds_a_word(wo
 
 
 LAYOUTS = {
-    "flat": lambda path: np.save(path.with_suffix(".npy"), TOKENS.reshape(FRAMES, -1)),
-    "fortran": lambda path: np.save(path.with_suffix(".npy"), np.asfortranarray(TOKENS)),
-    "float16": lambda path: np.save(path.with_suffix(".npy"), TOKENS.astype(np.float16)),
-    "tokens": lambda path: np.savez(path, tokens=TOKENS),
-    "compressed": lambda path: np.savez_compressed(path, tokens=TOKENS, other=np.array({}, object)),
-    "apart": lambda path: np.savez(path, cls=TOKENS[:, 0], patches=TOKENS[:, 1:]),
-    "one_cls": lambda path: np.savez(path, cls=TOKENS[:, :1], patches=TOKENS[:, 1:]),
-    "grid": lambda path: np.savez(path, cls=TOKENS[:, 0], patches=TOKENS[:, 1:].reshape(FRAMES, GRID, GRID, DIM)),
+    "flat": lambda path: np.save(path, TOKENS.reshape(FRAMES, -1)),
+    "fortran": lambda path: np.save(path, np.asfortranarray(TOKENS)),
+    "float16": lambda path: np.save(path, TOKENS.astype(np.float16)),
 }
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_gives_the_same_tokens(world, layout):
-    (world.tokens / "b.npy").unlink()
-    LAYOUTS[layout](world.tokens / "b.npz")
+    LAYOUTS[layout](world.tokens / "b.npy")
     expected = TOKENS.reshape(FRAMES, -1).astype(np.float16)
     np.testing.assert_array_equal(rows(world.source())["b"].features["video"], expected)
-
-
-def test_vectors_of_captions_can_be_in_the_file(world):
-    for video, captions in (("a", 3), ("b", 1), ("c", 1)):
-        (world.tokens / f"{video}.npy").unlink()
-        np.savez(world.tokens / f"{video}.npz", tokens=TOKENS, text=TEXT[:captions])
-    source = world.source(text_folder=None)
-    assert [f.name for f in source.features()] == ["video", "text"]
-    np.testing.assert_array_equal(rows(source)["a"].features["text"], TEXT[[0, 2]].astype(np.float16))
 
 
 def test_one_caption_may_have_a_bare_vector(world):
@@ -122,10 +106,6 @@ def test_without_a_grid_a_frame_is_one_vector(world):
     source = world.source(grid=None)
     assert [f.dim for f in source.features()] == [DIM, DIM]
     np.testing.assert_array_equal(rows(source)["a"].features["video"], TOKENS[:, 0].astype(np.float16))
-    np.savez(world.tokens / "d.npz", cls=TOKENS[:, 0])
-    world.table([*TABLE, ("d", "four", "val")])
-    np.save(world.text / "d.npy", TEXT[0])
-    np.testing.assert_array_equal(rows(source)["d"].features["video"], TOKENS[:, 0].astype(np.float16))
 
 
 NAN = np.where(TOKENS[1, 2, 0] == TOKENS, np.nan, TOKENS)
@@ -182,65 +162,10 @@ def test_vectors_that_cannot_be_used_drop_their_video(world, fault):
     check_drop(world, reason, message)
 
 
-NPZ_FAULTS = {
-    "no_zip": (b"?", "unreadable_file", "is not a .npz file, or damaged"),
-    "nothing": ({"arr_0": TOKENS}, "no_features", "holds arr_0; arrays called tokens, cls"),
-    "patches_alone": ({"patches": TOKENS[:, 1:]}, "no_features", "holds neither tokens nor cls"),
-    "pickle": ({"tokens": np.array([{}], object)}, "not_numeric", "holds object"),
-    "other_frames": ({"cls": TOKENS[1:, 0], "patches": TOKENS[:, 1:]}, "wrong_dimension", "not of the same frames"),
-    "text": ({"tokens": TOKENS, "text": TEXT[:1] * np.inf}, "not_finite", "b.npz, text holds NaN"),
-}
-
-
-@pytest.mark.parametrize("fault", NPZ_FAULTS)
-def test_npz_files_that_cannot_be_used_drop_their_video(world, fault):
-    content, reason, message = NPZ_FAULTS[fault]
-    (world.tokens / "b.npy").unlink()
-    if isinstance(content, bytes):
-        (world.tokens / "b.npz").write_bytes(content)
-    else:
-        np.savez(world.tokens / "b.npz", **content)
-    check_drop(world, reason, message)
-
-
-def test_a_damaged_member_is_unreadable(world):
-    np.savez(world.tokens / "b.npz", tokens=TOKENS)
-    content = bytearray((world.tokens / "b.npz").read_bytes())
-    content[200] ^= 0xFF
-    (world.tokens / "b.npy").unlink()
-    (world.tokens / "b.npz").write_bytes(content)
-    check_drop(world, "unreadable_file", "is not a .npz file, or damaged")
-
-
-def test_what_unfolds_to_more_than_a_row_holds_is_refused(world, monkeypatch):
-    (world.tokens / "b.npy").unlink()
-    np.savez_compressed(world.tokens / "b.npz", tokens=np.zeros((FRAMES, 5, DIM * 100), np.float32))
-    monkeypatch.setattr(npz, "_NPZ_LARGEST", 1000)
-    check_drop(world, "wrong_dimension", "has more than 0 MiB")
-
-
 def test_more_frames_than_a_row_holds_are_refused(world, monkeypatch):
     np.save(world.tokens / "b.npy", np.concatenate([TOKENS, TOKENS]))
-    monkeypatch.setattr(clip_tokens, "MAX_CELL_BYTES", TOKENS.size * 2)
+    monkeypatch.setattr(feature_arrays, "MAX_CELL_BYTES", TOKENS.size * 2)
     check_drop(world, "wrong_dimension", "has 8 frames of 15 values; a row holds")
-
-
-def test_two_files_of_a_video_are_told(world):
-    np.savez(world.tokens / "b.npz", tokens=TOKENS + 1)
-    drops = Drops()
-    video = rows(world.source(), drops)["b"]
-    np.testing.assert_array_equal(video.features["video"], TOKENS.reshape(FRAMES, -1).astype(np.float16))
-    assert drops.counts["duplicate_id"] == 1
-
-
-def test_a_file_without_vectors_among_others_with_them_is_dropped(world):
-    for video, captions in (("a", 3), ("c", 1)):
-        (world.tokens / f"{video}.npy").unlink()
-        np.savez(world.tokens / f"{video}.npz", tokens=TOKENS, text=TEXT[:captions])
-    drops = Drops()
-    assert rows(world.source(text_folder=None), drops).keys() == {"a", "c"}
-    assert drops.counts["wrong_count"] == 1
-    assert "has no array text" in drops.examples["wrong_count"][0]
 
 
 def test_a_test_video_without_usable_tokens_stays_with_captions_of_nothing(world):
