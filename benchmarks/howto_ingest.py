@@ -30,12 +30,11 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from benchmarks.report.pages import RESULTS, Benchmark, origin
-from vtr_core.data.ingest.record_tables import clip_groups
+from vtr_core.data.ingest.record_tables import record_groups
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Part, Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.records.schema import require_clips
-from vtr_core.data.records.schema import ClipSchema, FeatureSpec
+from vtr_core.data.records.schema import ClipSchema, FeatureSpec, require_clips
 from vtr_core.data.shards.shard_file import usable, write_shard
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry
@@ -87,7 +86,7 @@ def made_data_set(folder: Path, videos: int, per_shard: int, clips: int, feature
     words = WordTable(Vocabulary(tuple(f"w{number}" for number in range(100))))
     schema = ClipSchema(features, MAX_WORDS)
     entries = [VideoEntry(f"v{number}", number) for number in range(per_shard)]
-    groups = clip_groups(_Clips(clips, features), schema, words.vocabulary, entries, Drops())
+    groups = record_groups(_Clips(clips, features), schema, words.vocabulary, entries, Drops())
     shard = write_shard(schema, groups, locate(folder / "part-00000.parquet"))
     shards = [replace(shard, file=f"part-{number:05d}.parquet") for number in range(videos // per_shard)]
     for other in shards[1:]:
