@@ -8,12 +8,11 @@ from torch import Tensor
 
 from tests.losses.cases import CASES
 from tests.reference.rounding import rounded
-from vtr_core.config.losses import SimilarityPrecision
+from vtr_core.config.losses import ObjectiveConfig, SimilarityPrecision
 from vtr_core.data.batches import RowKeys
 from vtr_core.losses.contrastive import build_objective
 from vtr_core.nn.embeddings import Embeddings
 from vtr_core.nn.precision import product
-from vtr_core.run.config import ObjectiveConfig
 
 BITS: dict[SimilarityPrecision, int] = {"tf32": 10, "bf16": 7}
 LARGEST_ERROR: dict[SimilarityPrecision, float] = {"bf16x3": 1e-5, "tf32": 1e-4, "bf16": 1e-3}

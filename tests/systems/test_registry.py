@@ -7,10 +7,11 @@ import pytest
 
 from pipelines.systems.registry import SYSTEMS as WITH_COMMANDS
 from tests.builders.toy import toy_dataset
-from tests.systems.linear.presets import linear_tiny
+from tests.systems.linear.presets import LINEAR_PRESETS
 from tests.systems.linear.system import LINEAR
 from vtr_core.config.losses import MaskedMarginSoftmaxConfig
 from vtr_core.config.override import override
+from vtr_core.config.preset_table import base_config
 from vtr_core.config.run import TrainConfig
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.run.build import build_task
@@ -49,7 +50,7 @@ def test_a_run_asks_the_systems_that_it_is_handed_and_no_list(tmp_path: Path) ->
     """Trained, resumed and loaded, though `SYSTEMS` does not have it."""
     data = toy_dataset(tmp_path / "data", clips_of=[3] * 8)[0]
     changes = {"batch.videos": 4, "batch.clips_per_video": 1, "training.epochs": 1, "scaling.workers": 0}
-    config = with_inputs(override(linear_tiny(), changes), data)
+    config = with_inputs(override(base_config(LINEAR_PRESETS.bases, "linear-tiny", "linear-tiny"), changes), data)
     folder = RunFolder.at(str(tmp_path / "run"))
     folder.claim(RunRecord(data.uri, None, data.fingerprint, "sqlite:///x", "e"), config)
     longer = override(config, {"training.epochs": 2})
