@@ -17,8 +17,7 @@ from pipelines.arguments import (
 from pipelines.commands import HELP_WORDS
 from pipelines.systems.registry import SYSTEMS
 from pipelines.train.events import Finished, check_name, counts_line, print_end, register_best
-from pipelines.train.preset_help import ALL, print_preset_help
-from pipelines.train.preset_lists import as_json, listing, starters
+from pipelines.train.preset_help import ALL, as_json, listing, print_preset_help, starters
 from vtr_core.config.data_sets import OnBadShard, weighted
 from vtr_core.config.override import override
 from vtr_core.config.training import TrackerKind

@@ -174,7 +174,7 @@ def test_local_vectors_are_mapped_and_large_ones_checked_by_size(
 ) -> None:
     record = save_index(locate(str(tmp_path)), toy_index())
     file = tmp_path / record.shards[0].files["latent"].file
-    monkeypatch.setattr("vtr_core.retrieval.index.files.LARGEST_HASHED", 16)
+    monkeypatch.setattr("vtr_core.retrieval.index.index_files.LARGEST_HASHED", 16)
     opened = load_index(locate(str(tmp_path)))
     with file.open("r+b") as stored:
         stored.seek(-4, 2)

@@ -15,7 +15,7 @@ from vtr_core.embedding.video_ranking import JointItems, best
 from vtr_core.errors import DatasetError
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.retrieval.explain.explanation import AskedQuery, ExplainOptions, Tag, asked_queries
-from vtr_core.retrieval.index.clips import JointClips, joint_clips
+from vtr_core.retrieval.index.build import JointClips, joint_clips
 from vtr_core.systems.loaded_model import Responses, TrainedModel, Units
 from vtr_core.systems.spaces import JointSpace, unknown_words
 

@@ -1,4 +1,4 @@
-"""The index of a data set, from a checkpoint of a dual encoder or of a model with one joint space."""
+"""An index of a model's embeddings: vectors of items in shards, and the clips of videos."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -6,23 +6,56 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from jaxtyping import Float16, Int64, Num
+from jaxtyping import Bool, Float16, Float32, Int64, Num
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
+from vtr_core.data.records.schema import VideoSchema
 from vtr_core.embedding.embedded_rows import EmbeddedRows, model_fingerprint
+from vtr_core.embedding.rankings import visible
+from vtr_core.embedding.scoring import first_of_clips
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import key64
 from vtr_core.retrieval.embed.embedding_job import shard_places
 from vtr_core.retrieval.embed.stored_embeddings import EmbeddingSet, read_embeddings
-from vtr_core.retrieval.index.clips import joint_clips
 from vtr_core.retrieval.index.index import Shard, VideoIndex
-from vtr_core.retrieval.index.items import described
+from vtr_core.retrieval.index.items import Items, described
 from vtr_core.retrieval.index.record import CONCEPTS, Backend, IndexRecord, Kind
 from vtr_core.retrieval.index.shards import new_shard
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.spaces import ConceptTerms, DualSpaces, JointSpace, spaces_of
+
+
+@dataclass(frozen=True)
+class JointClips:
+    """The searched clips without duplicates, with vectors by modality."""
+
+    items: Items
+    vectors: dict[str, Float32[np.ndarray, "clips dim"]]
+    present: dict[str, Bool[np.ndarray, " clips"]]
+    rows: Int64[np.ndarray, " clips"]
+    """The row of each clip among those that were embedded."""
+
+
+def joint_clips(rows: EmbeddedRows, manifest: Manifest, places: Sequence[RowGroup]) -> JointClips | None:
+    """The clips with any modality beside text of `rows`, which are all rows of some row groups in file order.
+
+    In data sets of whole videos the video is the clip. None where no clip has a modality.
+    """
+    names = visible(rows)
+    if not names:
+        return None
+    first = first_of_clips(rows)
+    kept = first[np.logical_or.reduce([rows.present[name][first] for name in names])]
+    keys = rows.video_key if isinstance(manifest.schema, VideoSchema) else rows.clip_key
+    return JointClips(
+        items=described(manifest, keys[kept], places),
+        vectors={name: np.where(rows.present[name][kept, None], rows.vectors[name][kept], 0) for name in names},
+        present={name: rows.present[name][kept] for name in names},
+        rows=kept,
+    )
+
 
 Watch = Callable[[Sequence[RowGroup]], Sequence[RowGroup]]
 """The row groups that are about to be embedded, as they are or telling how far embedding is."""

@@ -16,9 +16,8 @@ import pyarrow as pa
 
 from vtr_core import storage
 from vtr_core.errors import DatasetError, RunConflict
-from vtr_core.retrieval.index.files import as_array, read, store, store_array
+from vtr_core.retrieval.index.index_files import Lookup, as_array, read, store, store_array
 from vtr_core.retrieval.index.items import Item, Items
-from vtr_core.retrieval.index.lookup import Lookup
 from vtr_core.retrieval.index.record import (
     CANDIDATES,
     ITEMS,

@@ -55,7 +55,7 @@ def _presets() -> Presets:
 
 
 def _zero_shot(encoder: "Encoder") -> "TrainConfig":
-    from vtr_core.systems.adapter.zero_shot import zero_shot_config
+    from vtr_core.systems.adapter.inputs import zero_shot_config
 
     return zero_shot_config(encoder)
 

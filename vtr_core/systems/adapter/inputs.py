@@ -1,10 +1,13 @@
-"""The encoder that made a data set's features, as the adapter trained on them names it."""
+"""The encoder under an adapter: the one that made a data set's features, and its record for zero-shot search."""
 
 from typing import Any
 
 from vtr_core.backbones.recipes import RECIPES
 from vtr_core.config.blocks.text_encoder import EncoderRecord
+from vtr_core.config.losses import InfoNceConfig
+from vtr_core.config.run import TrainConfig
 from vtr_core.config.settings import ModelInputs
+from vtr_core.config.training import EvaluationConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.encoders.bundled import LITE0
 from vtr_core.encoders.encoder import BUNDLED, Encoder, encoder, is_encoder
@@ -91,3 +94,14 @@ def check_rows(manifest: Manifest, made_by: Encoder) -> None:
         )
     if manifest.source.get("pool") == "max":
         raise DatasetError(f"{manifest.uri} has the greatest values of rows, {made_by.name} needs their mean: {again}")
+
+
+def zero_shot_config(encoder: Encoder) -> TrainConfig:
+    """The configuration of the encoder's untrained adapter, for clips whose rows are pooled by their mean."""
+    inputs = ModelInputs(features={"video": encoder.feature_dim}, num_words=256, max_words=TEXT_BYTES)
+    return TrainConfig(
+        preset="adapter",
+        model=AdapterConfig(inputs=inputs, encoder=encoder_record(encoder)),
+        loss=InfoNceConfig(),
+        evaluation=EvaluationConfig(similarity="cosine"),
+    )
