@@ -91,7 +91,7 @@ def index(flags: IndexFlags) -> "IndexRecord":
 
 
 def _deleted(flags: IndexFlags, out: "Location") -> "IndexRecord":
-    from vtr_core.retrieval.index.change import without
+    from vtr_core.retrieval.index.build import without
     from vtr_core.retrieval.index.index import load_index, save_index
     from vtr_core.retrieval.index.windows import WindowStore
 
@@ -134,9 +134,8 @@ def _built(flags: IndexFlags, out: "Location") -> "IndexRecord":
     from vtr_core.config.data_sets import JOINED
     from vtr_core.embedding.embedded_rows import model_fingerprint
     from vtr_core.retrieval.embed.stored_embeddings import load_embeddings
-    from vtr_core.retrieval.index.build import StoredEmbeddings, plan_index
+    from vtr_core.retrieval.index.build import StoredEmbeddings, extended, plan_index
     from vtr_core.retrieval.index.candidates import check_faiss
-    from vtr_core.retrieval.index.change import extended
     from vtr_core.retrieval.index.index import load_index, save_index, save_shards
     from vtr_core.retrieval.index.windows import WindowStore
     from vtr_core.run.inputs import usable_data

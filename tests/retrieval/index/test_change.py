@@ -14,8 +14,8 @@ from tests.builders.toy import toy_dataset, toy_videos
 from tests.optional import optional
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import ConfigError, DatasetError, RunConflict
+from vtr_core.retrieval.index.build import extended, without
 from vtr_core.retrieval.index.candidates import candidates_of
-from vtr_core.retrieval.index.change import extended, without
 from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index
 from vtr_core.retrieval.index.items import Item, Items
 from vtr_core.retrieval.index.record import Backend, IndexRecord, Kind
@@ -99,7 +99,7 @@ def test_an_added_shard_takes_in_those_that_are_not_larger(
 
 
 def test_no_shard_outgrows_its_limit(data: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vtr_core.retrieval.index.change.SHARD_ITEMS", 3)
+    monkeypatch.setattr("vtr_core.retrieval.index.build.SHARD_ITEMS", 3)
     assert _divided(extended(joint("ab"), joint("cd"), data)) == ["ab", "cd"]
 
 

@@ -18,8 +18,8 @@ from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.nn.video_swin import DEVIATION, MEAN, VideoSwin, stretched
 from vtr_core.run.inputs import check_parts
 from vtr_core.run.presets import preset
-from vtr_core.systems.captioning.captioner_inputs import as_given, column
 from vtr_core.systems.captioning.config import CaptionerConfig
+from vtr_core.systems.captioning.generated_captions import as_given, column
 from vtr_core.systems.captioning.model import Captioned, Captioner
 from vtr_core.systems.captioning.task import IMPLEMENTATION
 from vtr_core.train.optimizer import build_optimizer

@@ -31,7 +31,6 @@ from vtr_core.losses.granularity import GranularityLosses
 from vtr_core.losses.objective import Share
 from vtr_core.nn.normalization import share_statistics
 from vtr_core.nn.precision import at_least_float32
-from vtr_core.systems.captioning.captioner_inputs import column
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig
 from vtr_core.systems.captioning.generated_captions import (
     CAPTIONS,
@@ -39,6 +38,7 @@ from vtr_core.systems.captioning.generated_captions import (
     caption_frames,
     caption_values,
     caption_videos,
+    column,
     describe_data,
     together,
 )
