@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from vtr_core.run.made_batch import made_batch
 
 from benchmarks.knock_outs import MECHANISMS, WORLDS, markdown
+from tests.builders.made_batch import made_batch
 from vtr_core.config.override import override
 from vtr_core.run.build import build_model
 from vtr_core.run.presets import preset

@@ -147,8 +147,6 @@ FAULTS = [
     (["evaluate", "none", "--task", "verification", "--data", "d", "--page", "w"], "w cannot be written: it is a"),
     (["search", "a dog", "--index", "none", "--page", "d"], "d cannot be written: it is a folder"),
     (["search", "--topics", "t", "--index", "none", "--run", "d"], "d cannot be written: it is a folder"),
-    (["data", "show", "d", "--page", "w"], "w cannot be written: it is a folder"),
-    (["data", "statistics", "d", "--page", "d/manifest.json/x.html"], "manifest.json is a file; name a folder"),
     (["tables", "capsules", "--only", "3", "--out", "d/manifest.json"], "manifest.json is a file; name a folder"),
     (["tagger", "train", "--treebank", "none", "--out", "d/manifest.json"], "is a file; name a folder"),
     (["evaluate", "none", "--data", "d", "--task"], "--task needs a value"),
