@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -96,29 +96,29 @@ def trained(row: Row, sets: Sets, work: Path, seeds: int) -> Searched:
 
 def _run(row: Row, rate: float, seed: int, sets: Sets, folder: Path) -> dict[str, float]:
     """The figures of one training by `<set>/<protocol>/<metric>`, in percent, of val and of all judged sets."""
-    file = locate(str(folder / "figures.json"))
-    if storage.exists(file):
-        found: dict[str, float] = storage.read_json(file)
-        return found
-    config = override(preset(row.preset), row.changes)
-    config = override(config, {"seed": seed, "optimizer.learning_rate": rate * config.optimizer.learning_rate})
+    file, run = locate(str(folder / "figures.json")), str(folder / "run")
     places = sets.of[row.records]
-    table = Path(places["train"]).parent / "concepts"
-    flags = TrainFlags(
-        data=places["train"],
-        validation=places["val"],
-        concepts=str(table) if table.exists() else None,
-        out=str(folder / "run"),
-        experiment="films",
-    )
-    checkpoint = train(config, flags).checkpoint
-    values: dict[str, Any] = {}
+    values: dict[str, float] = storage.read_json(file) if storage.exists(file) else {}
+    if not values:
+        config = override(preset(row.preset), row.changes)
+        config = override(config, {"seed": seed, "optimizer.learning_rate": rate * config.optimizer.learning_rate})
+        table = Path(places["train"]).parent / "concepts"
+        flags = TrainFlags(
+            data=places["train"],
+            validation=places["val"],
+            concepts=str(table) if table.exists() else None,
+            out=run,
+            experiment="films",
+        )
+        train(config, flags)
     for name in ("val", *sets.judged):
+        if f"{name}/own/t2v/r1" in values:
+            continue
         for relevant in row.relevant:
-            (result,) = evaluate(EvaluateFlags(checkpoint, (places[name],), relevant=relevant, experiment="films"))
+            (result,) = evaluate(EvaluateFlags(run, (places[name],), relevant=relevant, experiment="films"))
             values |= metric_values(result.directions, f"{name}/{relevant}")
         if row.bank_temperature is not None:
-            values |= _with_bank(checkpoint, places[name], places["train"], row.bank_temperature, name)
+            values |= _with_bank(run, places[name], places["train"], row.bank_temperature, name)
     storage.write_json(file, values)
     return values
 
