@@ -10,7 +10,7 @@ learning rate on validation captions with seed 0. Other films lie in the folder 
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,12 +19,13 @@ import numpy as np
 from benchmarks.comparison.paired import plus_minus
 from benchmarks.comparison.search import Searched
 from benchmarks.films import baselines
-from benchmarks.films.data import Sets, films, msrvtt_800, read
+from benchmarks.films.data import SPLITS, Sets, films, msrvtt_800, read
 from benchmarks.films.rows import FILMS, MSRVTT_800, RATES, spread, trained
 from benchmarks.machine import processor, versions
 from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
 from vtr_core.encoders.encoder import BUNDLED, encoder
+from vtr_core.errors import ConfigError
 
 RESULTS = Path(__file__).parent.parent / "results"
 METRICS = ("r1", "r5", "r10", "medr")
@@ -38,8 +39,8 @@ class Flags:
     """Folder of films.csv and videos; for msrvtt-800 the one of msrvtt/annotations and msrvtt/features."""
     world: Literal["films", "msrvtt-800"] = "films"
     """What to train on."""
-    csv: dict[str, str] = field(default_factory=dict)
-    """By name, tables (id, caption, video) of further films, which trained models are judged on as a whole."""
+    csv: tuple[str, ...] = ()
+    """NAME=TABLE: tables (id, caption, video) of further films, which trained models are judged on as a whole."""
     rows: tuple[str, ...] = ()
     """Names of trained rows (default: all)."""
     seeds: int = 5
@@ -56,7 +57,9 @@ def main(argv: Sequence[str]) -> None:
     folder, work = page_folder(flags.out), Path(flags.work) / flags.world
     is_films = flags.world == "films"
     sets = (
-        films(Path(flags.data), work / "data", flags.csv) if is_films else msrvtt_800(Path(flags.data), work / "data")
+        films(Path(flags.data), work / "data", _tables(flags.csv))
+        if is_films
+        else msrvtt_800(Path(flags.data), work / "data")
     )
     rows = [row for row in (FILMS if is_films else MSRVTT_800) if not flags.rows or row.name in flags.rows]
     fixed = baseline_figures(sets, with_zero_shot=is_films)
@@ -75,6 +78,15 @@ def main(argv: Sequence[str]) -> None:
     page = markdown(figures, searches, sets.judged)
     write_page(folder, "films" if is_films else f"films_{flags.world}", figures, page)
     print(page)
+
+
+def _tables(named: Sequence[str]) -> dict[str, str]:
+    """By name the tables of `--csv`; ConfigError for a word without a name or of a name that is taken."""
+    tables = dict(word.split("=", 1) for word in named if "=" in word)
+    if len(tables) < len(named) or tables.keys() & {*SPLITS, ""}:
+        taken = ", ".join(SPLITS)
+        raise ConfigError(f"--csv takes NAME=TABLE, each name once and none of {taken}; given {' '.join(named)}")
+    return tables
 
 
 def baseline_figures(sets: Sets, *, with_zero_shot: bool) -> dict[str, dict[str, dict[str, float]]]:
