@@ -56,11 +56,10 @@ def main(argv: Sequence[str]) -> None:
     flags = parse(Flags, argv, "python -m benchmarks.films")
     folder, work = page_folder(flags.out), Path(flags.work) / flags.world
     is_films = flags.world == "films"
-    sets = (
-        films(Path(flags.data), work / "data", _tables(flags.csv))
-        if is_films
-        else msrvtt_800(Path(flags.data), work / "data")
-    )
+    if is_films:
+        sets = films(Path(flags.data), work / "data", _tables(flags.csv))
+    else:
+        sets = msrvtt_800(Path(flags.data), work / "data")
     rows = [row for row in (FILMS if is_films else MSRVTT_800) if not flags.rows or row.name in flags.rows]
     fixed = baseline_figures(sets, with_zero_shot=is_films)
     searches = {row.name: trained(row, sets, work / "rows", flags.seeds) for row in rows}
