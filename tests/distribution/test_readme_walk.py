@@ -21,7 +21,6 @@ MORE = {
     "synthetic": ["--num-videos", "40"],
     "synthetic_tokens": ["--num-videos", "40"],
     "concepts": ["--min-captions", "1", "--processes", "1"],
-    "causality": ["--points", "2"],
     "gmc": ["--training.max-steps", "2", "--scaling.workers", "0", "--batch.videos", "4"],
 }
 """What makes a command's work small, by a word of it; none changes what it reads or writes."""
