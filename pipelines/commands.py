@@ -130,11 +130,11 @@ COMMANDS = (
     Command("import", "convert a published checkpoint of another project to one of vtr"),
     Command("verify", "decide whether two images show the same face, with a Siamese network"),
     Command("tables", "reproduce a paper's tables: published metrics beside ours"),
-    Command("runs", "the runs in a folder: list, show, compare, delete what never finished; --json"),
+    Command("runs", "the runs in a folder: list them, delete what never finished; --json"),
     Command("data", "a data set: list, show rows, check every page, count words, lengths and missing features; --json"),
     Command("submit", "run any of these commands as a job on a Ray cluster: vtr submit -- train <preset> --data URI"),
     Command("doctor", "check packages, hardware and services on this machine, with remedies; --json"),
-    Command("demo", "the whole pipeline on synthetic data, in minutes on a laptop"),
+    Command("demo", "the whole pipeline on rendered films, in minutes on a laptop"),
 )
 
 

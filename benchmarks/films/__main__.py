@@ -56,6 +56,8 @@ def main(argv: Sequence[str]) -> None:
     flags = parse(Flags, argv, "python -m benchmarks.films")
     folder, work = page_folder(flags.out), Path(flags.work) / flags.world
     is_films = flags.world == "films"
+    if flags.csv and not is_films:
+        raise ConfigError(f"--csv gives further films, which {flags.world} does not train for; leave it out")
     if is_films:
         sets = films(Path(flags.data), work / "data", _tables(flags.csv))
     else:
@@ -113,7 +115,10 @@ def markdown(figures: Mapping[str, Any], searches: Mapping[str, Searched], judge
     ]
     for name in judged:
         lines += ["", f"## {name}, {sizes[name]} videos", "", *_table(figures["baselines"], searches, name)]
-    lines += ["", "## Searches", "", f"| R@1 + R@5 + R@10 on val, seed 0 | {' | '.join(f'{r:g} x' for r in RATES)} |"]
+    rows = {row.name: row for row in (FILMS if figures["world"] == "films" else MSRVTT_800)}
+    epochs = (f"{name} {rows[name].epochs}" for name in searches)
+    lines += ["", "## Searches", "", f"Epochs of training: {'; '.join(epochs)}.", ""]
+    lines += [f"| R@1 + R@5 + R@10 on val, seed 0 | {' | '.join(f'{r:g} x' for r in RATES)} |"]
     lines.append(f"|---|{'---:|' * len(RATES)}")
     for row, one in searches.items():
         cells = (f"**{v:.0f}**" if trial == one.best else f"{v:.0f}" for trial, v in one.trials.items())

@@ -38,6 +38,11 @@ class Row:
     bank_temperature: float | None = None
     """Also judged with query-bank normalisation by the training captions, at this temperature; for models of clips."""
 
+    @property
+    def epochs(self) -> int:
+        """Of its trainings."""
+        return override(preset(self.preset), self.changes).training.epochs
+
 
 _LONG: Mapping[str, object] = {"training.epochs": 120, "training.validate_every": 10, "training.precision": "float32"}
 

@@ -29,12 +29,14 @@ class Systems:
         """The configuration made of plain values, as JSON holds them; a ConfigError names the first fault, and `where`
         they are from.
         """
-        kinds = tuple(config for system in self.systems for config in system.configs)
-        return validate(TrainConfig, values, where, {"models": kinds})
+        return validate(TrainConfig, values, where, {"models": self._models})
+
+    @property
+    def _models(self) -> tuple[Any, ...]:
+        return tuple(config for system in self.systems for config in system.configs)
 
     def schema(self) -> dict[str, Any]:
         """The JSON schema of `TrainConfig` with the models and losses of these systems."""
-        models = tuple(config for system in self.systems for config in system.configs)
         losses = tuple(config for system in self.systems for config in system.losses)
         usual: Any = TrainConfig.model_fields["loss"].default
         union: Any = one_of((*ObjectiveConfig.__args__, *losses))
@@ -42,7 +44,7 @@ class Systems:
             "TrainConfig",
             __base__=TrainConfig,
             __doc__=TrainConfig.__doc__,
-            model=(one_of(models), ...),
+            model=(one_of(self._models), ...),
             loss=(union, usual),
         )
         return complete.model_json_schema()
