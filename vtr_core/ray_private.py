@@ -183,13 +183,6 @@ def uploaded(folder: Path, excludes: Sequence[str]) -> list[Path]:
 # Workers, trials, objects.
 
 
-def start_timeout() -> type[Exception]:
-    """What Ray Train ends with where a group's room had vanished. Without it that counts as one of the restarts."""
-    from ray.train.v2._internal.exceptions import WorkerGroupStartupTimeoutError
-
-    return WorkerGroupStartupTimeoutError
-
-
 def failed_health_check() -> type[Exception]:
     """What Ray Train says of a worker that answers no more. Without it such a loss would end the run."""
     from ray.train.v2._internal.exceptions import WorkerHealthCheckFailedError

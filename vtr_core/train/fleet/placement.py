@@ -1,4 +1,8 @@
-"""Placement of a run on a cluster: reading tasks and workers on nodes, and the reservation of their resources."""
+"""Placement of a run on a cluster: reading tasks and workers on nodes, and the reservation of their resources.
+
+Numbers of workers are chosen here: Ray's elastic groups (2.60, `num_workers=(1, 4)`) took all four CPUs, where reading
+waits for ever, take numbers that do not divide the batch, and are resized without a checkpoint.
+"""
 
 import math
 import time
