@@ -157,7 +157,7 @@ class PlannedRun:
 
 def plan_run(config: TrainConfig, flags: TrainFlags) -> PlannedRun:
     """A new run, checked: its data sets, model, memory and folder; RunConflict where the folder is another run's."""
-    from pipelines.train.reports import activations, intention, require_memory
+    from pipelines.train.reports import intention, require_memory
     from vtr_core.data.plan import Plan
     from vtr_core.run.build import check_model, frozen_weights
     from vtr_core.run.inputs import require_features, with_inputs
@@ -194,9 +194,7 @@ def plan_run(config: TrainConfig, flags: TrainFlags) -> PlannedRun:
         init=None if flags.init is None else _initial_model(flags.init, config, data, concepts),
         also=list(flags.also),
     )
-    kept = activations(config, data, concepts, shapes, frozen)
-    told = intention(config, data, validation, plan, shapes, kept, flags.init, frozen)
-    return PlannedRun(folder, record, config, told)
+    return PlannedRun(folder, record, config, intention(config, data, validation, plan, shapes, flags.init, frozen))
 
 
 def train(config: TrainConfig, flags: TrainFlags) -> Finished:
@@ -301,7 +299,7 @@ def _run(
 ) -> Finished:
     """Train within an MLflow run, which ends as FINISHED, FAILED or KILLED."""
     from pipelines.train.reports import Reports, TimeLeft
-    from vtr_core.tracking.environment import provenance, sampling_interval
+    from vtr_core.tracking.environment import provenance
     from vtr_core.tracking.json_lines import EventLog
     from vtr_core.tracking.run import full_tracking_uri
     from vtr_core.train.checkpoint.checkpoint_files import find_checkpoint
@@ -309,7 +307,7 @@ def _run(
     from vtr_core.train.job import Job
     from vtr_core.train.tracked import tracked_run
 
-    origin, system_s = provenance(), sampling_interval()
+    origin = provenance()
     events = EventLog(folder.location / "events.jsonl")
     print(f"run     {folder.location}", flush=True)
     with tracked_run(folder, record, config, origin, full_tracking_uri(record.tracking_uri)) as tracking:
@@ -322,7 +320,6 @@ def _run(
             tracked=tracking.for_workers,
             provenance=origin,
             lease=lease.number,
-            system_s=system_s,
             concepts=record.concepts,
             init=record.init,
             profile=profile,

@@ -19,11 +19,8 @@ from vtr_core.data.records.schema import ClipSchema
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.tracking.json_lines import EventLog
-from vtr_core.train.first_batch import ActivationMemory, activation_memory
-from vtr_core.train.fit import device_here
 from vtr_core.train.fleet.lease import Lease
 from vtr_core.train.tracked import Tracking
-from vtr_core.train.training_labels import concept_table
 
 Shapes = Mapping[str, Sequence[int]]
 _FLOAT32 = 4
@@ -36,7 +33,7 @@ def state_bytes(config: TrainConfig, shapes: Shapes, frozen: Collection[str] = (
 
     shapes: of all weights and buffers; frozen: those that are not trained. Weights, and for those that are trained
     gradients, two moments, and one more with AMSGrad; one more of all with a moving average. Activations, which depend
-    on the batch, come on top: `activations`.
+    on the batch, come on top.
     """
     every = sum(map(math.prod, shapes.values()))
     trained = sum(math.prod(shape) for name, shape in shapes.items() if name not in frozen)
@@ -56,49 +53,16 @@ def require_memory(config: TrainConfig, shapes: Shapes, frozen: Collection[str] 
         )
 
 
-def activations(
-    config: TrainConfig, data: Manifest, concepts: str | None, shapes: Shapes, frozen: Collection[str] = ()
-) -> ActivationMemory | None:
-    """The memory of activations where the run trains on this machine's CPU, measured on a few rows; else None.
-
-    concepts: the run's concept table. ConfigError where a batch cannot fit beside the weights, saying how many rows do.
-    """
-    if config.scaling.workers > 0 or device_here(config).type != "cpu":
-        return None
-    found = activation_memory(config, data, concept_table(config, concepts))
-    require_room(config, found, state_bytes(config, shapes, frozen))
-    return found
-
-
-def require_room(config: TrainConfig, found: ActivationMemory, held: float, there: int | None = None) -> None:
-    """ConfigError where the rows of a forward pass do not fit beside `held` bytes; there: as in `require_memory`."""
-    has = psutil.virtual_memory().total if there is None else there
-    rows = _rows_at_once(config)
-    if held + found.of(rows) <= has:
-        return
-    fit = found.rows_in(has - held)
-    advice = f"--batch.micro-rows {fit} would" if fit else "not even one row would; choose a smaller model"
-    raise ConfigError(
-        f"a batch cannot be trained here: the activations of {rows:,} rows take about {_size(found.of(rows))} beside "
-        f"{_size(held)} of weights, gradients and moments, and this machine has {_size(has)}; to fit, {advice}"
-    )
-
-
-def _rows_at_once(config: TrainConfig) -> int:
-    return min(config.batch.rows, config.batch.micro_rows or config.batch.rows)
-
-
 def intention(
     config: TrainConfig,
     data: Manifest,
     validation: Manifest | None,
     plan: Plan,
     shapes: Shapes,
-    kept: ActivationMemory | None = None,
     init: str | None = None,
     frozen: Collection[str] = (),
 ) -> list[str]:
-    """Lines for the terminal, before anything starts; kept: what `activations` found; init: the model to start from."""
+    """Lines for the terminal, before anything starts; init: the model to start from."""
     from vtr_core.train.job import total_steps
 
     steps, batch = total_steps(config, plan), config.batch
@@ -115,7 +79,7 @@ def intention(
         *_few(steps, plan),
         *_repeated(batch, data),
         f"model   {every:,} weights{still}; with gradients and moments "
-        f"{_size(state_bytes(config, shapes, frozen))} a worker, and {_activations(config, kept)}",
+        f"{_size(state_bytes(config, shapes, frozen))} a worker, and activations",
         *([] if init else _random_backbone(config)),
     ]
 
@@ -155,13 +119,6 @@ def _random_backbone(config: TrainConfig) -> list[str]:
 
 def _pretrained(backbone: ClipConfig | SwinConfig) -> bool:
     return backbone.weights is not None or (isinstance(backbone, ClipConfig) and backbone.source is not None)
-
-
-def _activations(config: TrainConfig, kept: ActivationMemory | None) -> str:
-    if kept is None:
-        return "activations"
-    rows = _rows_at_once(config)
-    return f"about {_size(round(kept.of(rows)))} of activations for {rows:,} rows at once (measured on a few)"
 
 
 def _size(count: float) -> str:

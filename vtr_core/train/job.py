@@ -38,8 +38,6 @@ class Job:
     provenance: dict[str, str]
     lease: int
     """The driver's right to write the run folder: see vtr_core.train.fleet.lease."""
-    system_s: float | None = None
-    """Seconds between two samples of the first worker's machine for the log; None for none."""
     concepts: str | None = None
     """The concept table, of a model with a concept space."""
     init: str | None = None

@@ -18,6 +18,7 @@ from vtr_core.errors import TrainingError
 from vtr_core.run.build import build_task
 from vtr_core.run.inputs import model_vocabulary, training_reader
 from vtr_core.systems.task import StepOutput
+from vtr_core.tracking.environment import system_metrics
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.checkpoint.trained_model import given_weights, initial_model
@@ -80,7 +81,8 @@ class Worker:
         self._recorder = self._begin_recording()
         sent = False
         try:
-            with self._profiled() as after_step, ties_told_once(self._rank == 0):
+            tracked = self._job.tracked if self._rank == 0 else None
+            with system_metrics(tracked), self._profiled() as after_step, ties_told_once(self._rank == 0):
                 self._loop(after_step)
         finally:
             if self._recorder is not None:
@@ -96,7 +98,7 @@ class Worker:
             return None
         job, step = self._job, self._progress.step
         clock = self._context.clock
-        recorder = Recorder(self._folder, job.lease, job.tracked, self._channel, step, job.system_s, clock)
+        recorder = Recorder(self._folder, job.lease, job.tracked, self._channel, step, clock)
         recorder.begin(self._progress.step, self._world)
         if self._fitting is not None:
             recorder.event("initialised", model=job.init, tensors=self._fitting.summary)
