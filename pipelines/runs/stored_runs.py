@@ -13,8 +13,8 @@ from pipelines.sweep.folder import ENDED, SweepFolder, SweepRecord, TrialRow, Tr
 from vtr_core import storage
 from vtr_core.errors import RunConflict
 from vtr_core.storage import Location, locate
-from vtr_core.tracking.json_lines import Line, read_lines
 from vtr_core.tracking.presentation import flatten
+from vtr_core.tracking.run_log import Line, read_lines
 
 State = Literal["finished", "running", "interrupted"]
 

@@ -25,7 +25,7 @@ from vtr_core.data.plan import Plan
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import short
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.inputs import require_features, usable_data, with_inputs
+from vtr_core.run.inputs import require_features, usable_concepts, usable_data, with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import Location, check_writable, locate
 from vtr_core.tracking.environment import provenance
@@ -35,7 +35,6 @@ from vtr_core.tracking.run import Status, TrackedRun, default_tracking_uri, full
 from vtr_core.tracking.trials import Outcome, SweepPage, close_sweep, open_sweep
 from vtr_core.train.fleet.lease import Lease
 from vtr_core.train.job import total_steps
-from vtr_core.train.training_labels import usable_concepts
 
 
 def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> Location:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from vtr_core.storage import locate
-from vtr_core.tracking.json_lines import EventLog
+from vtr_core.tracking.run_log import EventLog
 
 
 def test_events_have_time_and_details_and_stay(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vtr_core.storage import locate
-from vtr_core.tracking.json_lines import JsonLines, read_lines
+from vtr_core.tracking.run_log import JsonLines, read_lines
 
 
 def lines(path: Path) -> JsonLines:

@@ -10,9 +10,9 @@ from mlflow import MlflowClient
 
 from vtr_core.errors import ConfigError
 from vtr_core.storage import locate
-from vtr_core.tracking.metric_log import MetricLog, PointSender
 from vtr_core.tracking.presentation import flatten
 from vtr_core.tracking.run import Point, TrackedRun, full_tracking_uri, open_run
+from vtr_core.tracking.run_log import MetricLog, PointSender
 
 
 def lines(path: Path) -> list[dict[str, float]]:
@@ -64,7 +64,7 @@ class _Flaky(TrackedRun):
 
 
 def test_points_wait_while_mlflow_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vtr_core.tracking.metric_log._FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr("vtr_core.tracking.run_log._FIRST_PAUSE_S", 0.01)
     log = MetricLog(locate(str(tmp_path / "metrics.jsonl")), _Flaky("", "", ""))
     log.add({"a": 1.0}, 1)
     log.add({"a": 2.0}, 2)

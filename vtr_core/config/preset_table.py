@@ -7,8 +7,7 @@ written. Only the settings count that it gives: `optimizer=OptimizerConfig(learn
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from vtr_core.config.caption_text import CaptionText, ConceptText
-from vtr_core.config.data_sets import BatchConfig
+from vtr_core.config.data_sets import BatchConfig, CaptionText, ConceptText
 from vtr_core.config.run import ModelConfig, TrainConfig
 from vtr_core.config.settings import Settings
 from vtr_core.config.training import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig

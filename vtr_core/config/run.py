@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_args
 
 from pydantic import Field, SerializeAsAny, TypeAdapter, field_validator, model_validator
 
-from vtr_core.config.caption_text import CaptionText, ConceptText
-from vtr_core.config.data_sets import BatchConfig, OnBadShard
+from vtr_core.config.data_sets import BatchConfig, CaptionText, ConceptText, OnBadShard
 from vtr_core.config.losses import MaskedMarginSoftmaxConfig, ObjectiveConfig
 from vtr_core.config.settings import ModelInputs, Settings
 from vtr_core.config.training import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig

@@ -103,7 +103,7 @@ def check_resources(config: TrainConfig) -> None:
 
 
 def fit_on_cluster(job: Job, on_report: Callable[[Report], None], should_stop: Callable[[], bool]) -> None:
-    """`vtr_core.train.fit.fit` on the connected Ray cluster.
+    """`vtr_core.train.loop.worker.fit` on the connected Ray cluster.
 
     A lost worker or node restarts the group from the newest checkpoint, at most `scaling.max_restarts` times in a row.
     A node that is about to be preempted ends the group after a checkpoint; training continues on other nodes, or with

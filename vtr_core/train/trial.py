@@ -15,12 +15,12 @@ from vtr_core.errors import RunConflict, TrainingError
 from vtr_core.patience import SWEEP
 from vtr_core.storage import Location
 from vtr_core.systems.registry import Systems
-from vtr_core.tracking.json_lines import EventLog
+from vtr_core.tracking.run_log import EventLog
 from vtr_core.train.checkpoint.checkpoint_files import is_complete
 from vtr_core.train.checkpoint.run_folder import RunFolder, adopt
-from vtr_core.train.fit import fit
 from vtr_core.train.fleet.lease import Lease
 from vtr_core.train.job import Job, Report
+from vtr_core.train.loop.worker import fit
 
 
 @dataclass(frozen=True)

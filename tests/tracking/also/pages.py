@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from vtr_core.storage import locate
-from vtr_core.tracking.json_lines import Line
 from vtr_core.tracking.other_trackers import RunPage
+from vtr_core.tracking.run_log import Line
 
 
 def page(folder: Path, group: str | None = None) -> RunPage:

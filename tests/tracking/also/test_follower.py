@@ -10,9 +10,9 @@ import pytest
 from tests.tracking.also.pages import page, write_metrics
 from vtr_core.errors import ConfigError
 from vtr_core.tracking import other_trackers as follower
-from vtr_core.tracking.json_lines import Line
 from vtr_core.tracking.other_trackers import Followers
 from vtr_core.tracking.run import Status
+from vtr_core.tracking.run_log import Line
 
 
 class Kept:

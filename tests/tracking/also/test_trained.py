@@ -13,7 +13,7 @@ from tests.tracking.also.wandb_files import history
 from vtr_core.config.override import override
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from vtr_core.tracking.json_lines import read_lines
+from vtr_core.tracking.run_log import read_lines
 
 Points = Mapping[str, Mapping[int, float]]
 """{name: {step: value}}."""

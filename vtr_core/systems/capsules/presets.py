@@ -5,8 +5,7 @@ from functools import partial
 from typing import Any
 
 from vtr_core.config.blocks.text_encoder import EncoderRecord
-from vtr_core.config.caption_text import WordEncoderConfig
-from vtr_core.config.data_sets import BatchConfig
+from vtr_core.config.data_sets import BatchConfig, WordEncoderConfig
 from vtr_core.config.domains import Choice, Integer, LogUniform, Uniform, Variant
 from vtr_core.config.losses import (
     InfoNceConfig,

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from vtr_core.errors import RunConflict, TrainingError, one_line
 from vtr_core.storage import Location, StorageError
-from vtr_core.tracking.metric_log import MetricLog
 from vtr_core.tracking.run import TrackedRun
+from vtr_core.tracking.run_log import MetricLog
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, complete_checkpoints, is_complete
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.fleet.lease import is_held
