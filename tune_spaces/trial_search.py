@@ -85,14 +85,14 @@ def distribution(domain: Domain) -> BaseDistribution:
             return CategoricalDistribution(values)
         case Variant(values):
             return CategoricalDistribution(tuple(values))
-        case Uniform(low, high):
-            return FloatDistribution(low, high)
         case LogUniform(low, high):
             return FloatDistribution(low, high, log=True)
+        case Uniform(low, high):
+            return FloatDistribution(low, high)
         case Integer(low, high, log):
             return IntDistribution(low, high, log=log)
         case _:
-            assert_never(domain)
+            raise TypeError(f"{domain!r} is no domain of vtr_core.config.domains")
 
 
 class OptunaPoints(Searcher):
@@ -160,16 +160,12 @@ class OptunaPoints(Searcher):
 
 
 def _suggested(asked: optuna.trial.Trial, name: str, domain: Domain) -> Value:
-    match domain:
-        case Choice(values):
-            return asked.suggest_categorical(name, values)
-        case Variant(values):
-            return asked.suggest_categorical(name, tuple(values))
-        case Uniform(low, high):
-            return asked.suggest_float(name, low, high)
-        case LogUniform(low, high):
-            return asked.suggest_float(name, low, high, log=True)
-        case Integer(low, high, log):
+    match distribution(domain):
+        case CategoricalDistribution(choices=choices):
+            return asked.suggest_categorical(name, choices)
+        case FloatDistribution(low=low, high=high, log=log):
+            return asked.suggest_float(name, low, high, log=log)
+        case IntDistribution(low=low, high=high, log=log):
             return asked.suggest_int(name, low, high, log=log)
-        case _:
-            assert_never(domain)
+        case other:
+            raise AssertionError(f"no distribution of ours: {other}")

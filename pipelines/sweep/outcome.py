@@ -13,7 +13,7 @@ from rich.table import Table
 
 from pipelines.sweep.folder import ENDED, SweepFolder, SweepRecord, TrialRow, TrialTable
 from pipelines.systems.registry import SYSTEMS
-from tune_spaces.check import num_weights
+from tune_spaces.spaces import num_weights
 from tune_spaces.sweep_figures import Scored, sweep_figures
 from vtr_core import storage
 from vtr_core.config.override import override

@@ -14,8 +14,7 @@ from pipelines.sweep.outcome import conclude, note
 from pipelines.sweep.trials import SweepTrials
 from pipelines.sweep.tune_trials import concurrent_trials, require_population, run_trials
 from pipelines.systems.registry import SYSTEMS
-from tune_spaces.check import check_space, require_equal_shapes
-from tune_spaces.spaces import build_space
+from tune_spaces.spaces import build_space, check_space, require_equal_shapes
 from vtr_core import storage
 from vtr_core.config.data_sets import weighted
 from vtr_core.config.override import override
