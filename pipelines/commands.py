@@ -136,8 +136,8 @@ COMMANDS = (
 def help_text() -> str:
     """The text of `vtr --help`."""
     grouped = [name for names in _GROUPS.values() for name in names]
-    others = tuple(command.name for command in COMMANDS if command.name not in grouped)
-    parts = [_group(title, names) for title, names in {**_GROUPS, "others": others}.items()]
+    ungrouped = tuple(command.name for command in COMMANDS if command.name not in grouped)
+    parts = [_group(title, names) for title, names in {**_GROUPS, "others": ungrouped}.items()]
     return _HEAD + "".join(parts) + examples_text("")
 
 

@@ -172,12 +172,12 @@ def uploaded(folder: Path, excludes: Sequence[str]) -> list[Path]:
     """
     from ray._private.runtime_env import packaging
 
-    found: list[Path] = []
+    files: list[Path] = []
     packaging.default_logger.setLevel("WARNING")
     packaging._dir_travel(
-        folder, [packaging._get_excludes(folder, list(excludes))], found.append, include_gitignore=True
+        folder, [packaging._get_excludes(folder, list(excludes))], files.append, include_gitignore=True
     )
-    return found
+    return files
 
 
 # Workers, trials, objects.

@@ -44,16 +44,16 @@ def training_flags(preset: TrainConfig, config: TrainConfig) -> dict[str, Any]:
     if trained is not None and trained == preset.model.system().trained_vectors(preset.model):
         of_data.append(trained)
     inputs = {name: _at(config, name) for name in of_data}
-    wanted = flatten(config.model_dump())
+    settings = flatten(config.model_dump())
     start = override(preset, inputs)
     kinds: dict[str, Any] = {}
     while True:  # variants may be nested
         made = flatten(override(start, kinds).model_dump())
-        new = {n: v for n, v in wanted.items() if n.endswith(".kind") and n in made and made[n] != v}
+        new = {n: v for n, v in settings.items() if n.endswith(".kind") and n in made and made[n] != v}
         if not new:
             break
         kinds |= new
-    return {**kinds, **{name: value for name, value in wanted.items() if made[name] != value}}
+    return {**kinds, **{name: value for name, value in settings.items() if made[name] != value}}
 
 
 def command(preset: TrainConfig, config: TrainConfig, record: SweepRecord) -> str:
@@ -110,10 +110,10 @@ def to_csv(rows: Sequence[TrialRow], space: Space, metric: str, weights: Mapping
 def to_json(rows: Sequence[TrialRow], commands: Mapping[int, str], weights: Mapping[int, int]) -> list[dict[str, Any]]:
     """All trials with all their validations, best first, then those without an objective."""
     best = ranked(rows)
-    others = [row for row in rows if row not in best]
+    unranked = [row for row in rows if row not in best]
     return [
         {**asdict(row), "weights": weights.get(row.number), "command": commands.get(row.number)}
-        for row in [*best, *others]
+        for row in [*best, *unranked]
     ]
 
 

@@ -115,7 +115,7 @@ def _random_backbone(config: TrainConfig) -> list[str]:
     """A line where a backbone has random weights and a learning rate that is for pretrained ones."""
     rate = config.optimizer.learning_rate * config.optimizer.backbone_factor
     backbones = [value for value in vars(config.model).values() if isinstance(value, ClipConfig | SwinConfig)]
-    if config.optimizer.backbone_factor >= 1 or all(_pretrained(one) for one in backbones):
+    if config.optimizer.backbone_factor >= 1 or all(_pretrained(backbone) for backbone in backbones):
         return []
     return [
         f"        the backbone starts from random weights, at a learning rate of {rate:.0e}, which is for pretrained "

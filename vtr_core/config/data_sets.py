@@ -49,9 +49,9 @@ def weighted(uri: str, weights: Sequence[int]) -> str:
         raise ConfigError(
             f"--data-weights {shown}: {len(parts)} data sets need {len(parts)} whole numbers of 1 or more"
         )
-    found = joined(parts, weights)
-    joined_weights(found)
-    return found
+    data_sets = joined(parts, weights)
+    joined_weights(data_sets)
+    return data_sets
 
 
 def _weight_and_uri(part: str) -> tuple[int, str]:

@@ -69,10 +69,10 @@ S = TypeVar("S", bound=Settings)
 
 def changed(config: S, change: Settings) -> S:
     """`config` with the settings that `change` gives, at any depth; one of another class replaces the whole group."""
-    given = {name: getattr(change, name) for name in change.model_fields_set & type(config).model_fields.keys()}
+    settings = {name: getattr(change, name) for name in change.model_fields_set & type(config).model_fields.keys()}
     merged = {
         name: changed(getattr(config, name), value)
-        for name, value in given.items()
+        for name, value in settings.items()
         if isinstance(value, Settings) and type(getattr(config, name)) is type(value)
     }
-    return type(config)(**{**dict(config), **given, **merged})
+    return type(config)(**{**dict(config), **settings, **merged})

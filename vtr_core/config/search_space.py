@@ -82,20 +82,20 @@ class Space:
         unknown = [name for name in names if name not in self.parameters]
         if unknown:
             raise ConfigError(f"{self.name} does not vary {unknown[0]}; it varies {', '.join(self.parameters)}")
-        kept = {name: parameter for name, parameter in self.parameters.items() if not names or name in names}
-        return replace(self, parameters=kept)
+        varied = {name: parameter for name, parameter in self.parameters.items() if not names or name in names}
+        return replace(self, parameters=varied)
 
     def fixed(self, names: Sequence[str], base: TrainConfig) -> "Space":
         """The space without these settings, whose values are given, and without those that `base` lacks."""
-        kept = {n: p for n, p in self.parameters.items() if not any(_overlap(n, given) for given in names)}
-        space = replace(self, parameters={n: p for n, p in kept.items() if self._exists(n, kept, base)})
+        varied = {n: p for n, p in self.parameters.items() if not any(_overlap(n, setting) for setting in names)}
+        space = replace(self, parameters={n: p for n, p in varied.items() if self._exists(n, varied, base)})
         if not space.parameters:
             raise ConfigError(f"nothing of {self.name} is left to vary; it varies {', '.join(self.parameters)}")
         return space
 
-    def _exists(self, name: str, kept: Mapping[str, Parameter], base: TrainConfig) -> bool:
+    def _exists(self, name: str, varied: Mapping[str, Parameter], base: TrainConfig) -> bool:
         only_with = self.parameters[name].only_with
-        if only_with is None or only_with.name in kept:
+        if only_with is None or only_with.name in varied:
             return True
         try:
             for value in self.parameters[name].domain.levels(2):
@@ -114,22 +114,22 @@ def extremes(space: Space) -> list[dict[str, Value]]:
     return points
 
 
-def _completed(space: Space, wanted: dict[str, Value]) -> dict[str, Value]:
+def _completed(space: Space, values: dict[str, Value]) -> dict[str, Value]:
     """`wanted` completed with the settings it depends on, and with first values for all others."""
-    for name in list(wanted):
+    for name in list(values):
         only_with = space.parameters[name].only_with
         if only_with is not None and only_with.name in space.parameters:
-            wanted[only_with.name] = only_with.values[0]
+            values[only_with.name] = only_with.values[0]
     point: dict[str, Value] = {}
     for name, parameter in space.parameters.items():
         if space.is_active(name, point):
-            point[name] = wanted.get(name, parameter.domain.levels(2)[0])
+            point[name] = values.get(name, parameter.domain.levels(2)[0])
     return point
 
 
-def _overlap(name: str, given: str) -> bool:
+def _overlap(name: str, other: str) -> bool:
     """Whether two dotted names are equal or one is a prefix of the other."""
-    pairs = itertools.zip_longest(name.split("."), given.split("."))
+    pairs = itertools.zip_longest(name.split("."), other.split("."))
     return all(a == b or a is None or b is None for a, b in pairs)
 
 

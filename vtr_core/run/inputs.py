@@ -78,12 +78,12 @@ def ingest_command(manifest: Manifest, preset: str) -> str:
     return " ".join(["vtr ingest", adapter, *kind, *flags, f"--preset {preset}", "--out FOLDER"])
 
 
-def _differences(asked: Mapping[str, Any], made: Mapping[str, Any]) -> str:
+def _differences(settings: Mapping[str, Any], made: Mapping[str, Any]) -> str:
     """The settings made otherwise than asked; an older data set does not record how it was made."""
     return ", ".join(
-        f"{name} is {made.get(name, 'not recorded')} where {wanted} is asked for"
-        for name, wanted in asked.items()
-        if made.get(name) != wanted
+        f"{name} is {made.get(name, 'not recorded')} where {value} is asked for"
+        for name, value in settings.items()
+        if made.get(name) != value
     )
 
 
@@ -155,8 +155,8 @@ def require_features(config: TrainConfig, manifest: Manifest) -> None:
     absent = absent_features(manifest)
     for name in config.model.inputs.features:
         if name in absent:
-            others = [other for other in config.model.inputs.features if other not in absent]
-            leave_out = f"leave it out by --model.modalities {' '.join(others)}, or " if others else ""
+            present = [feature for feature in config.model.inputs.features if feature not in absent]
+            leave_out = f"leave it out by --model.modalities {' '.join(present)}, or " if present else ""
             raise DatasetError(
                 f"{manifest.uri}: no clip has {name}, which the model standardises; {leave_out}"
                 "take features as they are by --model.standardize False"
@@ -165,20 +165,20 @@ def require_features(config: TrainConfig, manifest: Manifest) -> None:
 
 def _features_and_words(model: ModelConfig, manifest: Manifest) -> dict[str, Any]:
     features = _taken(model.system().takes(model), manifest)
-    given = model.inputs
-    if given.features and given.features != features:
+    recorded = model.inputs
+    if recorded.features and recorded.features != features:
         raise DatasetError(
-            f"{manifest.uri} delivers {_listed(features)}, the configuration was made for {_listed(given.features)}; "
+            f"{manifest.uri} delivers {_listed(features)}, the configuration was made for {_listed(recorded.features)}; "
             "use a preset, which takes what the data set has"
         )
     if model.system().reads_texts(model) and not model.system().reads_words_too:
-        texts = ModelInputs(features=features, num_words=256, word_dim=given.word_dim, max_words=TEXT_BYTES)
+        texts = ModelInputs(features=features, num_words=256, word_dim=recorded.word_dim, max_words=TEXT_BYTES)
         return {"model.inputs": texts.model_dump()}
     words = manifest.vocabulary
     inputs = ModelInputs(
         features=features,
         num_words=words.num_words,
-        word_dim=words.word_dim or given.word_dim,
+        word_dim=words.word_dim or recorded.word_dim,
         max_words=manifest.schema.max_words,
     )
     changes: dict[str, Any] = {"model.inputs": inputs.model_dump()}
@@ -188,16 +188,16 @@ def _features_and_words(model: ModelConfig, manifest: Manifest) -> dict[str, Any
     return changes
 
 
-def _taken(wanted: Sequence[str], manifest: Manifest) -> dict[str, int]:
+def _taken(modalities: Sequence[str], manifest: Manifest) -> dict[str, int]:
     """The features of a data set that the model reads, name to dimension; DatasetError where one is missing."""
-    held = {feature.name: feature.dim for feature in manifest.schema.features}
-    absent = [name for name in wanted if name not in held]
+    dims = {feature.name: feature.dim for feature in manifest.schema.features}
+    absent = [name for name in modalities if name not in dims]
     if absent:
         raise DatasetError(
-            f"{manifest.uri} has {_listed(held)}, and no {absent[0]}, which model.modalities asks for; "
+            f"{manifest.uri} has {_listed(dims)}, and no {absent[0]}, which model.modalities asks for; "
             "name some of these, or leave model.modalities out for all"
         )
-    return {name: dim for name, dim in held.items() if not wanted or name in wanted}
+    return {name: dim for name, dim in dims.items() if not modalities or name in modalities}
 
 
 def _listed(features: dict[str, int]) -> str:

@@ -51,9 +51,9 @@ class JsonLines:
         written = self._file.read_bytes() if self._file.exists() else b""
         return [json.loads(line) for line in [*written[: self._size].splitlines(), *self._waiting]]
 
-    def keep(self, wanted: Callable[[Line], bool]) -> list[Line]:
+    def keep(self, stays: Callable[[Line], bool]) -> list[Line]:
         """Drop the lines that are not `wanted`, and return them."""
-        return self._keep(self._file.read_bytes() if self._file.exists() else b"", wanted)
+        return self._keep(self._file.read_bytes() if self._file.exists() else b"", stays)
 
     def append(self, value: Mapping[str, Any]) -> None:
         """Write a line, now or once that is possible."""
@@ -82,17 +82,17 @@ class JsonLines:
         if not self._location.is_local and self._file.exists():
             storage.write_bytes(self._location, self._file.read_bytes())
 
-    def _keep(self, content: bytes, wanted: Callable[[Line], bool]) -> list[Line]:
+    def _keep(self, content: bytes, stays: Callable[[Line], bool]) -> list[Line]:
         """Cut off or drop unwanted lines; cutting needs no free space on the disk."""
-        kept: list[bytes] = []
+        staying: list[bytes] = []
         dropped: list[Line] = []
         for line in content.splitlines(keepends=True):
             value = _parse(line)
-            if value is not None and wanted(value):
-                kept.append(line)
+            if value is not None and stays(value):
+                staying.append(line)
             elif value is not None:
                 dropped.append(value)
-        left = b"".join(kept)
+        left = b"".join(staying)
         if not content.startswith(left):
             storage.write_bytes(storage.locate(self._file), left)
         self._size = len(left)

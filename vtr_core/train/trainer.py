@@ -88,10 +88,10 @@ def check_resources(config: TrainConfig) -> None:
                 f"a training of {scaling.cpus_per_worker:g} CPUs is more than the cluster's {held}; "
                 "lower scaling.cpus_per_worker"
             )
-        wanted = scaling.fewest * scaling.cpus_per_worker + scaling.reading_cpus
+        cpus = scaling.fewest * scaling.cpus_per_worker + scaling.reading_cpus
         raise ClusterError(
             f"{scaling.fewest} workers of {scaling.cpus_per_worker:g} CPUs and {scaling.reading_cpus:g} for reading "
-            f"need {wanted:g} CPUs, the cluster has {held}; "
+            f"need {cpus:g} CPUs, the cluster has {held}; "
             f"lower {setting}, scaling.cpus_per_worker or scaling.reading_cpus"
             + (", or read on any node with --scaling.reading_nodes any" if placed.is_apart else "")
         )

@@ -93,9 +93,9 @@ class Learner:
             return evaluate(self._bare)
         before = [buffer.clone() for buffer in self.evaluated.buffers()]
         metrics = evaluate(self.evaluated)
-        for trained, found, earlier in zip(self._bare.buffers(), self.evaluated.buffers(), before, strict=True):
-            if not torch.equal(found, earlier):
-                trained.copy_(found)
+        for trained, buffer, earlier in zip(self._bare.buffers(), self.evaluated.buffers(), before, strict=True):
+            if not torch.equal(buffer, earlier):
+                trained.copy_(buffer)
         return metrics
 
     def set_learning_rate(self, rate: float) -> None:
@@ -121,20 +121,20 @@ class Learner:
             self._average.update_parameters(self._bare)
         return norm
 
-    def restore(self, found: Checkpoint, folder: RunFolder) -> None:
+    def restore(self, checkpoint: Checkpoint, folder: RunFolder) -> None:
         """Load the state of a checkpoint of this run."""
-        place = folder.checkpoint_at(found.progress.step)
-        load_weights(self._bare, found.trained or found.model, place)
-        load_weights(self.objective, found.objective, place / "optimizer.pt")
+        place = folder.checkpoint_at(checkpoint.progress.step)
+        load_weights(self._bare, checkpoint.trained or checkpoint.model, place)
+        load_weights(self.objective, checkpoint.objective, place / "optimizer.pt")
         try:
-            load_state(self._optimizer, found.optimizer)
+            load_state(self._optimizer, checkpoint.optimizer)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise CheckpointError(
                 f"{place / 'optimizer.pt'}: the state does not fit the optimiser ({error})"
             ) from error
         if self._average is not None:
-            load_weights(self._average.module, found.model, place)
-            self._average.n_averaged.fill_(found.progress.step - found.progress.skipped)
+            load_weights(self._average.module, checkpoint.model, place)
+            self._average.n_averaged.fill_(checkpoint.progress.step - checkpoint.progress.skipped)
 
     def state(self) -> dict[str, Any]:
         """The fields of a `Checkpoint` that change with a step: model, trained, objective, optimizer."""

@@ -61,19 +61,19 @@ class Worker:
 
     def _build(self) -> None:
         """Initial weights from the seed or another model; then the newest checkpoint's, where there is one."""
-        found = self._folder.latest(self._job.systems)
-        model = initial_model(self._config, self._manifest, self._words.vectors, standardize=found is None)
+        checkpoint = self._folder.latest(self._job.systems)
+        model = initial_model(self._config, self._manifest, self._words.vectors, standardize=checkpoint is None)
         self._fitting = None
-        if found is None:
+        if checkpoint is None:
             self._fitting = given_weights(
                 model, self._config, self._vocabulary, self._concepts, self._job.init, self._job.systems
             )
         self._compiles = compiles(self._config, self._system.implementation(), self._device)
         self._learner = Learner(model, self._task.objective, self._config, self._context.distribute, self._compiles)
-        self._progress, self._paused = found.progress if found else Progress(), False
-        if found is not None:
-            require_names(found.concepts, self._concepts, self._folder.checkpoint_at(found.progress.step))
-            self._learner.restore(found, self._folder)
+        self._progress, self._paused = checkpoint.progress if checkpoint else Progress(), False
+        if checkpoint is not None:
+            require_names(checkpoint.concepts, self._concepts, self._folder.checkpoint_at(checkpoint.progress.step))
+            self._learner.restore(checkpoint, self._folder)
 
     def run(self) -> bool:
         """Train from the current step to the end, to an early stop, a pause or a request to stop.
@@ -200,14 +200,14 @@ class Worker:
         self._progress = replace(self._progress, skipped=self._progress.skipped + 1)
         step = self._progress.step
         keys = gather_objects(keys_not_finite(columns, self._manifest.schema.features))
-        found = suspects(self._manifest, self._plan.places(step - 1), set().union(*keys))
+        suspected = suspects(self._manifest, self._plan.places(step - 1), set().union(*keys))
         if self._recorder is not None:
-            self._recorder.event("not_finite", step=step, places=list(found.places), clips=list(found.clips))
+            self._recorder.event("not_finite", step=step, places=list(suspected.places), clips=list(suspected.clips))
         self._report(self._counts())
         if in_row >= self._config.training.max_nonfinite:
             raise TrainingError(
                 f"the loss or its gradient was not finite in {in_row} steps in a row (training.max_nonfinite), the "
-                f"last one with {found}; look at that data, lower optimizer.learning_rate or set "
+                f"last one with {suspected}; look at that data, lower optimizer.learning_rate or set "
                 "optimizer.gradient_clip"
             )
 
