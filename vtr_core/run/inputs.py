@@ -165,20 +165,20 @@ def require_features(config: TrainConfig, manifest: Manifest) -> None:
 
 def _features_and_words(model: ModelConfig, manifest: Manifest) -> dict[str, Any]:
     features = _taken(model.system().takes(model), manifest)
-    recorded = model.inputs
-    if recorded.features and recorded.features != features:
+    known = model.inputs
+    if known.features and known.features != features:
         raise DatasetError(
-            f"{manifest.uri} delivers {_listed(features)}, the configuration was made for {_listed(recorded.features)}; "
+            f"{manifest.uri} delivers {_listed(features)}, the configuration was made for {_listed(known.features)}; "
             "use a preset, which takes what the data set has"
         )
     if model.system().reads_texts(model) and not model.system().reads_words_too:
-        texts = ModelInputs(features=features, num_words=256, word_dim=recorded.word_dim, max_words=TEXT_BYTES)
+        texts = ModelInputs(features=features, num_words=256, word_dim=known.word_dim, max_words=TEXT_BYTES)
         return {"model.inputs": texts.model_dump()}
     words = manifest.vocabulary
     inputs = ModelInputs(
         features=features,
         num_words=words.num_words,
-        word_dim=words.word_dim or recorded.word_dim,
+        word_dim=words.word_dim or known.word_dim,
         max_words=manifest.schema.max_words,
     )
     changes: dict[str, Any] = {"model.inputs": inputs.model_dump()}
