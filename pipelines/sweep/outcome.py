@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pipelines.sweep.folder import ENDED, SweepFolder, SweepRecord, TrialRow, TrialTable
+from pipelines.sweep.parent_run import Outcome, note
 from pipelines.systems.registry import SYSTEMS
 from tune_spaces.spaces import num_weights
 from tune_spaces.sweep_figures import Scored, sweep_figures
@@ -22,9 +23,8 @@ from vtr_core.errors import TrainingError, VtrError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.tracking.models.registry import model_name, register_checkpoint
-from vtr_core.tracking.presentation import NOTE, code, flatten, markdown_table
+from vtr_core.tracking.presentation import NOTE, flatten, markdown_table
 from vtr_core.tracking.run import TrackedRun
-from vtr_core.tracking.trials import Outcome
 from vtr_core.train.checkpoint.checkpoint_files import find_checkpoint
 
 
@@ -162,14 +162,6 @@ def conclude(
     page = f"{note(folder, record)}\nThe best of {len(rows)} trials:\n\n{best_of(rows, record.metric)}"
     tags = {"best_trial": best[0].name, NOTE: page, **version}
     return Outcome(figure, best[0].step, tags, files)
-
-
-def note(folder: SweepFolder, record: SweepRecord) -> str:
-    """The description of the sweep's MLflow run, in Markdown, before there are results."""
-    return (
-        f"Sweep over {code(record.space)} on {code(record.data)}, compared by {code(record.metric)} on "
-        f"{code(record.validation)}.\n\n- go on: {code(f'vtr sweep --resume {folder.location.uri}')}\n"
-    )
 
 
 def _print(

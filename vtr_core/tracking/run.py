@@ -207,6 +207,15 @@ def reopen_run(tracking_uri: str, experiment: str, run_id: str) -> TrackedRun | 
     return TrackedRun(tracking_uri, experiment, run_id)
 
 
+@contextmanager
+def quietly(run: TrackedRun) -> Iterator[None]:
+    """What is written to the run within: an unreachable store costs the log, with a warning, and nothing else."""
+    try:
+        yield
+    except failures() as error:
+        _warn(run.tracking_uri, error)
+
+
 def _redacted(tags: Mapping[str, str]) -> dict[str, str]:
     return {name: redact(value) for name, value in tags.items()}
 
