@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from vtr_core.config.blocks.text_encoder import TextEncoder
+from vtr_core.config.pretrained import TextEncoder
 from vtr_core.config.settings import PositiveInt, Probability, Settings
 from vtr_core.errors import ConfigError
 
