@@ -245,7 +245,8 @@ def _initial_model(uri: str, config: TrainConfig, data: "Manifest", concepts: st
     """
     from vtr_core.data.shards.word_table import WordTable
     from vtr_core.run.inputs import concept_table, model_vocabulary, names_of
-    from vtr_core.train.checkpoint.trained_model import fitting, read_model
+    from vtr_core.train.checkpoint.trained_model import read_model
+    from vtr_core.train.loop.learner import fitting
 
     initial = read_model(uri, SYSTEMS)
     words = model_vocabulary(config.model, WordTable.load(data).vocabulary)

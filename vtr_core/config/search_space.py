@@ -115,7 +115,7 @@ def extremes(space: Space) -> list[dict[str, Value]]:
 
 
 def _completed(space: Space, values: dict[str, Value]) -> dict[str, Value]:
-    """`wanted` completed with the settings it depends on, and with first values for all others."""
+    """`values` completed with the settings it depends on, and with first values for all others."""
     for name in list(values):
         only_with = space.parameters[name].only_with
         if only_with is not None and only_with.name in space.parameters:

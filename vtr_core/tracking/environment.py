@@ -15,7 +15,7 @@ import psutil
 import pynvml
 
 import vtr_core
-from vtr_core.ray_private import submission_id
+from vtr_core.ray_private import JOB_CONFIG, submission_id
 from vtr_core.tracking.run import TrackedRun
 
 
@@ -69,7 +69,7 @@ _PACKAGES = ("ray", "torch", "pyarrow", "mlflow", "numpy")
 
 def provenance() -> dict[str, str]:
     """Git commit and branch of the working directory, versions that results depend on, the machine, Ray's job."""
-    job = submission_id(os.environ)
+    job = submission_id(os.environ) if JOB_CONFIG in os.environ else None
     versions = {f"version.{name}": metadata.version(name) for name in _PACKAGES}
     return {
         **git_tags(),

@@ -52,7 +52,7 @@ class JsonLines:
         return [json.loads(line) for line in [*written[: self._size].splitlines(), *self._waiting]]
 
     def keep(self, stays: Callable[[Line], bool]) -> list[Line]:
-        """Drop the lines that are not `wanted`, and return them."""
+        """Drop the lines of which `stays` is false, and return them."""
         return self._keep(self._file.read_bytes() if self._file.exists() else b"", stays)
 
     def append(self, value: Mapping[str, Any]) -> None:

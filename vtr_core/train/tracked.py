@@ -81,7 +81,6 @@ class Tracking:
         self._followers = Followers(record.also, self._page()) if record.also else None
         self._run: TrackedRun | None = None
         self._sender: PointSender | None = None
-        self._described = False
         self._workers_sent_all = False
         self._tried, self._ending = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._keep_trying, name="mlflow", daemon=True)

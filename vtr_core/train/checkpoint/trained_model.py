@@ -1,19 +1,15 @@
-"""A trained model from a checkpoint, a run folder or the registry; initial weights of a run from another model."""
+"""A trained model from a checkpoint, a run folder or the registry, or a pretrained encoder as one."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from vtr_core import storage
-from vtr_core.config.override import override
 from vtr_core.config.run import TrainConfig
-from vtr_core.data.manifest import Manifest
-from vtr_core.data.reading.feature_statistics import feature_statistics
 from vtr_core.encoders.encoder import encoder
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.extraction.networks import choose
@@ -193,101 +189,3 @@ def _mean_weights(locations: Sequence[Location]) -> dict[str, Tensor]:
         weights = CheckpointReader(location).weights()
         total = {name: total[name] + t if t.is_floating_point() else t for name, t in weights.items()}
     return {n: (total[n] / len(locations)).to(t.dtype) if t.is_floating_point() else t for n, t in weights.items()}
-
-
-_SHOWN = 5
-Shapes = Mapping[str, tuple[int, ...]]
-
-
-@dataclass(frozen=True)
-class Fitting:
-    """The tensors of a model by name: those that can be taken from another model, and those that cannot."""
-
-    taken: tuple[str, ...]
-    refused: Mapping[str, str]
-    """Why each of the others keeps its initial values."""
-
-    @property
-    def summary(self) -> str:
-        """The number of tensors taken, and each of the others with its reason."""
-        head = f"{len(self.taken)} of {len(self.taken) + len(self.refused)} tensors taken"
-        return "; ".join([head, *(f"{name}: {reason}" for name, reason in self.refused.items())])
-
-
-def fitting(config: TrainConfig, words: Vocabulary, concepts: ConceptNames | None, source: LoadedModel) -> Fitting:
-    """Which tensors of `given` a new model of `config` can start from: those of the same name, shape and meaning.
-
-    words, concepts: the new model's. A tensor with an entry per word is taken only where both models have the same
-    words in the same order, and one with an entry per concept only where they have the same concepts. Running
-    statistics of normalisation layers are taken, too. Raises CheckpointError where no tensor fits.
-    """
-    own, shapes = check_model(config.model), {n: tuple(t.shape) for n, t in source.model.state_dict().items()}
-    refused = _other_shapes(own, shapes)
-    if words.fingerprint != source.vocabulary.fingerprint:
-        reason = "its places are words, and the vocabularies differ (vtr ingest --vocabulary takes the other's)"
-        refused = {**dict.fromkeys(_of_size(config, "model.inputs.num_words", len(words)), reason), **refused}
-    names = () if concepts is None else concepts.names
-    if names and names != source.concepts:
-        sized = _of_size(config, "model.num_concepts", len(names))
-        refused = {**dict.fromkeys(sized, "its places are concepts, and the concept tables differ"), **refused}
-    taken = tuple(name for name in own if name not in refused)
-    if not taken:
-        raise CheckpointError(
-            f"no tensor of {source.uri}, a {source.config.model.kind!r} model, fits the {config.model.kind!r} model to "
-            f"train: {'; '.join(f'{name}: {reason}' for name, reason in list(refused.items())[:_SHOWN])} …"
-        )
-    return Fitting(taken, {name: refused[name] for name in own if name in refused})
-
-
-def start_from(model: nn.Module, source: LoadedModel, fit: Fitting) -> None:
-    """Copy the tensors that fit into `model`, on whatever device it is."""
-    own, weights = model.state_dict(), source.model.state_dict()
-    with torch.no_grad():
-        for name in fit.taken:
-            own[name].copy_(weights[name])
-
-
-def _other_shapes(own: Shapes, shapes: Shapes) -> dict[str, str]:
-    """The tensors that the other model lacks, or has in another shape, with both shapes."""
-    return {
-        name: f"{shape} here, {shapes.get(name, 'missing')} there"
-        for name, shape in own.items()
-        if shapes.get(name) != shape
-    }
-
-
-def _of_size(config: TrainConfig, setting: str, size: int) -> list[str]:
-    """The tensors whose shape depends on a size setting: those whose shape changes with another value of it."""
-    before, after = check_model(config.model), check_model(override(config, {setting: size + 1}).model)
-    return [name for name in before if after.get(name) != before[name]]
-
-
-def initial_model(config: TrainConfig, data: Manifest, vectors: np.ndarray | None, standardize: bool) -> nn.Module:
-    """A model drawn from the seed of `config`, equal on all workers.
-
-    standardize: whether a model that standardizes features gets the statistics of `data`, for which every worker reads
-    the same part; when resuming, the checkpoint has them.
-    """
-    system = config.model.system()
-    standardizes, read = standardize and system.standardizes(config.model), system.reads_features(config.model)
-    statistics = feature_statistics(data, on_bad_shard=config.on_bad_shard, names=read) if standardizes else None
-    torch.manual_seed(config.seed)
-    return build_model(config.model, vectors, statistics)
-
-
-def given_weights(
-    model: nn.Module,
-    config: TrainConfig,
-    words: Vocabulary,
-    concepts: ConceptNames | None,
-    init: str | None,
-    systems: Systems,
-) -> Fitting | None:
-    """Load the weights of its backbone into a new model, then those of the model `init`; returns which of these fit."""
-    config.model.system().implementation().pretrained(model)
-    if init is None:
-        return None
-    source = read_model(init, systems)
-    fits = fitting(config, words, concepts, source)
-    start_from(model, source, fits)
-    return fits
