@@ -39,8 +39,7 @@ def main(argv: Sequence[str]) -> None:
         *checks.weights_findings(),
         *checks.torch_findings(),
         *checks.machine_findings(),
-        checks.store_finding(),
-        checks.cluster_finding(os.environ),
+        *checks.service_findings(os.environ),
     ]
     healthy = all(finding.state != "broken" for finding in findings)
     if flags.json:

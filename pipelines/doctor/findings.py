@@ -222,6 +222,11 @@ def _gb(size: float) -> str:
     return f"{size / 1e9:.1f} GB"
 
 
+def service_findings(environ: Mapping[str, str]) -> list[Finding]:
+    """Whether the MLflow store of runs and the Ray cluster can be used."""
+    return [store_finding(), cluster_finding(environ)]
+
+
 def store_finding() -> Finding:
     """Whether the MLflow store of runs answers; a file that does not exist yet is fine."""
     from vtr_core.tracking.presentation import redact
