@@ -221,8 +221,8 @@ class _Groups:
             except TrainingFailedError as error:
                 reason = fault(error, workers)
                 # A node that went before all workers had finished was announced: that is no fault.
-                return _Ended("preempted", time.monotonic()) if watch.asked == "preempted" else self._lost(reason)
-        return None if result.return_value else _Ended(watch.asked or "interrupted", time.monotonic())
+                return _Ended("preempted", time.monotonic()) if watch.reason == "preempted" else self._lost(reason)
+        return None if result.return_value else _Ended(watch.reason or "interrupted", time.monotonic())
 
     def _lost(self, reason: str) -> _Ended:
         """Count a fault; TrainingError after too many from the newest checkpoint."""

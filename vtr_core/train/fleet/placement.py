@@ -117,11 +117,11 @@ def room_of(chosen: Placement, nodes: Iterable[Node], limits: Mapping[str, float
 
     Limits hold for the whole cluster: they do not tell nodes for reading from the others.
     """
-    found = list(nodes)
-    cpus, gpus = _sum(found, "CPU"), _sum(found, "GPU")
+    listed = list(nodes)
+    cpus, gpus = _sum(listed, "CPU"), _sum(listed, "GPU")
     if limits is not None:
         return Room(max(cpus, limits.get("CPU", 0.0)), max(gpus, limits.get("GPU", 0.0)))
-    return Room(cpus, gpus, _sum(_for_reading(found), "CPU") if chosen.is_apart else None)
+    return Room(cpus, gpus, _sum(_for_reading(listed), "CPU") if chosen.is_apart else None)
 
 
 def _for_reading(nodes: Iterable[Node]) -> list[Node]:

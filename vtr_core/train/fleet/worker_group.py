@@ -207,7 +207,7 @@ class GroupWatch:
     ) -> None:
         self._channel, self._scaling, self._gpu, self._placed = channel, scaling, gpu, placed
         self._workers, self._larger = workers, larger
-        self.asked: Reason | None = None
+        self.reason: Reason | None = None
         """Why the group was asked to end, if it was."""
         self._began: float | None = None
         self._request: Request | None = None
@@ -226,10 +226,10 @@ class GroupWatch:
 
     def _watch(self) -> None:
         try:
-            while self.asked is None and not self._ended.wait(_POLL_S):
-                self.asked = self._reason_to_end(self._channel.group())
-            if self.asked is not None:
-                self._channel.request_stop(self.asked)
+            while self.reason is None and not self._ended.wait(_POLL_S):
+                self.reason = self._reason_to_end(self._channel.group())
+            if self.reason is not None:
+                self._channel.request_stop(self.reason)
         except RayError as error:
             logger.warning("the cluster is no longer watched for this group of workers (%s)", error)
         finally:
