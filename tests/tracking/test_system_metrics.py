@@ -1,7 +1,6 @@
 """The use of the machine is logged beside training, as the environment says."""
 
 import time
-from pathlib import Path
 
 import pytest
 from mlflow import MlflowClient
@@ -12,9 +11,9 @@ from vtr_core.tracking.run import open_run
 MEMORY = "system/system_memory_usage_percentage"
 
 
-def test_samples_are_logged_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_samples_are_logged_meanwhile(tracking_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL", "0.05")
-    run = open_run(f"sqlite:///{tmp_path}/mlflow.db", "vtr", "name", {})
+    run = open_run(tracking_store, "vtr", "name", {})
     assert run is not None
     client, deadline = MlflowClient(run.tracking_uri), time.monotonic() + 3600
     with system_metrics(run):
@@ -24,10 +23,10 @@ def test_samples_are_logged_meanwhile(tmp_path: Path, monkeypatch: pytest.Monkey
     assert 0 < client.get_run(run.run_id).data.metrics[MEMORY] < 100
 
 
-def test_they_can_be_switched_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_they_can_be_switched_off(tracking_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", "False")
     monkeypatch.setenv("MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL", "0.01")
-    run = open_run(f"sqlite:///{tmp_path}/mlflow.db", "vtr", "name", {})
+    run = open_run(tracking_store, "vtr", "name", {})
     with system_metrics(run), system_metrics(None):
         time.sleep(0.2)
     assert run is not None
