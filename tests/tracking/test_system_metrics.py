@@ -5,8 +5,9 @@ import time
 import pytest
 from mlflow import MlflowClient
 
+from vtr_core.errors import ConfigError
 from vtr_core.tracking.environment import system_metrics
-from vtr_core.tracking.run import open_run
+from vtr_core.tracking.run import TrackedRun, open_run
 
 MEMORY = "system/system_memory_usage_percentage"
 
@@ -31,3 +32,17 @@ def test_they_can_be_switched_off(tracking_store: str, monkeypatch: pytest.Monke
         time.sleep(0.2)
     assert run is not None
     assert not MlflowClient(run.tracking_uri).get_metric_history(run.run_id, MEMORY)
+
+
+def test_an_interval_that_is_no_number_is_named(tracking_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL", "often")
+    run = open_run(tracking_store, "vtr", "name", {})
+    with pytest.raises(ConfigError, match="'often'.*MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL"), system_metrics(run):
+        raise AssertionError("it began")
+
+
+def test_a_store_that_is_away_shows_no_password(capfd: pytest.CaptureFixture[str]) -> None:
+    with system_metrics(TrackedRun("http://user:pass-word-7@127.0.0.1:1", "vtr", "run")):
+        pass
+    captured = capfd.readouterr()
+    assert "pass-word-7" not in captured.out + captured.err

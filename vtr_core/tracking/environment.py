@@ -15,6 +15,7 @@ import psutil
 import pynvml
 
 import vtr_core
+from vtr_core.errors import ConfigError
 from vtr_core.ray_private import JOB_CONFIG, submission_id
 from vtr_core.tracking.run import TrackedRun
 
@@ -109,17 +110,22 @@ def _git(folder: str, *arguments: str) -> str:
 def system_metrics(run: TrackedRun | None) -> Iterator[None]:
     """Logs the use of this machine to an MLflow run meanwhile, every ten seconds, as MLflow itself does: `system/…`.
 
-    MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL sets other seconds; MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING=false is none.
+    MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL sets other seconds, ConfigError where it is no number;
+    MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING=false is none. A store that does not answer ends the samples, not the run.
     """
     if run is None or os.environ.get("MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", "").strip().lower() in ("false", "0"):
         yield
         return
     from mlflow.system_metrics import system_metrics_monitor
 
-    logging.getLogger(system_metrics_monitor.__name__).setLevel(logging.WARNING)
-    monitor = system_metrics_monitor.SystemMetricsMonitor(
-        run.run_id, resume_logging=True, tracking_uri=run.tracking_uri
-    )
+    # what it says of a store that is away has the store's URI, password and all
+    logging.getLogger(system_metrics_monitor.__name__).setLevel(logging.CRITICAL)
+    try:
+        monitor = system_metrics_monitor.SystemMetricsMonitor(
+            run.run_id, resume_logging=True, tracking_uri=run.tracking_uri
+        )
+    except ValueError as error:
+        raise ConfigError(f"{error}; give seconds between two samples") from None
     monitor.start()
     try:
         yield
