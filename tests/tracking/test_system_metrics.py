@@ -37,7 +37,7 @@ def test_they_can_be_switched_off(tracking_store: str, monkeypatch: pytest.Monke
 def test_an_interval_that_is_no_number_is_named(tracking_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL", "often")
     run = open_run(tracking_store, "vtr", "name", {})
-    with pytest.raises(ConfigError, match="'often'.*MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL"), system_metrics(run):
+    with pytest.raises(ConfigError, match=r"'often'.*MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL"), system_metrics(run):
         raise AssertionError("it began")
 
 
