@@ -20,7 +20,7 @@ WHEELS ?= wheels
 CUDA_ARCH ?= 90
 
 .PHONY: install demo test test-all test-long test-gpu drills bench-feeding bench-smoke check types package docs docs-serve \
-	sbom lock format clean mamba-wheels install-mamba
+	lock format clean mamba-wheels install-mamba
 
 $(if $(filter-out cpu,$(TORCH)),$(error TORCH=$(TORCH) is not known; give TORCH=cpu, or leave it out for CUDA))
 
@@ -123,10 +123,6 @@ docs: $(DOCS)
 
 docs-serve: $(DOCS)
 	$(MKDOCS) serve
-
-# Bills of materials of the two images (CycloneDX) from the lock, in build/.
-sbom: install
-	$(BIN)/python -m cluster.sbom build
 
 # Every pin anew: requirements/lock.sh. UPGRADE=1 takes the newest versions.
 lock: $(DEV)

@@ -27,7 +27,7 @@ from vtr_core.storage import locate
 from vtr_core.systems.captioning.config import CaptioningLossConfig
 from vtr_core.systems.captioning.generated_captions import caption_figures
 from vtr_core.systems.loaded_model import CaptionedVideos
-from vtr_core.tracking.json_lines import read_lines
+from vtr_core.tracking.run_log import read_lines
 
 PUBLISHED = ("capsule-howto", "hybrid-msrvtt", "muse-msrvtt", "siamese-att", "caption-msrvtt")
 STEPS = (100, 300)

@@ -32,14 +32,14 @@ _TARGET = re.compile(
 
 def only(architecture: str, setup: str) -> str:
     """A setup.py changed to compile for one architecture, such as 90 for H100; ClusterError where it names none."""
-    named = [found["architecture"] for found in _TARGET.finditer(setup)]
+    named = [target["architecture"] for target in _TARGET.finditer(setup)]
     if architecture not in named:
         raise ClusterError(
             f"no architecture {architecture!r} in setup.py, it compiles for {', '.join(named) or 'none'}"
         )
     # `pass`, since some branches consist of targets only
     return _TARGET.sub(
-        lambda found: found[0] if found["architecture"] == architecture else f"{found['indent']}pass\n", setup
+        lambda target: target[0] if target["architecture"] == architecture else f"{target['indent']}pass\n", setup
     )
 
 
@@ -60,15 +60,15 @@ def build_command(source: Path, out: Path) -> list[str]:
 def sources(architecture: str, folder: Path) -> list[Path]:
     """Download and unpack the sources, with setup.py changed to the one architecture."""
     subprocess.run(download_command(folder), check=True, env={**os.environ, **DOWNLOAD})
-    found = []
+    folders = []
     for archive in sorted(folder.glob("*.tar.gz")):
         with tarfile.open(archive) as packed:
             packed.extractall(folder, filter="data")
         source = folder / archive.name.removesuffix(".tar.gz")
         setup = source / "setup.py"
         setup.write_text(only(architecture, setup.read_text()))
-        found.append(source)
-    return found
+        folders.append(source)
+    return folders
 
 
 def build(architecture: str, out: Path) -> None:

@@ -147,10 +147,10 @@ def runtime_env(
     """
     for name in also:
         _check_chosen(name, environ)
-    wanted = {name: environ[name] for name in (*ALLOWED, *CREDENTIALS, *also) if environ.get(name)}
-    withheld = () if pass_credentials else tuple(name for name in wanted if is_secret(name, wanted[name]))
+    available = {name: environ[name] for name in (*ALLOWED, *CREDENTIALS, *also) if environ.get(name)}
+    withheld = () if pass_credentials else tuple(name for name in available if is_secret(name, available[name]))
     variables = {
-        **{name: value for name, value in wanted.items() if name not in withheld},
+        **{name: value for name, value in available.items() if name not in withheld},
         STOP_WAIT: _stop_wait(environ),
         **{f"VTR_{name.replace('.', '_').upper()}": value for name, value in git.items()},
     }

@@ -50,9 +50,9 @@ def parse(options: type[T], argv: Sequence[str], prog: str) -> T:
 
 def parse_known(options: type[T], argv: Sequence[str], prog: str) -> tuple[T, list[str]]:
     """An instance of `options` from its flags, and the remaining arguments, a request for help among them."""
-    asked = [word for word in argv if word in HELP_WORDS]
+    help_words = [word for word in argv if word in HELP_WORDS]
     parsed, rest = _tyro(options, [word for word in argv if word not in HELP_WORDS], prog)
-    return parsed, [*rest, *asked]
+    return parsed, [*rest, *help_words]
 
 
 def parse_both(first: type[T], second: type[U], argv: Sequence[str], prog: str, *known: type[Any]) -> tuple[T, U]:
@@ -98,27 +98,27 @@ def dotted_changes(
         name = flag.removeprefix("--").replace("-", "_")
         if not flag.startswith("--") or not ("." in name or name in _PLAIN_SETTINGS):
             raise _without_its_group(name, flag, prog, settings) or unknown_flag(flag, prog, options)
-        given = [value] if equals else _up_to_a_flag(pending)
-        if not given:
+        words_of_value = [value] if equals else _up_to_a_flag(pending)
+        if not words_of_value:
             raise ConfigError(f"{prog}: {flag} needs a value")
-        values = [_value(word) for word in given]
+        values = [_value(word) for word in words_of_value]
         changes[name] = values[0] if len(values) == 1 else values
     return changes
 
 
 def _without_its_group(name: str, flag: str, prog: str, settings: Mapping[str, Any] | None) -> ConfigError | None:
     """The error for `--epochs` in place of `--training.epochs`, or `--lr`, if `settings` has such names."""
-    found = [] if settings is None else same_end(name, setting_names(settings))
-    whole = " or ".join("--" + other.replace("_", "-") for other in found)
-    return ConfigError(f"{prog}: there is no flag {flag}; did you mean {whole}?") if found else None
+    names = [] if settings is None else same_end(name, setting_names(settings))
+    whole = " or ".join("--" + other.replace("_", "-") for other in names)
+    return ConfigError(f"{prog}: there is no flag {flag}; did you mean {whole}?") if names else None
 
 
 def _up_to_a_flag(pending: list[str]) -> list[str]:
     """The words before the next flag, which are removed from `pending`."""
-    found = []
+    words = []
     while pending and not pending[0].startswith("--"):
-        found.append(pending.pop(0))
-    return found
+        words.append(pending.pop(0))
+    return words
 
 
 def _value(text: str) -> Any:
@@ -214,13 +214,13 @@ def unknown_flag(flag: str, prog: str, *options: type) -> ConfigError:
 
 def with_joined_data(argv: Sequence[str]) -> list[str]:
     """The arguments, with the values of --data, up to the next flag, joined to the single argument "A + B"."""
-    found: list[str] = []
+    words: list[str] = []
     for word in argv:
-        if len(found) > 1 and found[-2] == "--data" and not word.startswith("--"):
-            found[-1] = f"{found[-1]}{JOINED}{word}"
+        if len(words) > 1 and words[-2] == "--data" and not word.startswith("--"):
+            words[-1] = f"{words[-1]}{JOINED}{word}"
         else:
-            found.append(word)
-    return found
+            words.append(word)
+    return words
 
 
 def run_subcommand(
@@ -234,7 +234,7 @@ def run_subcommand(
         print(help_text, end="")
         return
     word, *rest = argv
-    chosen = next((one for one in known if one.name == word), None)
+    chosen = next((subcommand for subcommand in known if subcommand.name == word), None)
     if chosen is None:
         raise ConfigError(unknown(word))
     chosen.run(rest)
@@ -260,9 +260,9 @@ def parse_action(argv: Sequence[str], command: str, actions: Mapping[str, type],
 
 
 @contextmanager
-def json_alone(asked: bool) -> Iterator[None]:
+def json_alone(as_json: bool) -> Iterator[None]:
     """Where JSON is asked for, what is printed for people meanwhile goes to standard error."""
-    if not asked:
+    if not as_json:
         yield
         return
     with redirect_stdout(sys.stderr):
@@ -275,7 +275,7 @@ def print_json(value: object) -> None:
 
 
 @contextmanager
-def written_as_json(asked: bool, out: str | None, page: str, values: str) -> Iterator[None]:
+def written_as_json(as_json: bool, out: str | None, page: str, values: str) -> Iterator[None]:
     """`json_alone`; then, where asked, prints what was written to the file `values` of the folder `out`.
 
     Beside those values stands where the page is, as `page`. StorageError at once where the folder cannot be written.
@@ -285,9 +285,9 @@ def written_as_json(asked: bool, out: str | None, page: str, values: str) -> Ite
 
     if out is not None:
         storage.check_writable(locate(out))
-    with json_alone(asked):
+    with json_alone(as_json):
         yield
-    if asked:
+    if as_json:
         assert out is not None
         print_json({"page": (locate(out) / page).uri, **storage.read_json(locate(out) / values)})
 

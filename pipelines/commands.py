@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 
 EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "": (
@@ -97,10 +96,6 @@ class Command:
     summary: str
     """Lines of the help."""
 
-    def run(self, argv: Sequence[str]) -> None:
-        """Run the command. Its module, pipelines.<name>.command, is imported only here, so that help is instant."""
-        import_module(f"pipelines.{self.name}.command").main(argv)
-
 
 COMMANDS = (
     Command("extract", "features of video files by named backbones, as Parquet shards; --list describes the recipes"),
@@ -141,8 +136,8 @@ COMMANDS = (
 def help_text() -> str:
     """The text of `vtr --help`."""
     grouped = [name for names in _GROUPS.values() for name in names]
-    others = tuple(command.name for command in COMMANDS if command.name not in grouped)
-    parts = [_group(title, names) for title, names in {**_GROUPS, "others": others}.items()]
+    ungrouped = tuple(command.name for command in COMMANDS if command.name not in grouped)
+    parts = [_group(title, names) for title, names in {**_GROUPS, "others": ungrouped}.items()]
     return _HEAD + "".join(parts) + examples_text("")
 
 

@@ -86,8 +86,8 @@ def _told(address: str | None) -> str:
 
 def _address() -> str | None:
     """For `ray.init`: "local" for a new Ray on this machine; None for RAY_ADDRESS or the last `ray start`."""
-    if given := os.environ.get(_ADDRESS):
-        return _OWN if given == _OWN else None
+    if address := os.environ.get(_ADDRESS):
+        return _OWN if address == _OWN else None
     last = ray_private.started_last()
     if last is None or _answers(last):
         return _OWN if last is None else None

@@ -199,7 +199,6 @@ def test_what_a_job_takes_along(tmp_path: Path) -> None:
 
 
 def test_ray_trains_faults_are_faults() -> None:
-    assert "timed out" in str(ray_private.start_timeout()(2))
     assert issubclass(ray_private.failed_health_check(), Exception)
 
 

@@ -85,14 +85,14 @@ def distribution(domain: Domain) -> BaseDistribution:
             return CategoricalDistribution(values)
         case Variant(values):
             return CategoricalDistribution(tuple(values))
-        case Uniform(low, high):
-            return FloatDistribution(low, high)
         case LogUniform(low, high):
             return FloatDistribution(low, high, log=True)
+        case Uniform(low, high):
+            return FloatDistribution(low, high)
         case Integer(low, high, log):
             return IntDistribution(low, high, log=log)
         case _:
-            assert_never(domain)
+            raise TypeError(f"{domain!r} is no domain of vtr_core.config.domains")
 
 
 class OptunaPoints(Searcher):
@@ -126,8 +126,8 @@ class OptunaPoints(Searcher):
     def suggest(self, trial_id: str) -> dict[str, Any]:
         """The next trial's number and point."""
         if self._waiting:
-            number, wanted = self._waiting.pop(0)
-            self._study.enqueue_trial(dict(wanted))
+            number, point = self._waiting.pop(0)
+            self._study.enqueue_trial(dict(point))
         else:
             number, self._next = self._next, self._next + 1
         self._asked[trial_id] = self._study.ask()
@@ -135,14 +135,14 @@ class OptunaPoints(Searcher):
 
     def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
         """Record the result of a trial; failed trials are ignored."""
-        asked = self._asked.pop(trial_id, None)
-        if asked is None:
+        trial = self._asked.pop(trial_id, None)
+        if trial is None:
             return
         value = None if error or result is None else result.get(OBJECTIVE)
         if value is None:
-            self._study.tell(asked, state=TrialState.FAIL)
+            self._study.tell(trial, state=TrialState.FAIL)
         else:
-            self._study.tell(asked, float(value))
+            self._study.tell(trial, float(value))
 
     def save(self, checkpoint_path: str) -> None:
         """Do nothing: a sweep resumes from its own record."""
@@ -151,25 +151,21 @@ class OptunaPoints(Searcher):
     def restore(self, checkpoint_path: str) -> None:
         """Do nothing: nothing is saved."""
 
-    def _point(self, asked: optuna.trial.Trial) -> dict[str, Value]:
+    def _point(self, trial: optuna.trial.Trial) -> dict[str, Value]:
         point: dict[str, Value] = {}
         for name, parameter in self._space.parameters.items():
             if self._space.is_active(name, point):
-                point[name] = _suggested(asked, name, parameter.domain)
+                point[name] = _suggested(trial, name, parameter.domain)
         return point
 
 
-def _suggested(asked: optuna.trial.Trial, name: str, domain: Domain) -> Value:
-    match domain:
-        case Choice(values):
-            return asked.suggest_categorical(name, values)
-        case Variant(values):
-            return asked.suggest_categorical(name, tuple(values))
-        case Uniform(low, high):
-            return asked.suggest_float(name, low, high)
-        case LogUniform(low, high):
-            return asked.suggest_float(name, low, high, log=True)
-        case Integer(low, high, log):
-            return asked.suggest_int(name, low, high, log=log)
-        case _:
-            assert_never(domain)
+def _suggested(trial: optuna.trial.Trial, name: str, domain: Domain) -> Value:
+    match distribution(domain):
+        case CategoricalDistribution(choices=choices):
+            return trial.suggest_categorical(name, choices)
+        case FloatDistribution(low=low, high=high, log=log):
+            return trial.suggest_float(name, low, high, log=log)
+        case IntDistribution(low=low, high=high, log=log):
+            return trial.suggest_int(name, low, high, log=log)
+        case other:
+            raise AssertionError(f"no distribution of ours: {other}")

@@ -42,13 +42,14 @@ that read batches while training has enough of them; starting one takes seconds 
 """
 SYNC_WARNING = "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S"
 """At 0, Tune does not warn of saving its own state often. Without it sweeps print a warning that means nothing."""
-_JOB_CONFIG = "RAY_JOB_CONFIG_JSON_ENV_VAR"
+JOB_CONFIG = "RAY_JOB_CONFIG_JSON_ENV_VAR"
+"""Set in the processes of a submitted job. Without it runs are not tagged with their job."""
 
 
 def submission_id(environ: Mapping[str, str]) -> str | None:
     """The id of the submitted job that this process is the driver of, if it is. Without it runs are not tagged so."""
     try:
-        return str(json.loads(environ.get(_JOB_CONFIG, "{}"))["metadata"]["job_submission_id"])
+        return str(json.loads(environ[JOB_CONFIG])["metadata"]["job_submission_id"])
     except (ValueError, KeyError, TypeError):
         return None
 
@@ -172,22 +173,15 @@ def uploaded(folder: Path, excludes: Sequence[str]) -> list[Path]:
     """
     from ray._private.runtime_env import packaging
 
-    found: list[Path] = []
+    files: list[Path] = []
     packaging.default_logger.setLevel("WARNING")
     packaging._dir_travel(
-        folder, [packaging._get_excludes(folder, list(excludes))], found.append, include_gitignore=True
+        folder, [packaging._get_excludes(folder, list(excludes))], files.append, include_gitignore=True
     )
-    return found
+    return files
 
 
 # Workers, trials, objects.
-
-
-def start_timeout() -> type[Exception]:
-    """What Ray Train ends with where a group's room had vanished. Without it that counts as one of the restarts."""
-    from ray.train.v2._internal.exceptions import WorkerGroupStartupTimeoutError
-
-    return WorkerGroupStartupTimeoutError
 
 
 def failed_health_check() -> type[Exception]:

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 from torch.nn.functional import normalize, pad
 
-from vtr_core.config.caption_text import Comparison
+from vtr_core.config.data_sets import Comparison
 from vtr_core.config.training import Normalisation
 from vtr_core.nn.embeddings import pair_volume
 from vtr_core.nn.min_sums import ROW_BLOCK, min_sum_blocks

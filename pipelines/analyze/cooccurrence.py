@@ -86,8 +86,8 @@ def _inputs(flags: CooccurrenceFlags) -> "tuple[Manifest, ConceptTable]":
     from vtr_core import storage
     from vtr_core.data.concepts.concept_table import FILE, ConceptTable
     from vtr_core.data.manifest import Manifest, data_set
+    from vtr_core.run.inputs import concept_places
     from vtr_core.storage import locate
-    from vtr_core.train.training_labels import concept_places
 
     uri = data_set(flags.data, "train")
     places = [locate(flags.concepts)] if flags.concepts else concept_places(locate(flags.data), locate(uri))

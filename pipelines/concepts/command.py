@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from pipelines.arguments import check_counts, json_alone, parse, print_help, print_json, wants_help
-from vtr_core.config.caption_text import StopWords
+from vtr_core.config.data_sets import StopWords
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -96,7 +96,7 @@ def write_learning_curve(data: str, run: str) -> str:
     from pipelines.report.logged_run import write_figure
     from vtr_core.data.manifest import Manifest
     from vtr_core.storage import locate
-    from vtr_core.tracking.json_lines import read_lines
+    from vtr_core.tracking.run_log import read_lines
 
     place = locate(run) / "learning_curve.png"
     chance = min(100.0, 100 * 10 / Manifest.load(below(data, "val")).rows)

@@ -1,22 +1,25 @@
-"""Findings of `vtr doctor` as text and JSON; those on Python and its packages: presence, version, import."""
+"""Findings of `vtr doctor`: Python and its packages, bundled weights, torch and GPUs, memory and disk, services."""
 
 import importlib
+import os
 import platform
+import shutil
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from vtr_core.errors import VtrError, one_line
-from vtr_core.ray_private import SEEN, release
+from vtr_core.ray_private import SEEN, object_store_bytes, release
 
 if TYPE_CHECKING:
     from vtr_core.encoders.weights import PinnedWeights
 
-
 State = Literal["ok", "absent", "warning", "broken"]
 """absent: optional and not installed; warning: works with a drawback; broken: a required part fails."""
+Load = Callable[[str], object]
 _MARKS = {"ok": "  ", "absent": "- ", "warning": "! ", "broken": "✗ "}
 
 
@@ -30,134 +33,222 @@ class Finding:
     what: str
     remedy: str = ""
 
-
-def is_healthy(findings: Sequence[Finding]) -> bool:
-    """Whether no finding is broken."""
-    return all(finding.state != "broken" for finding in findings)
+    def __str__(self) -> str:
+        return f"{self.what}; {self.remedy}" if self.remedy else self.what
 
 
 def as_text(findings: Sequence[Finding]) -> str:
-    """Text with a paragraph for each section, and a summary of remedies as the last line."""
+    """A paragraph for each section, and as the last line what is broken."""
     width = max(len(finding.name) for finding in findings)
     lines: list[str] = []
-    section = ""
-    for finding in findings:
-        if finding.section != section:
-            section = finding.section
-            lines += ["", section] if lines else [section]
-        lines.append(f"{_MARKS[finding.state]}{finding.name.ljust(width)}  {_told(finding)}")
+    for section in dict.fromkeys(finding.section for finding in findings):
+        own = [finding for finding in findings if finding.section == section]
+        lines += [section, *(f"{_MARKS[each.state]}{each.name.ljust(width)}  {each}" for each in own), ""]
     broken = [finding.name for finding in findings if finding.state == "broken"]
-    return "\n".join([*lines, "", f"broken: {', '.join(broken)}" if broken else "nothing that is needed is broken"])
-
-
-def as_json(findings: Sequence[Finding]) -> dict[str, Any]:
-    """The findings as JSON."""
-    return {"healthy": is_healthy(findings), "findings": [asdict(finding) for finding in findings]}
-
-
-def _told(finding: Finding) -> str:
-    return f"{finding.what}; {finding.remedy}" if finding.remedy else finding.what
-
-
-SECTION, WEIGHTS = "packages", "weights of the bundled encoder"
-
-
-@dataclass(frozen=True)
-class Package:
-    """A distribution, the module whose import tests it, and the install command."""
-
-    name: str
-    module: str
-    install: str
-    needed: bool = False
-    releases: tuple[str, ...] = ()
-    """The releases that vtr was tested with; others may not work."""
-
-
-def _needed(name: str, module: str) -> Package:
-    return Package(name, module, f"pip install {name}", needed=True)
-
-
-def _extra(name: str, module: str, extra: str) -> Package:
-    return Package(name, module, f"pip install 'vtr-ray[{extra}]'")
+    return "\n".join([*lines, f"broken: {', '.join(broken)}" if broken else "nothing that is needed is broken"])
 
 
 MAMBA = "make mamba-wheels install-mamba, on a machine with nvcc"
-PACKAGES = (
-    Package("ray", "ray", f"pip install 'ray[default,data,train,tune]=={SEEN[-1]}.*'", needed=True, releases=SEEN),
-    _needed("mlflow", "mlflow"),
-    _needed("av", "av"),
-    _needed("pyarrow", "pyarrow"),
-    _needed("numpy", "numpy"),
-    _needed("pydantic", "pydantic"),
-    _needed("spacy", "spacy"),
-    _needed("boto3", "boto3"),
-    _needed("obstore", "obstore"),
-    _needed("optuna", "optuna"),
-    _needed("safetensors", "safetensors"),
-    _needed("pillow", "PIL"),
-    _needed("transformers", "transformers"),
-    _needed("tokenizers", "tokenizers"),
-    _needed("sentence-transformers", "sentence_transformers"),
-    _needed("huggingface_hub", "huggingface_hub"),
-    _extra("numba", "numba", "numba"),
-    Package("mamba-ssm", "mamba_ssm.ops.selective_scan_interface", MAMBA),
-    Package("causal-conv1d", "causal_conv1d", MAMBA),
-    Package("einops", "einops", MAMBA),
-    _extra("open_clip_torch", "open_clip", "clip"),
-    _extra("faiss-cpu", "faiss", "faiss"),
-    _extra("psycopg2-binary", "psycopg2", "postgres"),
-)
+KERNEL = "mamba_ssm.ops.selective_scan_interface"
+NEEDED: Mapping[str, str] = {
+    "ray": "ray",
+    "mlflow": "mlflow",
+    "av": "av",
+    "pyarrow": "pyarrow",
+    "numpy": "numpy",
+    "pydantic": "pydantic",
+    "spacy": "spacy",
+    "boto3": "boto3",
+    "obstore": "obstore",
+    "optuna": "optuna",
+    "safetensors": "safetensors",
+    "pillow": "PIL",
+    "transformers": "transformers",
+    "tokenizers": "tokenizers",
+    "sentence-transformers": "sentence_transformers",
+    "huggingface_hub": "huggingface_hub",
+}
+"""The distributions that vtr requires, and the module whose import tests each."""
+OPTIONAL: Mapping[str, tuple[str, str]] = {
+    "numba": ("numba", "pip install 'vtr-ray[numba]'"),
+    "mamba-ssm": (KERNEL, MAMBA),
+    "causal-conv1d": ("causal_conv1d", MAMBA),
+    "einops": ("einops", MAMBA),
+    "open_clip_torch": ("open_clip", "pip install 'vtr-ray[clip]'"),
+    "faiss-cpu": ("faiss", "pip install 'vtr-ray[faiss]'"),
+    "psycopg2-binary": ("psycopg2", "pip install 'vtr-ray[postgres]'"),
+}
+"""Further distributions: the module, and how to install them."""
 
 
 def package_findings(
-    version: Callable[[str], str] = metadata.version, load: Callable[[str], object] = importlib.import_module
+    version: Callable[[str], str] = metadata.version, load: Load = importlib.import_module
 ) -> list[Finding]:
-    """Findings on Python, torch, and all PACKAGES."""
-    return [_python(), *(found(package, version, load) for package in PACKAGES)]
+    """Whether this Python is supported, and each package is installed, can be imported, and is a tested release."""
+    python = platform.python_version()
+    if (3, 11) <= sys.version_info < (3, 14):
+        tested = sys.version_info[:2] == (3, 11)
+        findings = [Finding("packages", "python", "ok", python if tested else f"{python}; tests were run with 3.11")]
+    else:
+        findings = [Finding("packages", "python", "broken", python, "use Python 3.11, 3.12 or 3.13")]
+    for name, module in NEEDED.items():
+        release_pin = f"'ray[default,data,train,tune]=={SEEN[-1]}.*'" if name == "ray" else name
+        findings.append(_package(name, module, f"pip install {release_pin}", "broken", version, load))
+    for name, (module, install) in OPTIONAL.items():
+        findings.append(_package(name, module, install, "absent", version, load))
+    return findings
 
 
-def found(package: Package, version: Callable[[str], str], load: Callable[[str], object]) -> Finding:
-    """The finding on a package: whether it is installed, can be imported, and is a tested release."""
-    state: State
+def _package(
+    name: str, module: str, install: str, missing: State, version: Callable[[str], str], load: Load
+) -> Finding:
+    """missing: the state of a package that is not installed."""
     try:
-        installed = version(package.name)
+        installed = version(name)
     except metadata.PackageNotFoundError:
-        state = "broken" if package.needed else "absent"
-        return Finding(SECTION, package.name, state, "not installed", package.install)
+        return Finding("packages", name, missing, "not installed", install)
     try:
-        load(package.module)
+        load(module)
     except Exception as error:  # a compiled module may raise anything
-        what = f"{installed}, but {package.module} cannot be imported ({type(error).__name__}: {one_line(str(error))})"
-        state = "broken" if package.needed else "warning"
-        return Finding(SECTION, package.name, state, what, f"install it anew: {package.install}")
-    if package.releases and release(installed) not in package.releases:
-        what = f"{installed} is untried; vtr uses names of {package.name}'s that may be others in each release"
-        remedy = f"take {' or '.join(package.releases)}: {package.install}"
-        return Finding(SECTION, package.name, "warning", what, remedy)
-    return Finding(SECTION, package.name, "ok", installed)
+        what = f"{installed}, but {module} cannot be imported ({type(error).__name__}: {one_line(str(error))})"
+        state: State = "warning" if missing == "absent" else "broken"
+        return Finding("packages", name, state, what, f"install it anew: {install}")
+    if name == "ray" and release(installed) not in SEEN:
+        what = f"{installed} is untried; vtr uses names of ray's that may be others in each release"
+        return Finding("packages", name, "warning", what, f"take {' or '.join(SEEN)}: {install}")
+    return Finding("packages", name, "ok", installed)
 
 
-def weights_findings(weights: Sequence["PinnedWeights"] | None = None) -> list[Finding]:
-    """Findings on the weights of the encoder `bundled`: where they are, by hash."""
+def weights_findings(weights: "Sequence[PinnedWeights] | None" = None) -> list[Finding]:
+    """Where the weights of the encoder `bundled` are, by hash."""
     from vtr_core.encoders.bundled import LITE0, MINILM
 
-    return [_weights(one) for one in ((LITE0, MINILM) if weights is None else weights)]
+    section, findings = "weights of the bundled encoder", []
+    for pinned in (LITE0, MINILM) if weights is None else weights:
+        name = pinned.distribution
+        if not pinned.is_here():
+            what = "not here, which the encoder bundled needs"
+            findings.append(Finding(section, name, "warning", what, f"pip install {name}"))
+            continue
+        try:
+            findings.append(Finding(section, name, "ok", f"{pinned.find()}, as published"))
+        except VtrError as error:
+            findings.append(Finding(section, name, "broken", str(error)))
+    return findings
 
 
-def _weights(one: "PinnedWeights") -> Finding:
-    if not one.is_here():
-        what, remedy = "not here, which the encoder bundled needs", f"pip install {one.distribution}"
-        return Finding(WEIGHTS, one.distribution, "warning", what, remedy)
+def torch_findings() -> list[Finding]:
+    """Torch's version and CUDA, each GPU with its memory, and MUSE's selective scan."""
     try:
-        return Finding(WEIGHTS, one.distribution, "ok", f"{one.find()}, as published")
+        import torch
+    except Exception as error:  # whatever a compiled module raises
+        what = f"cannot be imported ({one_line(str(error))})"
+        return [Finding("torch", "torch", "broken", what, "install it anew: pip install torch")]
+    from vtr_core.tracking.environment import gpus
+
+    usable, cuda = torch.cuda.is_available(), torch.version.cuda
+    built = f"CUDA {cuda}" if cuda else "without CUDA"
+    findings = [Finding("torch", "torch", "ok", f"{torch.__version__}, {built}")]
+    remedy = "install a newer driver" if cuda else "install the torch of your CUDA"
+    for index, gpu in enumerate(gpus()):
+        what = f"{gpu['name']}, {gpu['memory_gb']} GB, driver {gpu['driver']}"
+        if usable:
+            findings.append(Finding("torch", f"GPU {index}", "ok", what))
+        else:
+            findings.append(Finding("torch", f"GPU {index}", "warning", f"{what}, which torch cannot use", remedy))
+    if len(findings) == 1:
+        findings.append(Finding("torch", "GPUs", "ok", "none, everything runs on the CPU"))
+    return [*findings, scan_finding("cuda" if usable else "cpu")]
+
+
+def scan_finding(device: str, load: Load = importlib.import_module) -> Finding:
+    """The scan backend that `auto` selects on `device`; broken where its kernel cannot be imported."""
+    from vtr_core.nn.mamba.scan import scan_backend
+
+    choice = scan_backend(device)
+    name, what = "selective scan", f"auto takes {choice.name}: {choice.reason}"
+    if choice.name == "reference":
+        slow = device == "cuda"
+        return Finding("torch", name, "warning" if slow else "ok", what, MAMBA if slow else "")
+    try:
+        load(KERNEL)
+    except Exception as error:  # whatever a compiled module raises
+        fault = f"{what}, but {KERNEL} cannot be imported ({one_line(str(error))})"
+        return Finding("torch", name, "broken", fault, f"{MAMBA}; or train with --model.learner.scan-backend reference")
+    return Finding("torch", name, "ok", what)
+
+
+SHARED = Path("/dev/shm")
+_FULL = 0.95
+"""Used share of a disk above which Ray writes no objects to it (RAY_local_fs_capacity_threshold)."""
+
+
+def machine_findings() -> list[Finding]:
+    """Cores and memory, shared memory for Ray's objects, and disk for its temporary files."""
+    import psutil
+
+    memory, folder = psutil.virtual_memory(), os.environ.get("RAY_TMPDIR") or "/tmp"
+    objects = object_store_bytes(memory.total)
+    findings = [
+        Finding("machine", "CPU cores", "ok", str(os.cpu_count())),
+        Finding("machine", "memory", "ok", f"{_gb(memory.total)}, {_gb(memory.available)} of it free"),
+        disk_finding(Path(folder) / "ray"),
+    ]
+    if SHARED.is_dir():
+        return [*findings, shared_memory_finding(shutil.disk_usage(SHARED).total, objects)]
+    return [*findings, Finding("machine", "shared memory", "ok", f"no {SHARED}; Ray keeps its objects in {folder}")]
+
+
+def shared_memory_finding(size: int, objects: int) -> Finding:
+    """A warning where /dev/shm is smaller than Ray's object store, which is then on disk."""
+    what = f"{SHARED} has {_gb(size)}, Ray's objects take {_gb(objects)}"
+    if size >= objects:
+        return Finding("machine", "shared memory", "ok", what)
+    remedy = f"Ray keeps them on disk, which is slow; in a container start it with --shm-size={objects >> 30 or 1}g"
+    return Finding("machine", "shared memory", "warning", what, remedy)
+
+
+def disk_finding(folder: Path) -> Finding:
+    """Free space for Ray's temporary files; broken where the disk is too full for Ray to write objects."""
+    usage = shutil.disk_usage(next(parent for parent in (folder, *folder.parents) if parent.exists()))
+    what = f"{folder} has {_gb(usage.free)} of {_gb(usage.total)} free"
+    if usage.used <= _FULL * usage.total:
+        return Finding("machine", "Ray's disk", "ok", what)
+    remedy = "make room, or set RAY_TMPDIR to a folder on another disk"
+    return Finding("machine", "Ray's disk", "broken", f"{what}; Ray writes no objects beyond {_FULL:.0%}", remedy)
+
+
+def _gb(size: float) -> str:
+    return f"{size / 1e9:.1f} GB"
+
+
+def service_findings(environ: Mapping[str, str]) -> list[Finding]:
+    """Whether the MLflow store of runs and the Ray cluster can be used."""
+    return [store_finding(), cluster_finding(environ)]
+
+
+def store_finding() -> Finding:
+    """Whether the MLflow store of runs answers; a file that does not exist yet is fine."""
+    from vtr_core.tracking.presentation import redact
+    from vtr_core.tracking.run import default_tracking_uri, store_fault
+
+    uri = default_tracking_uri()
+    fault = store_fault(uri)
+    if fault is None:
+        return Finding("services", "MLflow", "ok", redact(uri))
+    return Finding("services", "MLflow", "broken", f"{redact(uri)} cannot be used ({fault})", "set MLFLOW_TRACKING_URI")
+
+
+def cluster_finding(environ: Mapping[str, str]) -> Finding:
+    """Whether the cluster of RAY_ADDRESS or RAY_API_SERVER_ADDRESS answers, accepts the token and has the same Ray."""
+    from pipelines.submit.job_server import address, connect
+
+    if environ.get("RAY_ADDRESS", "") in ("", "local") and not environ.get("RAY_API_SERVER_ADDRESS"):
+        return Finding("services", "Ray cluster", "ok", "RAY_ADDRESS names none: each command starts its own here")
+    try:
+        url = address(None, environ)
+        connect(url)
     except VtrError as error:
-        return Finding(WEIGHTS, one.distribution, "broken", str(error))
-
-
-def _python() -> Finding:
-    version = platform.python_version()
-    if not (3, 11) <= sys.version_info < (3, 14):
-        return Finding(SECTION, "python", "broken", version, "use Python 3.11, 3.12 or 3.13")
-    tested = sys.version_info[:2] == (3, 11)
-    return Finding(SECTION, "python", "ok", version if tested else f"{version}; the tests were run with 3.11")
+        remedy = "or unset RAY_ADDRESS and RAY_API_SERVER_ADDRESS"
+        return Finding("services", "Ray cluster", "broken", str(error), remedy)
+    return Finding("services", "Ray cluster", "ok", f"{url} answers, with our version of Ray")

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from pipelines.arguments import check_counts
-from vtr_core.config.caption_text import Tokenizer, UnknownWords
+from vtr_core.config.data_sets import Tokenizer, UnknownWords
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:

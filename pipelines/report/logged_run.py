@@ -80,17 +80,17 @@ def log_evaluation(
     now = int(time.time() * 1000)
 
     def write(tracked: TrackedRun) -> None:
-        tracked.log_params({"checkpoint": loaded.uri, "data": [one.manifest.uri for one in sets], **settings})
-        for one in sets:
-            tracked.log_input(one.manifest, "testing")
-            tracked.log_metrics(dict(one.metrics), loaded.progress.step, now)
+        tracked.log_params({"checkpoint": loaded.uri, "data": [data_set.manifest.uri for data_set in sets], **settings})
+        for data_set in sets:
+            tracked.log_input(data_set.manifest, "testing")
+            tracked.log_metrics(dict(data_set.metrics), loaded.progress.step, now)
         tracked.log_json("evaluation.json", dict(report.values))
         tracked.log_text("report.html", report.page)
         for name, content in report.pages.items():
             tracked.log_text(name, content)
         tracked.log_figure("figures/main.png", report.figure)
 
-    log_run(experiment, "evaluate", loaded, [one.name for one in sets], write)
+    log_run(experiment, "evaluate", loaded, [data_set.name for data_set in sets], write)
 
 
 _DOTS_PER_INCH = 150
@@ -122,7 +122,12 @@ def write_analysis(
     def write(tracked: TrackedRun) -> None:
         checkpoints = [model.uri for model in models]
         tracked.log_params(
-            {"analysis": analysis, "checkpoint": checkpoints, "data": [one.uri for one in data.values()], **settings}
+            {
+                "analysis": analysis,
+                "checkpoint": checkpoints,
+                "data": [manifest.uri for manifest in data.values()],
+                **settings,
+            }
         )
         for manifest in data.values():
             tracked.log_input(manifest, "analysing")

@@ -1,17 +1,13 @@
 """`vtr runs list|delete`: the runs and sweeps in a folder, without MLflow."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import tyro
 
-from pipelines.arguments import parse_action
-
-if TYPE_CHECKING:
-    from pipelines.runs.stored_runs import Found
+from pipelines.arguments import parse_action, print_json
 
 HELP = """\
 usage: vtr runs list [FOLDER] [--json]           the runs and sweeps in a folder: state, how far, best validation
@@ -45,28 +41,22 @@ ACTIONS = tuple(_FLAGS)
 
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
-    given = parse_action(argv, "runs", _FLAGS, HELP)
-    if given is not None:
-        _run(given)
+    action = parse_action(argv, "runs", _FLAGS, HELP)
+    if action is not None:
+        _run(action)
 
 
-def _run(given: object) -> None:
-    from pipelines.runs.stored_runs import delete_unfinished, listed, runs_in, sweeps_in
+def _run(action: object) -> None:
+    from pipelines.report.printed_page import show
+    from pipelines.runs.stored_runs import delete_unfinished, runs_in, tables
 
-    match given:
-        case ListFlags(folder=folder):
-            _print(listed(runs_in(folder), sweeps_in(folder), folder), given.json)
+    match action:
+        case ListFlags(folder=folder, json=as_json):
+            rows = runs_in(folder)
+            if as_json:
+                print_json(rows)
+            else:
+                show(tables(rows) or [f"there is no run and no sweep in {folder}"])
         case DeleteFlags(run=run):
             delete_unfinished(run)
             print(f"deleted {run}")
-
-
-def _print(found: "Found", as_json: bool) -> None:
-    """The values as JSON, or the tables and lines."""
-    from pipelines.report.printed_page import show
-
-    values, parts = found
-    if as_json:
-        print(json.dumps(values, indent=1))
-    else:
-        show(parts)

@@ -33,17 +33,17 @@ class JobCommand:
 
     def values(self, flag: str) -> list[str]:
         """The arguments after `flag`, up to the next flag."""
-        found: list[str] = []
+        values: list[str] = []
         inside = False
         for word in self.words:
             name, equals, value = word.partition("=")
             if word.startswith("--"):
                 inside = name == flag
                 if inside and equals:
-                    found.append(value)
+                    values.append(value)
             elif inside:
-                found.append(word)
-        return found
+                values.append(word)
+        return values
 
     def entrypoint(self, here: str | None) -> str:
         """The shell command that runs the uploaded code, found by PYTHONPATH, in the shell's own process.
@@ -75,8 +75,8 @@ def checked(words: Sequence[str]) -> JobCommand:
     """The command; ConfigError where it is unknown, an argument holds a password, or `train` would refuse it."""
     known = _commands()
     if not words or words[0] not in known:
-        given = f"there is no command {words[0]!r}" if words else "there is no command"
-        raise ConfigError(f"{given} after --; commands: {', '.join(known)}")
+        complaint = f"there is no command {words[0]!r}" if words else "there is no command"
+        raise ConfigError(f"{complaint} after --; commands: {', '.join(known)}")
     for word in words:
         if redact(word) != word:
             raise ConfigError(f"{redact(word)} holds a secret, and a job's command is shown to everyone")
@@ -91,8 +91,8 @@ def with_profile(command: JobCommand, changes: Mapping[str, Any]) -> JobCommand:
         raise ConfigError(
             f"--profile sets how a new run of {' or '.join(_CONFIGURABLE)} uses the cluster; leave it out"
         )
-    given = {_setting(word) for word in command.words if word.startswith("--")}
-    flags = [f"--{name}={_text(value)}" for name, value in changes.items() if name not in given]
+    chosen = {_setting(word) for word in command.words if word.startswith("--")}
+    flags = [f"--{name}={_text(value)}" for name, value in changes.items() if name not in chosen]
     return JobCommand((*command.words, *flags))
 
 
@@ -108,26 +108,26 @@ def check_places(command: JobCommand) -> None:
     lost = [uri for uri in written if is_relative(uri)]
     needed = command.name in _WITH_DEFAULT_OUT and not command.values("--resume") and not command.values("--out")
     if lost or needed:
-        given = f"{lost[0]} is in" if lost else f"without --out, {command.name} writes to"
+        place = f"{lost[0]} is in" if lost else f"without --out, {command.name} writes to"
         raise ConfigError(
-            f"{given} the folder that the job runs in, which is removed after it; give a URI, or a folder "
+            f"{place} the folder that the job runs in, which is removed after it; give a URI, or a folder "
             "that every node of the cluster reaches"
         )
 
 
 def remarks(command: JobCommand, tracking_uri: str | None) -> list[str]:
     """Warnings of probable failures on a cluster that is not this machine."""
-    found = [
+    warnings = [
         f"{uri} must be there on every node of the cluster"
         for flag in ("--data", "--validation", "--out", "--resume")
         for uri in command.values(flag)
         if "://" not in uri
     ]
     if not tracking_uri:
-        found.append("MLFLOW_TRACKING_URI is not sent; unless the cluster's nodes have one, the run's log is lost")
+        warnings.append("MLFLOW_TRACKING_URI is not sent; unless the cluster's nodes have one, the run's log is lost")
     elif _HERE_ONLY.match(tracking_uri):
-        found.append(f"MLFLOW_TRACKING_URI={redact(tracking_uri)} means another place on the cluster than here")
-    return found
+        warnings.append(f"MLFLOW_TRACKING_URI={redact(tracking_uri)} means another place on the cluster than here")
+    return warnings
 
 
 def is_relative(uri: str) -> bool:

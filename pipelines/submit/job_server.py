@@ -26,16 +26,16 @@ _TIMEOUT_S = (10.0, 60.0)
 _PAUSE_S = 0.5
 
 
-def address(given: str | None, environ: Mapping[str, str]) -> str:
+def address(chosen_url: str | None, environ: Mapping[str, str]) -> str:
     """The server's URL: as given, else RAY_API_SERVER_ADDRESS, RAY_ADDRESS, the default of `ray start --head`.
 
     RAY_ADDRESS may also be the address of `ray start` (host:6379, auto), whose cluster reports the URL.
     """
-    chosen = given or next((environ[name] for name in _VARIABLES if environ.get(name)), DEFAULT)
+    chosen = chosen_url or next((environ[name] for name in _VARIABLES if environ.get(name)), DEFAULT)
     if chosen.startswith(("http://", "https://")):
         return chosen.rstrip("/")
-    if given:
-        raise ConfigError(f"--address {given} is not the URL of a Ray dashboard, such as {DEFAULT}")
+    if chosen_url:
+        raise ConfigError(f"--address {chosen_url} is not the URL of a Ray dashboard, such as {DEFAULT}")
     try:
         return ray_private.dashboard_url(chosen)
     except Exception as error:  # Ray raises many kinds here

@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 from pipelines.sweep.folder import ENDED, SweepFolder, SweepRecord, TrialRow, TrialTable
+from pipelines.sweep.parent_run import Outcome, note
 from pipelines.systems.registry import SYSTEMS
-from tune_spaces.check import num_weights
+from tune_spaces.spaces import num_weights
 from tune_spaces.sweep_figures import Scored, sweep_figures
 from vtr_core import storage
 from vtr_core.config.override import override
@@ -22,9 +23,8 @@ from vtr_core.errors import TrainingError, VtrError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.tracking.models.registry import model_name, register_checkpoint
-from vtr_core.tracking.presentation import NOTE, code, flatten, markdown_table
+from vtr_core.tracking.presentation import NOTE, flatten, markdown_table
 from vtr_core.tracking.run import TrackedRun
-from vtr_core.tracking.trials import Outcome
 from vtr_core.train.checkpoint.checkpoint_files import find_checkpoint
 
 
@@ -44,16 +44,16 @@ def training_flags(preset: TrainConfig, config: TrainConfig) -> dict[str, Any]:
     if trained is not None and trained == preset.model.system().trained_vectors(preset.model):
         of_data.append(trained)
     inputs = {name: _at(config, name) for name in of_data}
-    wanted = flatten(config.model_dump())
+    settings = flatten(config.model_dump())
     start = override(preset, inputs)
     kinds: dict[str, Any] = {}
     while True:  # variants may be nested
         made = flatten(override(start, kinds).model_dump())
-        new = {n: v for n, v in wanted.items() if n.endswith(".kind") and n in made and made[n] != v}
+        new = {n: v for n, v in settings.items() if n.endswith(".kind") and n in made and made[n] != v}
         if not new:
             break
         kinds |= new
-    return {**kinds, **{name: value for name, value in wanted.items() if made[name] != value}}
+    return {**kinds, **{name: value for name, value in settings.items() if made[name] != value}}
 
 
 def command(preset: TrainConfig, config: TrainConfig, record: SweepRecord) -> str:
@@ -110,10 +110,10 @@ def to_csv(rows: Sequence[TrialRow], space: Space, metric: str, weights: Mapping
 def to_json(rows: Sequence[TrialRow], commands: Mapping[int, str], weights: Mapping[int, int]) -> list[dict[str, Any]]:
     """All trials with all their validations, best first, then those without an objective."""
     best = ranked(rows)
-    others = [row for row in rows if row not in best]
+    unranked = [row for row in rows if row not in best]
     return [
         {**asdict(row), "weights": weights.get(row.number), "command": commands.get(row.number)}
-        for row in [*best, *others]
+        for row in [*best, *unranked]
     ]
 
 
@@ -162,14 +162,6 @@ def conclude(
     page = f"{note(folder, record)}\nThe best of {len(rows)} trials:\n\n{best_of(rows, record.metric)}"
     tags = {"best_trial": best[0].name, NOTE: page, **version}
     return Outcome(figure, best[0].step, tags, files)
-
-
-def note(folder: SweepFolder, record: SweepRecord) -> str:
-    """The description of the sweep's MLflow run, in Markdown, before there are results."""
-    return (
-        f"Sweep over {code(record.space)} on {code(record.data)}, compared by {code(record.metric)} on "
-        f"{code(record.validation)}.\n\n- go on: {code(f'vtr sweep --resume {folder.location.uri}')}\n"
-    )
 
 
 def _print(

@@ -9,13 +9,13 @@ from typing import Any
 from pipelines.arguments import check_counts
 from pipelines.ray_session import connect
 from pipelines.sweep.command import SweepFlags
-from pipelines.sweep.folder import SweepFolder, SweepRecord, TrialRow, TrialTable, space_of
-from pipelines.sweep.outcome import conclude, note
+from pipelines.sweep.folder import SweepFolder, SweepRecord, TrialTable, space_of
+from pipelines.sweep.outcome import conclude
+from pipelines.sweep.parent_run import close_parent, open_parent
 from pipelines.sweep.trials import SweepTrials
 from pipelines.sweep.tune_trials import concurrent_trials, require_population, run_trials
 from pipelines.systems.registry import SYSTEMS
-from tune_spaces.check import check_space, require_equal_shapes
-from tune_spaces.spaces import build_space
+from tune_spaces.spaces import build_space, check_space, require_equal_shapes
 from vtr_core import storage
 from vtr_core.config.data_sets import weighted
 from vtr_core.config.override import override
@@ -23,19 +23,16 @@ from vtr_core.config.search_space import SearchKind, planned_points
 from vtr_core.data.manifest import Manifest, training_sets
 from vtr_core.data.plan import Plan
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.fingerprint import short
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.inputs import require_features, usable_data, with_inputs
+from vtr_core.run.inputs import require_features, usable_concepts, usable_data, with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import Location, check_writable, locate
 from vtr_core.tracking.environment import provenance
 from vtr_core.tracking.other_trackers import require_trackers
-from vtr_core.tracking.presentation import page_tags, redact
-from vtr_core.tracking.run import Status, TrackedRun, default_tracking_uri, full_tracking_uri
-from vtr_core.tracking.trials import Outcome, SweepPage, close_sweep, open_sweep
+from vtr_core.tracking.presentation import redact
+from vtr_core.tracking.run import Status, default_tracking_uri, full_tracking_uri
 from vtr_core.train.fleet.lease import Lease
 from vtr_core.train.job import total_steps
-from vtr_core.train.training_labels import usable_concepts
 
 
 def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> Location:
@@ -143,8 +140,8 @@ def _connect(config: TrainConfig, record: SweepRecord, worker_logs: bool) -> Non
 def _run(folder: SweepFolder, record: SweepRecord, base: TrainConfig) -> None:
     """Run the trials within a parent MLflow run, and conclude the sweep."""
     space, table = space_of(record, base, SYSTEMS), TrialTable(folder.location)
-    uri = full_tracking_uri(record.tracking_uri)
-    parent = _parent(folder, record, uri)
+    uri, varied = full_tracking_uri(record.tracking_uri), list(space.parameters)
+    parent = open_parent(folder, record, varied, uri)
     if parent is not None:
         record = replace(record, mlflow_run_id=parent.run_id)
         folder.write(record)
@@ -169,55 +166,17 @@ def _run(folder: SweepFolder, record: SweepRecord, base: TrainConfig) -> None:
         print(f"go on       vtr sweep --resume {folder.location}")
         raise
     finally:
-        _close(folder, record, table, uri, status, outcome, parent)
+        parent = parent or open_parent(folder, record, varied, uri)
+        if parent is None:
+            print(f"MLflow lacks the sweep; vtr sweep --resume {folder.location} sends it once the store is back")
+        else:
+            folder.write(replace(record, mlflow_run_id=parent.run_id))
+            close_parent(parent, status, outcome, _children(folder, table))
+            print(f"MLflow run  {parent.run_id} in {parent.store}")
 
 
-def _parent(folder: SweepFolder, record: SweepRecord, uri: str) -> TrackedRun | None:
-
-    params = {
-        "space": record.space,
-        "varied": ", ".join(space_of(record, folder.read(SYSTEMS)[1], SYSTEMS).parameters),
-        "scheduler": record.scheduler,
-        "search": record.search,
-        "num_samples": record.num_samples,
-        "search_seed": record.search_seed,
-        "metric": record.metric,
-        **record.changes,
-    }
-    tags = {
-        **page_tags(record.provenance, "vtr sweep", note(folder, record)),
-        "space": record.space,
-        "sweep.folder": folder.location.uri,
-        "data.fingerprint": short(record.data_fingerprint),
-    }
-    known = record.mlflow_run_id is not None  # its description exists already
-    sets = {} if known else {"validation": record.validation, "training": record.data}
-    inputs = {context: Manifest.load(uri) for context, uri in sets.items()}
-    page = SweepPage(f"sweep-{record.space}", tags, params, inputs)
-    return open_sweep(uri, record.experiment, record.mlflow_run_id, page)
-
-
-def _close(
-    folder: SweepFolder,
-    record: SweepRecord,
-    table: TrialTable,
-    uri: str,
-    status: Status,
-    outcome: Outcome | None,
-    parent: TrackedRun | None,
-) -> None:
-
-    parent = parent or _parent(folder, record, uri)
-    if parent is None:
-        print(f"MLflow lacks the sweep; vtr sweep --resume {folder.location} sends it once the store is back")
-        return
-    folder.write(replace(record, mlflow_run_id=parent.run_id))
-    children = [run_id for row in table.rows if (run_id := _child(folder, row)) is not None]
-    close_sweep(parent, status, outcome, children)
-    print(f"MLflow run  {parent.run_id} in {parent.store}")
-
-
-def _child(folder: SweepFolder, row: TrialRow) -> str | None:
-    """The id of a trial's MLflow run."""
-    place = folder.run(row).location / "run.json"
-    return storage.read_json(place).get("mlflow_run_id") if storage.exists(place) else None
+def _children(folder: SweepFolder, table: TrialTable) -> list[str]:
+    """The ids of the trials' MLflow runs."""
+    places = [folder.run(row).location / "run.json" for row in table.rows]
+    ids = [storage.read_json(place).get("mlflow_run_id") for place in places if storage.exists(place)]
+    return [run_id for run_id in ids if run_id is not None]

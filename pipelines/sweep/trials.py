@@ -11,13 +11,13 @@ from ray.tune.experiment import Trial
 
 from pipelines.sweep.folder import ENDED, SweepFolder, SweepRecord, TrialRow, TrialTable
 from pipelines.sweep.outcome import settings
+from pipelines.sweep.parent_run import PARENT
 from pipelines.systems.registry import SYSTEMS
 from tune_spaces.trial_search import OBJECTIVE, TIME, VALUE
 from vtr_core.errors import VtrError, one_line
 from vtr_core.patience import SWEEP
 from vtr_core.storage import Location
 from vtr_core.tracking.run import Status
-from vtr_core.tracking.trials import PARENT, STOPPED_EARLY
 from vtr_core.train.fleet.lease import is_released
 from vtr_core.train.tracked import Child, Tracking
 
@@ -152,7 +152,7 @@ class SweepTrials(Callback):
 def _end_tags(row: TrialRow, record: SweepRecord) -> Mapping[str, str]:
     match row.state:
         case "stopped":
-            return {STOPPED_EARLY: record.scheduler}
+            return {"stopped_early": record.scheduler}
         case "failed":
             return {"reason": row.reason}
         case "finished" if record.scheduler == "pbt":

@@ -1,7 +1,7 @@
 """`vtr train <preset> --data URI [--a.b value]`: train on any number of Ray workers; `--resume RUN` resumes."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -16,7 +16,6 @@ from pipelines.arguments import (
 )
 from pipelines.commands import HELP_WORDS
 from pipelines.systems.registry import SYSTEMS
-from pipelines.train.events import Finished, check_name, counts_line, print_end, register_best
 from pipelines.train.preset_help import ALL, as_json, listing, print_preset_help, starters
 from vtr_core.config.data_sets import OnBadShard, weighted
 from vtr_core.config.override import override
@@ -26,6 +25,7 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 
 if TYPE_CHECKING:
+    from pipelines.train.reports import Finished
     from vtr_core.data.manifest import Manifest
     from vtr_core.data.plan import Plan
     from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
@@ -109,9 +109,7 @@ def main(argv: Sequence[str]) -> None:
         print_json(as_json()) if parse(ListFlags, argv, "vtr train --list").json else print(listing())
     elif any(word.partition("=")[0] == "--resume" for word in argv):
         flags = parse(ResumeFlags, argv, "vtr train --resume RUN")
-        with json_alone(flags.json):
-            finished = resume(flags.resume, flags.worker_logs, flags.on_bad_shard, flags.register)
-        print_end(finished, flags.json)
+        _print_end(flags.json, lambda: resume(flags.resume, flags.worker_logs, flags.on_bad_shard, flags.register))
     else:
         _new(argv)
 
@@ -122,9 +120,15 @@ def _new(argv: Sequence[str]) -> None:
         print_preset_help(prog, TrainFlags, config, ALL in rest)
         return
     flags, changes = parse_with_changes(TrainFlags, with_joined_data(rest), prog, config.model_dump())
-    with json_alone(flags.json):
-        finished = train(override(config, changes), flags)
-    print_end(finished, flags.json)
+    _print_end(flags.json, lambda: train(override(config, changes), flags))
+
+
+def _print_end(as_json: bool, run: "Callable[[], Finished]") -> None:
+    from pipelines.train.reports import print_end
+
+    with json_alone(as_json):
+        finished = run()
+    print_end(finished, as_json)
 
 
 def _starting_point(argv: Sequence[str]) -> tuple[TrainConfig, str, Sequence[str]]:
@@ -157,19 +161,17 @@ class PlannedRun:
 
 def plan_run(config: TrainConfig, flags: TrainFlags) -> PlannedRun:
     """A new run, checked: its data sets, model, memory and folder; RunConflict where the folder is another run's."""
-    from pipelines.train.reports import activations, intention, require_memory
+    from pipelines.train.reports import check_name, intention, require_memory
     from vtr_core.data.plan import Plan
     from vtr_core.run.build import check_model, frozen_weights
-    from vtr_core.run.inputs import require_features, with_inputs
+    from vtr_core.run.inputs import require_features, usable_concepts, with_inputs
     from vtr_core.storage import check_writable
-    from vtr_core.tracking.other_trackers import require_trackers
     from vtr_core.tracking.presentation import redact
     from vtr_core.tracking.run import default_tracking_uri
     from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
-    from vtr_core.train.training_labels import usable_concepts
 
     check_name(flags.register)
-    require_trackers(flags.also)
+    _require_trackers(flags.also)
     data, validation = _data_sets(flags, config)
     config = with_inputs(config, data)
     require_features(config, data)
@@ -194,12 +196,10 @@ def plan_run(config: TrainConfig, flags: TrainFlags) -> PlannedRun:
         init=None if flags.init is None else _initial_model(flags.init, config, data, concepts),
         also=list(flags.also),
     )
-    kept = activations(config, data, concepts, shapes, frozen)
-    told = intention(config, data, validation, plan, shapes, kept, flags.init, frozen)
-    return PlannedRun(folder, record, config, told)
+    return PlannedRun(folder, record, config, intention(config, data, validation, plan, shapes, flags.init, frozen))
 
 
-def train(config: TrainConfig, flags: TrainFlags) -> Finished:
+def train(config: TrainConfig, flags: TrainFlags) -> "Finished":
     """Start a new run."""
     from vtr_core.train.fleet.lease import Lease
 
@@ -213,12 +213,12 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
 
 def resume(
     uri: str, worker_logs: bool = False, on_bad_shard: OnBadShard | None = None, register: str | None = None
-) -> Finished:
+) -> "Finished":
     """Resume the run at `uri` from its newest checkpoint, with the same configuration and data."""
+    from pipelines.train.reports import check_name
     from vtr_core.errors import DatasetError
     from vtr_core.run.inputs import usable_data
     from vtr_core.storage import check_writable
-    from vtr_core.tracking.other_trackers import require_trackers
     from vtr_core.train.checkpoint.run_folder import RunFolder
     from vtr_core.train.fleet.lease import Lease
 
@@ -228,7 +228,7 @@ def resume(
     folder.read(SYSTEMS)
     with Lease.take(folder.location) as lease:
         record, config = folder.read(SYSTEMS)
-        require_trackers(record.also)
+        _require_trackers(record.also)
         if on_bad_shard is not None:
             config = override(config, {"on_bad_shard": on_bad_shard})
             folder.write_config(config)
@@ -244,14 +244,22 @@ def _initial_model(uri: str, config: TrainConfig, data: "Manifest", concepts: st
     A run folder's best checkpoint may be another one when the run is resumed.
     """
     from vtr_core.data.shards.word_table import WordTable
-    from vtr_core.run.inputs import model_vocabulary
-    from vtr_core.train.checkpoint.trained_model import fitting, read_model
-    from vtr_core.train.training_labels import concept_table, names_of
+    from vtr_core.run.inputs import concept_table, model_vocabulary, names_of
+    from vtr_core.train.checkpoint.trained_model import read_model
+    from vtr_core.train.loop.learner import fitting
 
-    given = read_model(uri, SYSTEMS)
+    initial = read_model(uri, SYSTEMS)
     words = model_vocabulary(config.model, WordTable.load(data).vocabulary)
-    fitting(config, words, names_of(config, concept_table(config, concepts)), given)
-    return given.uri
+    fitting(config, words, names_of(config, concept_table(config, concepts)), initial)
+    return initial.uri
+
+
+def _require_trackers(kinds: Sequence[TrackerKind]) -> None:
+    """ConfigError where a tracker beside MLflow cannot be used here."""
+    if kinds:
+        from vtr_core.tracking.other_trackers import require_trackers
+
+        require_trackers(kinds)
 
 
 def _require_steps(config: TrainConfig, plan: "Plan") -> None:
@@ -280,7 +288,7 @@ def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manif
 def _connect(config: TrainConfig, worker_logs: bool) -> None:
     """Connect to Ray, unless the run is in this process, and check resources, before anything is written."""
     if config.scaling.workers == 0:
-        from vtr_core.train.fit import device_here
+        from vtr_core.train.loop.worker import device_here
 
         device_here(config)
         return
@@ -298,18 +306,18 @@ def _run(
     lease: "Lease",
     register: str | None,
     profile: bool = False,
-) -> Finished:
+) -> "Finished":
     """Train within an MLflow run, which ends as FINISHED, FAILED or KILLED."""
-    from pipelines.train.reports import Reports, TimeLeft
-    from vtr_core.tracking.environment import provenance, sampling_interval
-    from vtr_core.tracking.json_lines import EventLog
+    from pipelines.train.reports import Finished, Reports, TimeLeft, counts_line, register_best
+    from vtr_core.tracking.environment import provenance
     from vtr_core.tracking.run import full_tracking_uri
+    from vtr_core.tracking.run_log import EventLog
     from vtr_core.train.checkpoint.checkpoint_files import find_checkpoint
-    from vtr_core.train.fit import fit
     from vtr_core.train.job import Job
+    from vtr_core.train.loop.worker import fit
     from vtr_core.train.tracked import tracked_run
 
-    origin, system_s = provenance(), sampling_interval()
+    origin = provenance()
     events = EventLog(folder.location / "events.jsonl")
     print(f"run     {folder.location}", flush=True)
     with tracked_run(folder, record, config, origin, full_tracking_uri(record.tracking_uri)) as tracking:
@@ -322,7 +330,6 @@ def _run(
             tracked=tracking.for_workers,
             provenance=origin,
             lease=lease.number,
-            system_s=system_s,
             concepts=record.concepts,
             init=record.init,
             profile=profile,

@@ -75,15 +75,15 @@ def _with_values(flag: StructFieldSpec, values: str) -> StructFieldSpec:
 def _most_used(config: TrainConfig, names: Collection[str]) -> list[str]:
     """Those of `names` that help shows first: of every training, of the system, and others of its model and loss."""
     own = config.model.system().presets().most_used
-    others = sorted((name for name in names if name.startswith(("model.", "loss."))), key=lambda name: name.count("."))
-    return [name for name in dict.fromkeys((*_OF_EVERY_TRAINING, *own, *others)) if name in names][:_COUNT]
+    further = sorted((name for name in names if name.startswith(("model.", "loss."))), key=lambda name: name.count("."))
+    return [name for name in dict.fromkeys((*_OF_EVERY_TRAINING, *own, *further)) if name in names][:_COUNT]
 
 
 def _unread(config: TrainConfig) -> set[str]:
     """Settings and groups that every configuration has, and that only models of other systems read."""
     system = config.model.system()
-    others = {name for other in SYSTEMS for name in other.presets().own_settings}
-    return others.difference(system.presets().own_settings) | ({"captions"} if system.reads == "images" else set())
+    settings = {name for other in SYSTEMS for name in other.presets().own_settings}
+    return settings.difference(system.presets().own_settings) | ({"captions"} if system.reads == "images" else set())
 
 
 def _paths(config: Settings, above: str = "") -> Iterator[tuple[str, list[tuple[type, str]]]]:
@@ -112,7 +112,7 @@ def _kinds(config: Settings, above: str = "") -> Iterator[tuple[str, Sequence[ty
 def _classes(annotation: object) -> Sequence[type[Settings]]:
     if isinstance(annotation, type) and issubclass(annotation, Settings):
         return [annotation]
-    return [found for part in get_args(annotation) for found in _classes(part)]
+    return [cls for part in get_args(annotation) for cls in _classes(part)]
 
 
 def _kind(cls: type[Settings]) -> str:

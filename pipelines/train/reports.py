@@ -1,16 +1,22 @@
-"""What a training prints: rows, steps, memory and parameters before it, points and time left during it."""
+"""What a training prints: its rows, steps and memory before it, points, events and time left during it, its end."""
 
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from pipelines.arguments import print_json
+
+if TYPE_CHECKING:
+    from vtr_core.tracking.run import TrackedRun
 import math
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any
 
 import psutil
 
 from pipelines.progress import Meter
-from pipelines.train.events import event_line
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.config.pretrained import ClipConfig, SwinConfig
 from vtr_core.data.manifest import Manifest
@@ -18,12 +24,9 @@ from vtr_core.data.plan import Plan
 from vtr_core.data.records.schema import ClipSchema
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
-from vtr_core.tracking.json_lines import EventLog
-from vtr_core.train.first_batch import ActivationMemory, activation_memory
-from vtr_core.train.fit import device_here
+from vtr_core.tracking.run_log import EventLog
 from vtr_core.train.fleet.lease import Lease
 from vtr_core.train.tracked import Tracking
-from vtr_core.train.training_labels import concept_table
 
 Shapes = Mapping[str, Sequence[int]]
 _FLOAT32 = 4
@@ -36,7 +39,7 @@ def state_bytes(config: TrainConfig, shapes: Shapes, frozen: Collection[str] = (
 
     shapes: of all weights and buffers; frozen: those that are not trained. Weights, and for those that are trained
     gradients, two moments, and one more with AMSGrad; one more of all with a moving average. Activations, which depend
-    on the batch, come on top: `activations`.
+    on the batch, come on top.
     """
     every = sum(map(math.prod, shapes.values()))
     trained = sum(math.prod(shape) for name, shape in shapes.items() if name not in frozen)
@@ -56,49 +59,16 @@ def require_memory(config: TrainConfig, shapes: Shapes, frozen: Collection[str] 
         )
 
 
-def activations(
-    config: TrainConfig, data: Manifest, concepts: str | None, shapes: Shapes, frozen: Collection[str] = ()
-) -> ActivationMemory | None:
-    """The memory of activations where the run trains on this machine's CPU, measured on a few rows; else None.
-
-    concepts: the run's concept table. ConfigError where a batch cannot fit beside the weights, saying how many rows do.
-    """
-    if config.scaling.workers > 0 or device_here(config).type != "cpu":
-        return None
-    found = activation_memory(config, data, concept_table(config, concepts))
-    require_room(config, found, state_bytes(config, shapes, frozen))
-    return found
-
-
-def require_room(config: TrainConfig, found: ActivationMemory, held: float, there: int | None = None) -> None:
-    """ConfigError where the rows of a forward pass do not fit beside `held` bytes; there: as in `require_memory`."""
-    has = psutil.virtual_memory().total if there is None else there
-    rows = _rows_at_once(config)
-    if held + found.of(rows) <= has:
-        return
-    fit = found.rows_in(has - held)
-    advice = f"--batch.micro-rows {fit} would" if fit else "not even one row would; choose a smaller model"
-    raise ConfigError(
-        f"a batch cannot be trained here: the activations of {rows:,} rows take about {_size(found.of(rows))} beside "
-        f"{_size(held)} of weights, gradients and moments, and this machine has {_size(has)}; to fit, {advice}"
-    )
-
-
-def _rows_at_once(config: TrainConfig) -> int:
-    return min(config.batch.rows, config.batch.micro_rows or config.batch.rows)
-
-
 def intention(
     config: TrainConfig,
     data: Manifest,
     validation: Manifest | None,
     plan: Plan,
     shapes: Shapes,
-    kept: ActivationMemory | None = None,
     init: str | None = None,
     frozen: Collection[str] = (),
 ) -> list[str]:
-    """Lines for the terminal, before anything starts; kept: what `activations` found; init: the model to start from."""
+    """Lines for the terminal, before anything starts; init: the model to start from."""
     from vtr_core.train.job import total_steps
 
     steps, batch = total_steps(config, plan), config.batch
@@ -115,7 +85,7 @@ def intention(
         *_few(steps, plan),
         *_repeated(batch, data),
         f"model   {every:,} weights{still}; with gradients and moments "
-        f"{_size(state_bytes(config, shapes, frozen))} a worker, and {_activations(config, kept)}",
+        f"{_size(state_bytes(config, shapes, frozen))} a worker, and activations",
         *([] if init else _random_backbone(config)),
     ]
 
@@ -145,7 +115,7 @@ def _random_backbone(config: TrainConfig) -> list[str]:
     """A line where a backbone has random weights and a learning rate that is for pretrained ones."""
     rate = config.optimizer.learning_rate * config.optimizer.backbone_factor
     backbones = [value for value in vars(config.model).values() if isinstance(value, ClipConfig | SwinConfig)]
-    if config.optimizer.backbone_factor >= 1 or all(_pretrained(one) for one in backbones):
+    if config.optimizer.backbone_factor >= 1 or all(_pretrained(backbone) for backbone in backbones):
         return []
     return [
         f"        the backbone starts from random weights, at a learning rate of {rate:.0e}, which is for pretrained "
@@ -155,13 +125,6 @@ def _random_backbone(config: TrainConfig) -> list[str]:
 
 def _pretrained(backbone: ClipConfig | SwinConfig) -> bool:
     return backbone.weights is not None or (isinstance(backbone, ClipConfig) and backbone.source is not None)
-
-
-def _activations(config: TrainConfig, kept: ActivationMemory | None) -> str:
-    if kept is None:
-        return "activations"
-    rows = _rows_at_once(config)
-    return f"about {_size(round(kept.of(rows)))} of activations for {rows:,} rows at once (measured on a few)"
 
 
 def _size(count: float) -> str:
@@ -255,3 +218,141 @@ _OF_PAIRS = ("val/accuracy", "val/accuracy_at_margin", "val/auc", "val/eer")
 def _is_shown(name: str) -> bool:
     ends = ("t2v/r1", "t2v/r5", "t2v/r10", "t2v/medr", "t2va/r10", "/cider", "/bleu4", "/rouge_l")
     return name.endswith(ends) or name in _OF_PAIRS
+
+
+_COUNTED = {
+    "restarted": "restarts",
+    "worker_lost": "lost workers",
+    "bad_shard": "bad row groups",
+    "not_finite": "skipped steps",
+    "checkpoint_failed": "failed checkpoints",
+}
+"""Events that are summed up at the end of a run, in the order of the summary."""
+_ABOVE = 1.05
+"""A loss of more than so many times that of equal vectors comes from large similarities, not from equal ones."""
+
+
+def event_line(event: str, details: Mapping[str, Any]) -> str:
+    """The description of an event in one line."""
+    match event:
+        case "started":
+            return f"started with {_workers(details)}"
+        case "reading":
+            return f"workers are started; data is read on {details['on']}"
+        case "initialised":
+            return f"weights of {details['model']}: {details['tensors']}"
+        case "resumed":
+            again = details["steps_lost"]
+            lost = f"{again} step{'s' if again != 1 else ''} done again" if again else "no step done again"
+            return f"resumed at step {details['step']} with {_workers(details)}, {lost}"
+        case "restarted":
+            return f"starting again from the newest checkpoint: {details['reason']}{_left(details)}"
+        case "not_finite":
+            where = ", ".join(details["clips"]) or ", ".join(details["places"])
+            return f"step {details['step']} skipped, its loss or gradient was not finite; it holds {where}"
+        case "bad_shard":
+            return f"rows replaced in every batch: {details['reason']}"
+        case "checkpoint_failed":
+            return f"no checkpoint at step {details['step']}: {details['reason']}"
+        case "preempted" | "resized" | "interrupted":
+            return f"{event}: ended at step {details['step']}, with a checkpoint"
+        case "worker_lost":
+            return f"a worker was lost: {details['reason']}"
+        case "waiting":
+            return f"waiting for nodes with room for {_workers(details)}"
+        case "scan":
+            return f"selective scans by the {details['backend']}: {details['reason']}"
+        case "collapsed":
+            return f"step {details['step']}: {details['what']}; {details['cause']}"
+        case "at_chance":
+            return f"step {details['step']}: the loss{_beside_chance(details['loss'], details['chance'])}"
+        case "finished":
+            chance = details.get("at_chance")
+            loss = details.get("loss")  # earlier versions recorded none
+            ended = "" if chance is None or loss is None else f"; the loss{_beside_chance(loss, chance)}"
+            return f"finished at step {details['step']}{ended}"
+        case _:
+            return ", ".join([event.replace("_", " "), *(f"{name} {value}" for name, value in details.items())])
+
+
+def counts_line(counts: Mapping[str, int]) -> str:
+    """The number of faults of each kind in one line; empty where there were none."""
+    return ", ".join(f"{counts[event]} {name}" for event, name in _COUNTED.items() if counts.get(event))
+
+
+def _beside_chance(loss: float, chance: float) -> str:
+    """A loss that was never below that of vectors which are all alike: at it, or above by more than a twentieth."""
+    alike = f"that of vectors which are all alike ({chance:.4g})"
+    if loss <= _ABOVE * chance:
+        return f", {loss:.4g}, is {alike}: nothing is learned"
+    return f", {loss:.4g}, is above {alike}: similarities are too far apart; go by the validation, and train longer"
+
+
+def _workers(details: Mapping[str, Any]) -> str:
+    number = details["workers"]
+    return f"{number} worker{'s' if number != 1 else ''}"
+
+
+def _left(details: Mapping[str, Any]) -> str:
+    left = details.get("restarts_left")
+    return "" if left is None else f" ({left} restart{'s' if left != 1 else ''} left)"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The result of a run."""
+
+    run: str
+    checkpoint: str
+    tracking_uri: str
+    """URI with passwords redacted."""
+    mlflow_run_id: str | None
+    faults: str
+    """Counts of faults during the run as text; empty where there were none."""
+    registered: str | None = None
+    """`models:/NAME/VERSION` of the checkpoint; None where it was not registered."""
+    validation: str = "<data set>"
+    """The data set that chose the checkpoint."""
+    task: str = "retrieval"
+    """The task of `vtr evaluate --task` for the model."""
+
+
+def print_end(finished: Finished, as_json: bool = False) -> None:
+    """Print where the checkpoint and the MLflow run are, and what to do next; or the result as JSON."""
+    if as_json:
+        print_json(asdict(finished))
+        return
+    print(f"\ncheckpoint  {finished.checkpoint}")
+    if finished.faults:
+        print(f"faults      {finished.faults}; events.jsonl in {finished.run} has each of them")
+    if finished.mlflow_run_id:
+        print(f"MLflow run  {finished.mlflow_run_id} in {finished.tracking_uri}")
+        if finished.tracking_uri.startswith("sqlite:"):
+            print(f"            mlflow ui --backend-store-uri {finished.tracking_uri}")
+    task = "" if finished.task == "retrieval" else f" --task {finished.task}"
+    print(f"next        vtr evaluate {finished.registered or finished.checkpoint}{task} --data {finished.validation}")
+
+
+def check_name(name: str | None) -> None:
+    """ConfigError unless `name` can name a registered model, where there is one."""
+    if name is not None:
+        from vtr_core.tracking.models.registry import check_model_name
+
+        check_model_name(name)
+
+
+def register_best(tracked: "TrackedRun | None", checkpoint: str, name: str, run: str) -> str | None:
+    """Register the checkpoint; returns the model's URI, or None, with printed instructions, where MLflow fails."""
+    from pipelines.systems.registry import SYSTEMS
+    from vtr_core.errors import CheckpointError
+    from vtr_core.tracking.models.registry import CHAMPION, register_checkpoint
+
+    try:
+        if tracked is None:
+            raise CheckpointError("MLflow did not take the run")
+        version = register_checkpoint(tracked, checkpoint, name, SYSTEMS)
+    except CheckpointError as error:
+        print(f"not registered: {error}; vtr train --resume {run} --register {name} tries again")
+        return None
+    print(f"registered  models:/{name}/{version}, which is {name}@{CHAMPION} now")
+    return f"models:/{name}/{version}"

@@ -1,4 +1,4 @@
-"""cluster/kuberay: Kubernetes' schemas for its own, Ray's own reading of the groups, KubeRay's fields and its rules."""
+"""cluster/kuberay: Kubernetes' schemas for its own, and Ray's own reading of the groups."""
 
 import copy
 import shlex
@@ -10,14 +10,11 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
-from pydantic import ValidationError
 from ray.autoscaler._private.kuberay.autoscaling_config import _derive_autoscaling_config_from_ray_cr
 
 from cluster.profiles import profile
 from cluster.runtime_env import STOP_WAIT_S
 from tests.cluster import quoted_commands
-from tests.cluster.kuberay_fields import RayCluster, RayJob
-from tests.cluster.kuberay_rules import refused
 from vtr_core.config.override import override
 from vtr_core.ray_private import STOP_WAIT, object_store_bytes
 from vtr_core.run.presets import preset
@@ -65,29 +62,6 @@ def test_kubernetes_knows_the_pods(objects: dict[str, Object]) -> None:
         slip["template"]["spec"]["containers"][0]["volumeMount"] = []
         with pytest.raises(kubernetes_validate.ValidationError):
             kubernetes_validate.validate(slip, KUBERNETES, strict=True)
-
-
-def test_kuberay_knows_the_fields(objects: dict[str, Object]) -> None:
-    RayCluster.model_validate(objects["RayCluster"])
-    RayJob.model_validate(objects["RayJob"])
-    slip = copy.deepcopy(objects["RayCluster"])
-    slip["spec"]["workerGroupSpecs"][0]["rayStartParams"] = {"num-cpus": 4}
-    with pytest.raises(ValidationError, match="num-cpus"):
-        RayCluster.model_validate(slip)
-
-
-def test_kuberay_takes_them(objects: dict[str, Object]) -> None:
-    assert refused(RayCluster.model_validate(objects["RayCluster"])) == []
-    assert refused(RayJob.model_validate(objects["RayJob"])) == []
-
-
-def test_kuberay_would_refuse_a_time_to_live_of_its_own(objects: dict[str, Object]) -> None:
-    """As the file once had it: the schema takes it, the operator does not."""
-    job = copy.deepcopy(objects["RayJob"])
-    job["spec"]["ttlSecondsAfterFinished"] = 86400
-    assert refused(RayJob.model_validate(job)) == ["ttlSecondsAfterFinished needs shutdownAfterJobFinishes"]
-    job["spec"]["shutdownAfterJobFinishes"] = True
-    assert refused(RayJob.model_validate(job)) == []
 
 
 def test_ray_reads_the_groups_as_they_are_meant(objects: dict[str, Object]) -> None:

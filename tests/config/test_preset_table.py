@@ -5,8 +5,7 @@ from types import MappingProxyType
 import pytest
 from pydantic import ValidationError
 
-from vtr_core.config.caption_text import WordEncoderConfig
-from vtr_core.config.data_sets import BatchConfig
+from vtr_core.config.data_sets import BatchConfig, WordEncoderConfig
 from vtr_core.config.losses import ConstantMargin, InfoNceConfig, MaskedMarginSoftmaxConfig
 from vtr_core.config.override import override
 from vtr_core.config.preset_table import Change, Row, applied, changed

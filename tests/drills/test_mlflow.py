@@ -1,4 +1,4 @@
-"""MLflow away: for the whole run, at its beginning, or from some point on."""
+"""MLflow away: for the whole run, or from some point on."""
 
 import json
 import os
@@ -19,7 +19,6 @@ from pipelines.train.command import TrainFlags, resume, train
 from tests.drills.conftest import Undisturbed
 from tests.drills.outcome import Outcome
 from tests.drills.runs import STEPS, assert_equal_runs, config, points
-from vtr_core.train import tracked
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux]
 _ARTIFACTS = {"config.json", "environment.json", "events.jsonl"}
@@ -62,7 +61,7 @@ def _wait_for(url: str, process: "subprocess.Popen[bytes]") -> None:
     raise AssertionError("the MLflow server did not start")
 
 
-def assert_complete(uri: str, run: Path, num_steps: int = STEPS) -> None:
+def assert_complete(uri: str, run: Path) -> None:
     """MLflow has everything of the run, once, with its own times."""
     record = json.loads((run / "run.json").read_text())
     client = MlflowClient(uri)
@@ -72,7 +71,7 @@ def assert_complete(uri: str, run: Path, num_steps: int = STEPS) -> None:
     assert found.data.tags["preset"] == "capsule-howto-tiny"
     assert {item.tags[0].value for item in found.inputs.dataset_inputs} == {"training", "validation"}
     logged = points(run)
-    assert [point["step"] for point in logged if "train/loss" in point] == list(range(1, num_steps + 1))
+    assert [point["step"] for point in logged if "train/loss" in point] == list(range(1, STEPS + 1))
     for name in ("train/loss", "train/skipped_steps", "val/t2v/r1"):
         expected = [(p["step"], p[name], int(p["time"] * 1000)) for p in logged if name in p]
         history = client.get_metric_history(found.info.run_id, name)
@@ -134,32 +133,3 @@ def test_mlflow_goes_away_during_the_run(
         resume(str(run))
         assert_complete(f"http://127.0.0.1:{port}", run)
     record(Outcome("MLflow goes away during the run", "vtr train --resume sends the rest", 0, None))
-
-
-def test_mlflow_comes_back_during_the_run(
-    world: Path,
-    tmp_path: Path,
-    undisturbed: Undisturbed,
-    monkeypatch: pytest.MonkeyPatch,
-    record: Callable[[Outcome], None],
-) -> None:
-    longer, run, place = config(**{"training.epochs": 20}), tmp_path / "run", tmp_path / "store"
-    expected = undisturbed(longer)
-    place.write_text("in the way")
-    uri = f"sqlite:///{place}/mlflow.db"
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-    monkeypatch.setattr(tracked, "_PAUSES_S", (0.2, 0.2))
-    monkeypatch.setattr(tracked, "_SEND_EVERY_S", 0.2)
-
-    def bring_back() -> None:
-        while not (run / "metrics.jsonl").exists():
-            time.sleep(0.02)
-        place.unlink()
-        place.mkdir()
-
-    threading.Thread(target=bring_back, daemon=True).start()
-    finished = train(longer, TrainFlags(data=str(world), out=str(run)))
-    assert finished.mlflow_run_id is not None
-    assert_equal_runs(expected, run, 40)
-    assert_complete(uri, run, 40)
-    record(Outcome("MLflow away at the beginning", "by itself", 0, None))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from vtr_core.config.blocks.text_encoder import EncoderRecord
+from vtr_core.config.pretrained import EncoderRecord
 from vtr_core.encoders import frozen_text
 from vtr_core.encoders.encoder import Encoder, TokenVectors
 from vtr_core.encoders.frozen_text import FrozenText

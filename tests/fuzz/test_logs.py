@@ -8,8 +8,7 @@ from random import Random
 from tests.fuzz.mutations import change_value, clear, damage
 from tests.fuzz.oracle import Tally
 from vtr_core.storage import locate
-from vtr_core.tracking.json_lines import EventLog
-from vtr_core.tracking.metric_log import MetricLog
+from vtr_core.tracking.run_log import EventLog, MetricLog
 
 CASES = 200
 

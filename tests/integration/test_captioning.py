@@ -6,27 +6,17 @@ from pathlib import Path
 import pytest
 
 from pipelines.caption.command import CaptionFlags, caption
-from pipelines.ingest.command import ingest
-from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.systems.captioning.caption_metrics import evaluate
 from pipelines.systems.captioning.evaluate_captions import CaptioningFlags
 from pipelines.train.command import TrainFlags, resume, train
 from tests.drills.runs import assert_equal_weights, cut_short, losses
 from vtr_core.config.override import override
-from vtr_core.data.sources.synthetic import SyntheticVideos
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 
 pytestmark = pytest.mark.integration
 EPOCHS, STEPS_PER_EPOCH = 8, 10
-
-
-@pytest.fixture(scope="module")
-def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("data") / "described"
-    ingest(SyntheticVideos(num_videos=420, dim=32), IngestFlags(out=str(out), videos_per_shard=40, workers=0))
-    return out
 
 
 def config(**changes: object) -> TrainConfig:

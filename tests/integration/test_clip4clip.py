@@ -8,33 +8,23 @@ import pytest
 import torch
 
 from pipelines.cli import run
-from pipelines.demo.films import render
 from pipelines.train.command import TrainFlags, resume, train
 from tests.builders.pretrained import save_clip, save_siglip2
 from tests.drills.runs import assert_equal_weights, cut_short, losses, weights
+from tests.integration.conftest import NUM_FILMS
 from vtr_core.config.override import override
 from vtr_core.errors import ConfigError, SchemaMismatch
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 
 pytestmark = pytest.mark.integration
-FILMS, STEPS = 32, 8
-
-
-@pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data set of frames of rendered films, as `vtr extract` makes it."""
-    folder = tmp_path_factory.mktemp("films")
-    table = render(folder / "videos", FILMS, 0)
-    words = ["--captions", str(table), "--records", "frames", "--frame-size", "36", "--frame-rate", "1"]
-    run("extract", [str(folder / "videos"), *words, "--out", str(folder / "data"), "--workers", "0"])
-    return folder / "data" / "test"
+STEPS = 8
 
 
 def config(name: str = "muse-clip-tiny", workers: int = 0, **changes: object) -> TrainConfig:
     small = {
         "batch.videos": 16,
-        "training.epochs": STEPS * 16 // FILMS,
+        "training.epochs": STEPS * 16 // NUM_FILMS,
         "training.log_every": 1,
         "training.keep_checkpoints": STEPS,
         "training.validate_every": 1,
@@ -70,7 +60,7 @@ def test_it_is_trained_resumed_evaluated_indexed_and_searched(
     run("search", ["a red circle grows", "--index", str(tmp_path / "index"), "--k", "2"])
     said = capsys.readouterr().out
     assert "text → video" in said
-    assert f"all of {FILMS}" in said
+    assert f"all of {NUM_FILMS}" in said
     assert "0:00–0:03" in said
 
 
@@ -133,7 +123,7 @@ def test_a_pretrained_encoder_is_trained_and_then_needs_no_source(
     run("index", [finished.checkpoint, "--data", str(films), "--out", str(tmp_path / "index")])
     run("search", ["a dog in the garden", "--index", str(tmp_path / "index"), "--k", "2"])
     printed = capsys.readouterr().out
-    assert f"all of {FILMS}" in printed
+    assert f"all of {NUM_FILMS}" in printed
     assert "0:00–0:03" in printed
 
 

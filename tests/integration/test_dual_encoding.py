@@ -8,16 +8,9 @@ import pytest
 
 from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
-from pipelines.ingest.command import ingest
-from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.train.command import TrainFlags, resume, train
 from tests.drills.runs import assert_equal_weights, cut_short, losses
-from tests.text.tagged import FixedTagger
 from vtr_core.config.override import override
-from vtr_core.data.concepts.building import TableSettings, build_concept_table
-from vtr_core.data.manifest import Manifest
-from vtr_core.data.shards.word_table import WordTable
-from vtr_core.data.sources.synthetic import SyntheticVideos
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
@@ -25,17 +18,6 @@ from vtr_core.train.checkpoint import load_model
 
 pytestmark = pytest.mark.integration
 EPOCHS, STEPS_PER_EPOCH = 6, 10
-
-
-@pytest.fixture(scope="module")
-def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Described videos with their splits and concepts: every word is a noun to the tagger."""
-    out = tmp_path_factory.mktemp("data") / "described"
-    ingest(SyntheticVideos(num_videos=420, dim=32), IngestFlags(out=str(out), videos_per_shard=40, workers=0))
-    data = [Manifest.load(str(out / name)) for name in ("train", "val", "test")]
-    tagger = FixedTagger(" ".join(f"{word}/NOUN" for word in WordTable.load(data[0]).vocabulary.words))
-    build_concept_table(data, tagger, TableSettings(), str(out / "concepts"), str(out / "concepts" / "tagged"))
-    return out
 
 
 def config(workers: int = 0, **changes: object) -> TrainConfig:

@@ -7,28 +7,17 @@ import pytest
 
 from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
-from pipelines.ingest.command import ingest
-from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.train.command import TrainFlags, resume, train
 from tests.builders.token_videos import token_videos
 from tests.drills.runs import assert_equal_weights, cut_short, losses
 from tests.systems.muse.test_task import NO_LEARNER, small
 from vtr_core.config.override import override
-from vtr_core.data.sources.synthetic import SyntheticVideos
 from vtr_core.errors import ConfigError, SchemaMismatch
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 
 pytestmark = pytest.mark.integration
 EPOCHS, STEPS_PER_EPOCH = 6, 10
-
-
-@pytest.fixture(scope="module")
-def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Described videos with their splits."""
-    out = tmp_path_factory.mktemp("data") / "described"
-    ingest(SyntheticVideos(num_videos=420, dim=32), IngestFlags(out=str(out), videos_per_shard=40, workers=0))
-    return out
 
 
 def config(workers: int = 0, **changes: object) -> TrainConfig:

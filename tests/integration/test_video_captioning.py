@@ -6,31 +6,21 @@ import pytest
 import torch
 
 from pipelines.cli import run
-from pipelines.demo.films import render
 from pipelines.train.command import TrainFlags, resume, train
 from tests.drills.runs import assert_equal_weights, cut_short, losses, weights
+from tests.integration.conftest import NUM_FILMS
 from vtr_core.config.override import override
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 
 pytestmark = pytest.mark.integration
-FILMS, STEPS = 32, 8
-
-
-@pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data set of frames of rendered films, as `vtr extract` makes it."""
-    folder = tmp_path_factory.mktemp("films")
-    table = render(folder / "videos", FILMS, 0)
-    words = ["--captions", str(table), "--records", "frames", "--frame-size", "36", "--frame-rate", "1"]
-    run("extract", [str(folder / "videos"), *words, "--out", str(folder / "data"), "--workers", "0"])
-    return folder / "data" / "test"
+STEPS = 8
 
 
 def config(workers: int = 0, **changes: object) -> TrainConfig:
     small = {
         "batch.videos": 16,
-        "training.epochs": STEPS * 16 // FILMS,
+        "training.epochs": STEPS * 16 // NUM_FILMS,
         "training.log_every": 1,
         "training.keep_checkpoints": STEPS,
         "training.validate_every": 1,
@@ -65,7 +55,7 @@ def test_it_is_trained_resumed_evaluated_and_describes(
     run("caption", [finished.checkpoint, "--data", str(films), "--out", str(tmp_path / "captions")])
     said = capsys.readouterr().out
     assert "CIDEr" in said
-    assert len((tmp_path / "captions" / "captions.jsonl").read_text().splitlines()) == FILMS
+    assert len((tmp_path / "captions" / "captions.jsonl").read_text().splitlines()) == NUM_FILMS
 
 
 @pytest.mark.long

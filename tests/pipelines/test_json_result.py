@@ -11,7 +11,7 @@ import torch
 from pipelines.arguments import json_alone
 from pipelines.cli import run
 from pipelines.tables.command import PAPERS
-from pipelines.train.events import Finished, print_end
+from pipelines.train.reports import Finished, print_end
 
 
 def test_what_is_told_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.builders.clip_batches import INPUTS, ROWS, clips
-from vtr_core.config.caption_text import WordEncoderConfig
+from vtr_core.config.data_sets import WordEncoderConfig
 from vtr_core.config.losses import InfoNceConfig, MaskedMarginSoftmaxConfig
 from vtr_core.config.override import override
 from vtr_core.config.routing import (

@@ -22,9 +22,9 @@ from vtr_core.systems.registry import Systems
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 from vtr_core.train.checkpoint.trained_model import read_model
-from vtr_core.train.fit import fit_in_process
 from vtr_core.train.fleet.lease import Lease
 from vtr_core.train.job import Job
+from vtr_core.train.loop.worker import fit_in_process
 
 HANDED = Systems((*SYSTEMS, LINEAR))
 """With a system that no installed package offers."""

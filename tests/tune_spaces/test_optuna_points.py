@@ -2,9 +2,10 @@
 
 import pickle
 
+from tests.config.domain_values import contains
 from tune_spaces.spaces import build_space
 from tune_spaces.trial_search import OptunaPoints
-from vtr_core.config.domains import Uniform, contains
+from vtr_core.config.domains import Uniform
 from vtr_core.config.search_space import Parameter, Space
 from vtr_core.systems.all import SYSTEMS
 

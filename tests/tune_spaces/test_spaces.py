@@ -4,9 +4,17 @@ from random import Random
 
 import pytest
 
-from tune_spaces.check import check_space, num_weights, require_equal_shapes
-from tune_spaces.spaces import build_space, describe_space, describe_spaces, search_spaces
-from vtr_core.config.domains import Choice, contains, levels
+from tests.config.domain_values import contains
+from tune_spaces.spaces import (
+    build_space,
+    check_space,
+    describe_space,
+    describe_spaces,
+    num_weights,
+    require_equal_shapes,
+    search_spaces,
+)
+from vtr_core.config.domains import Choice
 from vtr_core.config.override import override
 from vtr_core.config.search_space import OnlyWith, Parameter, Space, extremes
 from vtr_core.errors import ConfigError
@@ -30,7 +38,7 @@ def test_every_end_and_choice_is_a_configuration(name: str) -> None:
     check_space(space, base(name))
     seen = {(key, value) for point in extremes(space) for key, value in point.items()}
     for key, parameter in space.parameters.items():
-        assert {(key, value) for value in levels(parameter.domain, 2)} <= seen
+        assert {(key, value) for value in parameter.domain.levels(2)} <= seen
 
 
 @pytest.mark.parametrize("name", search_spaces(SYSTEMS))

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
-from vtr_core.config.caption_text import Comparison
+from vtr_core.config.data_sets import Comparison
 from vtr_core.errors import ConfigError
 from vtr_core.similarity import contributions
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from vtr_core.analysis.causality import causality_at_k
 from vtr_core.analysis.matched_ranking import MatchedRanking, QueryPrecisions
 from vtr_core.analysis.transforms import ConceptSpace, Transform, concept_similarity
-from vtr_core.config.caption_text import Comparison
+from vtr_core.config.data_sets import Comparison
 from vtr_core.errors import ConfigError
 from vtr_core.metrics.intervals import PairedBootstrap
 

@@ -11,7 +11,7 @@ from torch import Tensor, sigmoid
 
 from vtr_core import storage
 from vtr_core.analysis.causality import drawn_captions
-from vtr_core.config.caption_text import Comparison, ConceptSimilarity
+from vtr_core.config.data_sets import Comparison, ConceptSimilarity
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.similarity import cosine, generalized_jaccard
 from vtr_core.storage import locate

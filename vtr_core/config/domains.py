@@ -1,182 +1,153 @@
 """The values that a setting may take in a sweep. Plain data: they are sampled and checked without Ray or Optuna."""
 
 import math
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, TypeAlias, assert_never
+from typing import Any, TypeAlias
 
 Value: TypeAlias = str | int | float | bool | None
+_FACTORS = (0.8, 1.2)
+
+
+class Domain(ABC):
+    """The values of one setting."""
+
+    @abstractmethod
+    def at(self, share: float) -> Value:
+        """The value at `share` in [0, 1] of the way through the domain; choices in their order, labels of variants."""
+
+    @abstractmethod
+    def near(self, value: Any, random: Random) -> Value:
+        """A value next to `value`, as population based training explores; variants stay."""
+
+    def sample(self, random: Random) -> Value:
+        """A value drawn with `random`."""
+        return self.at(random.random())
+
+    def levels(self, count: int) -> list[Value]:
+        """Every choice; of numbers `count` values evenly over the domain, both ends among them, no value twice."""
+        shares = [i / (count - 1) for i in range(count)] if count > 1 else [0.5]
+        return list(dict.fromkeys(self.at(share) for share in shares))
+
+    def setting(self, value: Value) -> Any:
+        """The configuration's value for `value`: a variant's sub-configuration or sequence, else the value itself."""
+        return value
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(Domain):
     """One of some values."""
 
     values: tuple[Value, ...]
 
+    def at(self, share: float) -> Value:
+        """See `Domain`."""
+        return _of(self.values, share)
+
+    def near(self, value: Any, random: Random) -> Value:
+        """A neighbour."""
+        index = self.values.index(value) + random.choice((-1, 1))
+        return self.values[min(len(self.values) - 1, max(0, index))]
+
+    def levels(self, count: int) -> list[Value]:  # noqa: ARG002
+        """All of them."""
+        return list(self.values)
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.values))
+
 
 @dataclass(frozen=True)
-class Variant:
+class Variant(Domain):
     """One of some whole sub-configurations, or sequences, each by a label; a tagged union is chosen whole, not by its
     kind alone."""
 
     values: Mapping[str, Mapping[str, Any] | tuple[int, ...]]
 
+    def at(self, share: float) -> Value:
+        """See `Domain`."""
+        return _of(list(self.values), share)
+
+    def near(self, value: Any, random: Random) -> Value:  # noqa: ARG002
+        """The same."""
+        return str(value)
+
+    def levels(self, count: int) -> list[Value]:  # noqa: ARG002
+        """All labels."""
+        return list(self.values)
+
+    def setting(self, value: Value) -> Any:
+        """See `Domain`."""
+        chosen = self.values[str(value)]
+        return chosen if isinstance(chosen, tuple) else dict(chosen)
+
+    def __str__(self) -> str:
+        return ", ".join(self.values)
+
 
 @dataclass(frozen=True)
-class Uniform:
+class Uniform(Domain):
     """A number between two ends."""
 
     low: float
     high: float
 
+    def at(self, share: float) -> Value:
+        """See `Domain`."""
+        return self.low + share * (self.high - self.low)
+
+    def near(self, value: Any, random: Random) -> Value:
+        """A fifth more or less, within the ends."""
+        return min(self.high, max(self.low, value * random.choice(_FACTORS)))
+
+    def __str__(self) -> str:
+        return f"{self.low:g} to {self.high:g}"
+
 
 @dataclass(frozen=True)
-class LogUniform:
+class LogUniform(Uniform):
     """A number between two ends above 0, its logarithm evenly."""
 
-    low: float
-    high: float
+    def at(self, share: float) -> Value:
+        """See `Domain`."""
+        return _log_between(self.low, self.high, share)
+
+    def __str__(self) -> str:
+        return f"{self.low:g} to {self.high:g}, logarithmic"
 
 
 @dataclass(frozen=True)
-class Integer:
+class Integer(Domain):
     """A whole number between two ends, both included; `log`: its logarithm evenly."""
 
     low: int
     high: int
     log: bool = False
 
+    def at(self, share: float) -> Value:
+        """See `Domain`."""
+        if self.log:
+            return round(_log_between(self.low, self.high, share))
+        return round(self.low + share * (self.high - self.low))
 
-Domain: TypeAlias = Choice | Variant | Uniform | LogUniform | Integer
+    def near(self, value: Any, random: Random) -> Value:
+        """A fifth more or less, within the ends."""
+        return min(self.high, max(self.low, round(value * random.choice(_FACTORS))))
 
+    def sample(self, random: Random) -> Value:
+        """A value drawn with `random`."""
+        return super().sample(random) if self.log else random.randint(self.low, self.high)
 
-def at(domain: Domain, share: float) -> Value:
-    """The value at `share` in [0, 1] of the way through the domain; choices in their order, labels of variants."""
-    match domain:
-        case Choice(values):
-            return values[_index(share, len(values))]
-        case Variant(values):
-            return list(values)[_index(share, len(values))]
-        case Uniform(low, high):
-            return low + share * (high - low)
-        case LogUniform(low, high):
-            return _between(low, high, share)
-        case Integer(low, high, log):
-            value = _between(low, high, share) if log else low + share * (high - low)
-            return min(high, max(low, round(value)))
-        case _:
-            assert_never(domain)
+    def __str__(self) -> str:
+        return f"{self.low} to {self.high}, whole{', logarithmic' if self.log else ''}"
 
 
-def share_of(domain: Domain, value: Value) -> float:
-    """The relative position of `value` in the domain, in [0, 1]: the inverse of `at`; 1/2 for a single choice."""
-    match domain:
-        case Choice(values):
-            return _place(values.index(value), len(values))
-        case Variant(values):
-            return _place(list(values).index(str(value)), len(values))
-        case Uniform(low, high):
-            return (float(value or 0) - low) / (high - low)
-        case LogUniform(low, high):
-            return _log_share(low, high, value)
-        case Integer(low, high, log):
-            return _log_share(low, high, value) if log else (float(value or 0) - low) / (high - low)
-        case _:
-            assert_never(domain)
+def _of(values: Sequence[Value], share: float) -> Value:
+    return values[min(len(values) - 1, int(share * len(values)))]
 
 
-def sample(domain: Domain, random: Random) -> Value:
-    """A value drawn with `random`."""
-    match domain:
-        case Integer(low, high, False):
-            return random.randint(low, high)
-        case _:
-            return at(domain, random.random())
-
-
-def levels(domain: Domain, count: int) -> list[Value]:
-    """Every choice; of numbers `count` values evenly over the domain, both ends among them, no value twice."""
-    match domain:
-        case Choice(values):
-            return list(values)
-        case Variant(values):
-            return list(values)
-        case Uniform() | LogUniform() | Integer():
-            shares = [i / (count - 1) for i in range(count)] if count > 1 else [0.5]
-            return list(dict.fromkeys(at(domain, share) for share in shares))
-        case _:
-            assert_never(domain)
-
-
-def contains(domain: Domain, value: Any) -> bool:
-    """Whether `value` is in the domain."""
-    match domain:
-        case Choice(values):
-            return value in values
-        case Variant(values):
-            return value in values
-        case Uniform(low, high) | LogUniform(low, high):
-            return type(value) in (int, float) and low <= value <= high
-        case Integer(low, high):
-            return type(value) is int and low <= value <= high
-        case _:
-            assert_never(domain)
-
-
-def nearest(domain: Domain, value: Any) -> Value:
-    """`value`, or the end of the domain beyond which it lies."""
-    match domain:
-        case Uniform(low, high) | LogUniform(low, high):
-            return min(high, max(low, float(value)))
-        case Integer(low, high):
-            return min(high, max(low, round(value)))
-        case Choice() | Variant():
-            return value if contains(domain, value) else at(domain, 0.0)
-        case _:
-            assert_never(domain)
-
-
-def setting(domain: Domain, value: Value) -> Any:
-    """The configuration's value for `value`: a variant's sub-configuration or sequence, else the value itself."""
-    match domain:
-        case Variant(values):
-            found = values[str(value)]
-            return found if isinstance(found, tuple) else dict(found)
-        case _:
-            return value
-
-
-def describe(domain: Domain) -> str:
-    """The domain in a few words."""
-    match domain:
-        case Choice(values):
-            return ", ".join(map(str, values))
-        case Variant(values):
-            return ", ".join(values)
-        case Uniform(low, high):
-            return f"{low:g} to {high:g}"
-        case LogUniform(low, high):
-            return f"{low:g} to {high:g}, logarithmic"
-        case Integer(low, high, log):
-            return f"{low} to {high}, whole{', logarithmic' if log else ''}"
-        case _:
-            assert_never(domain)
-
-
-def _between(low: float, high: float, share: float) -> float:
+def _log_between(low: float, high: float, share: float) -> float:
     """Rounding must not lead out of the domain."""
     return min(high, max(low, low * math.exp(share * math.log(high / low))))
-
-
-def _log_share(low: float, high: float, value: Value) -> float:
-    return math.log(float(value or low) / low) / math.log(high / low)
-
-
-def _index(share: float, count: int) -> int:
-    return min(count - 1, int(share * count))
-
-
-def _place(index: int, count: int) -> float:
-    return index / (count - 1) if count > 1 else 0.5

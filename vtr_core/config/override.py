@@ -65,8 +65,8 @@ def describe(error: ValidationError, values: Any) -> str:
     """The first fault of a validation of `values`, on one line, by the dotted name a user would type."""
     first = error.errors()[0]
     name = ".".join(_dotted(first["loc"], values)) or "configuration"
-    given = first.get("input")
-    shown = f" (given: {given!r})" if isinstance(given, (str, int, float, bool, list)) else ""
+    value = first.get("input")
+    shown = f" (given: {value!r})" if isinstance(value, (str, int, float, bool, list)) else ""
     return f"{name}: {first['msg'].removeprefix('Value error, ')}{shown}"
 
 
@@ -102,10 +102,10 @@ def _unknown(name: str, values: Mapping[str, Any]) -> ConfigError:
     ends_so = get_close_matches(name, same_end(name, setting_names(values)), n=1, cutoff=_SAME_END)
     very_like = ends_so or get_close_matches(name, [*known, *groups], n=1, cutoff=_SAME_NAME)
     above = get_close_matches(name.rpartition(".")[0], groups, n=1, cutoff=_SAME_NAME)
-    found = very_like or above or get_close_matches(name, [*known, *groups], n=1)
-    if not found:
+    likely = very_like or above or get_close_matches(name, [*known, *groups], n=1)
+    if not likely:
         return ConfigError(f"no setting {name}; known here: {', '.join(values)}")
-    if found[0] in groups:
-        inside = [other for other in setting_names(values) if other.rpartition(".")[0] == found[0]]
+    if likely[0] in groups:
+        inside = [other for other in setting_names(values) if other.rpartition(".")[0] == likely[0]]
         return ConfigError(f"no setting {name}; known there: {', '.join(inside)}")
-    return ConfigError(f"no setting {name}; did you mean {found[0]}?")
+    return ConfigError(f"no setting {name}; did you mean {likely[0]}?")

@@ -7,8 +7,7 @@ written. Only the settings count that it gives: `optimizer=OptimizerConfig(learn
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from vtr_core.config.caption_text import CaptionText, ConceptText
-from vtr_core.config.data_sets import BatchConfig
+from vtr_core.config.data_sets import BatchConfig, CaptionText, ConceptText
 from vtr_core.config.run import ModelConfig, TrainConfig
 from vtr_core.config.settings import Settings
 from vtr_core.config.training import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
@@ -70,10 +69,10 @@ S = TypeVar("S", bound=Settings)
 
 def changed(config: S, change: Settings) -> S:
     """`config` with the settings that `change` gives, at any depth; one of another class replaces the whole group."""
-    given = {name: getattr(change, name) for name in change.model_fields_set & type(config).model_fields.keys()}
+    settings = {name: getattr(change, name) for name in change.model_fields_set & type(config).model_fields.keys()}
     merged = {
         name: changed(getattr(config, name), value)
-        for name, value in given.items()
+        for name, value in settings.items()
         if isinstance(value, Settings) and type(getattr(config, name)) is type(value)
     }
-    return type(config)(**{**dict(config), **given, **merged})
+    return type(config)(**{**dict(config), **settings, **merged})

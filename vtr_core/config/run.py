@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_args
 
 from pydantic import Field, SerializeAsAny, TypeAdapter, field_validator, model_validator
 
-from vtr_core.config.caption_text import CaptionText, ConceptText
-from vtr_core.config.data_sets import BatchConfig, OnBadShard
+from vtr_core.config.data_sets import BatchConfig, CaptionText, ConceptText, OnBadShard
 from vtr_core.config.losses import MaskedMarginSoftmaxConfig, ObjectiveConfig
 from vtr_core.config.settings import ModelInputs, Settings
 from vtr_core.config.training import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
@@ -69,10 +68,10 @@ def tags(kinds: Kinds) -> str:
 
 def unfit_loss(model: ModelConfig, kind: str) -> str:
     """The message for a loss that a model does not take."""
-    system, given = model.system(), f"model.kind = {model.kind!r} with loss.kind = {kind!r}"
+    system, pair = model.system(), f"model.kind = {model.kind!r} with loss.kind = {kind!r}"
     if system.losses:
-        return f"{given}: {tags(system.configs)} and {tags(system.losses)} go together, and with no other"
-    return f"{given}: {tags(system.configs)} takes a loss of one joint space, {tags(loss_kinds(model))}"
+        return f"{pair}: {tags(system.configs)} and {tags(system.losses)} go together, and with no other"
+    return f"{pair}: {tags(system.configs)} takes a loss of one joint space, {tags(loss_kinds(model))}"
 
 
 @lru_cache(maxsize=64)

@@ -6,20 +6,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal, TypeAlias, assert_never
 
-from vtr_core.config.domains import (
-    Choice,
-    Domain,
-    Integer,
-    LogUniform,
-    Uniform,
-    Value,
-    Variant,
-    at,
-    levels,
-    nearest,
-    sample,
-    setting,
-)
+from vtr_core.config.domains import Domain, Value, Variant
 from vtr_core.config.override import override
 from vtr_core.config.run import TrainConfig
 from vtr_core.errors import ConfigError
@@ -67,7 +54,7 @@ class Space:
         Variants are applied first: other settings may lie inside them.
         """
         domains = {name: self.parameters[name].domain for name in point}
-        variants = {n: setting(d, point[n]) for n, d in domains.items() if isinstance(d, Variant)}
+        variants = {n: d.setting(point[n]) for n, d in domains.items() if isinstance(d, Variant)}
         return override(override(base, variants), {n: v for n, v in point.items() if n not in variants})
 
     def sample(self, random: Random) -> dict[str, Value]:
@@ -75,14 +62,14 @@ class Space:
         point: dict[str, Value] = {}
         for name, parameter in self.parameters.items():
             if self.is_active(name, point):
-                point[name] = sample(parameter.domain, random)
+                point[name] = parameter.domain.sample(random)
         return point
 
     def grid(self) -> list[dict[str, Value]]:
         """All combinations of the choices and of `GRID_LEVELS` values of every number."""
         points: list[dict[str, Value]] = [{}]
         for name, parameter in self.parameters.items():
-            values = levels(parameter.domain, GRID_LEVELS)
+            values = parameter.domain.levels(GRID_LEVELS)
             points = [
                 grown
                 for point in points
@@ -95,23 +82,23 @@ class Space:
         unknown = [name for name in names if name not in self.parameters]
         if unknown:
             raise ConfigError(f"{self.name} does not vary {unknown[0]}; it varies {', '.join(self.parameters)}")
-        kept = {name: parameter for name, parameter in self.parameters.items() if not names or name in names}
-        return replace(self, parameters=kept)
+        varied = {name: parameter for name, parameter in self.parameters.items() if not names or name in names}
+        return replace(self, parameters=varied)
 
     def fixed(self, names: Sequence[str], base: TrainConfig) -> "Space":
         """The space without these settings, whose values are given, and without those that `base` lacks."""
-        kept = {n: p for n, p in self.parameters.items() if not any(_overlap(n, given) for given in names)}
-        space = replace(self, parameters={n: p for n, p in kept.items() if self._exists(n, kept, base)})
+        varied = {n: p for n, p in self.parameters.items() if not any(_overlap(n, setting) for setting in names)}
+        space = replace(self, parameters={n: p for n, p in varied.items() if self._exists(n, varied, base)})
         if not space.parameters:
             raise ConfigError(f"nothing of {self.name} is left to vary; it varies {', '.join(self.parameters)}")
         return space
 
-    def _exists(self, name: str, kept: Mapping[str, Parameter], base: TrainConfig) -> bool:
+    def _exists(self, name: str, varied: Mapping[str, Parameter], base: TrainConfig) -> bool:
         only_with = self.parameters[name].only_with
-        if only_with is None or only_with.name in kept:
+        if only_with is None or only_with.name in varied:
             return True
         try:
-            for value in levels(self.parameters[name].domain, 2):
+            for value in self.parameters[name].domain.levels(2):
                 self.applied(base, {name: value})
         except ConfigError:
             return False
@@ -122,34 +109,33 @@ def extremes(space: Space) -> list[dict[str, Value]]:
     """Points that together cover every choice and both ends of every number; other settings have first values."""
     points = []
     for name, parameter in space.parameters.items():
-        for value in levels(parameter.domain, 2):
+        for value in parameter.domain.levels(2):
             points.append(_completed(space, {name: value}))
     return points
 
 
-def _completed(space: Space, wanted: dict[str, Value]) -> dict[str, Value]:
-    """`wanted` completed with the settings it depends on, and with first values for all others."""
-    for name in list(wanted):
+def _completed(space: Space, values: dict[str, Value]) -> dict[str, Value]:
+    """`values` completed with the settings it depends on, and with first values for all others."""
+    for name in list(values):
         only_with = space.parameters[name].only_with
         if only_with is not None and only_with.name in space.parameters:
-            wanted[only_with.name] = only_with.values[0]
+            values[only_with.name] = only_with.values[0]
     point: dict[str, Value] = {}
     for name, parameter in space.parameters.items():
         if space.is_active(name, point):
-            point[name] = wanted.get(name, levels(parameter.domain, 2)[0])
+            point[name] = values.get(name, parameter.domain.levels(2)[0])
     return point
 
 
-def _overlap(name: str, given: str) -> bool:
+def _overlap(name: str, other: str) -> bool:
     """Whether two dotted names are equal or one is a prefix of the other."""
-    pairs = itertools.zip_longest(name.split("."), given.split("."))
+    pairs = itertools.zip_longest(name.split("."), other.split("."))
     return all(a == b or a is None or b is None for a, b in pairs)
 
 
 SearchKind: TypeAlias = Literal["optuna", "random", "grid"]
 SchedulerKind: TypeAlias = Literal["asha", "pbt", "none"]
 _RESAMPLE = 0.25
-_FACTORS = (0.8, 1.2)
 
 
 def planned_points(space: Space, search: SearchKind, count: int, seed: int) -> list[dict[str, Value]]:
@@ -178,25 +164,12 @@ def planned_points(space: Space, search: SearchKind, count: int, seed: int) -> l
 def perturbed(space: Space, point: Point, random: Random) -> dict[str, Value]:
     """A point near `point`, as population based training explores (Jaderberg et al. 2017).
 
-    Each setting is drawn anew with probability 0.25, else a number is multiplied by 0.8 or 1.2 and a choice replaced by
-    a neighbour; variants stay.
+    Each setting but variants, which stay, is drawn anew with probability 0.25, else a number is multiplied by 0.8 or
+    1.2 and a choice replaced by a neighbour.
     """
-    return {name: _perturbed(space, name, value, random) for name, value in point.items()}
-
-
-def _perturbed(space: Space, name: str, value: Value, random: Random) -> Value:
-    domain = space.parameters[name].domain
-    if isinstance(domain, Variant):
-        return value
-    if random.random() < _RESAMPLE:
-        return sample(domain, random)
-    match domain:
-        case Choice(values):
-            index = values.index(value) + random.choice((-1, 1))
-            return values[min(len(values) - 1, max(0, index))]
-        case Uniform() | LogUniform():
-            return nearest(domain, float(value or 0) * random.choice(_FACTORS))
-        case Integer():
-            return nearest(domain, int(value or 0) * random.choice(_FACTORS))
-        case _:
-            return at(domain, random.random())
+    changed: dict[str, Value] = {}
+    for name, value in point.items():
+        domain = space.parameters[name].domain
+        anew = not isinstance(domain, Variant) and random.random() < _RESAMPLE
+        changed[name] = domain.sample(random) if anew else domain.near(value, random)
+    return changed

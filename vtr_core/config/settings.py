@@ -73,9 +73,9 @@ def record(cls: Callable[..., T], value: Any) -> T:
     adapters = _adapters(cls)
     if not isinstance(value, Mapping):
         raise ValueError(f"it is {type(value).__name__}, not an object of {', '.join(adapters)}")
-    found = {name: _checked(name, adapter, value[name]) for name, adapter in adapters.items() if name in value}
+    members = {name: _checked(name, adapter, value[name]) for name, adapter in adapters.items() if name in value}
     try:
-        return cls(**found)
+        return cls(**members)
     except TypeError as error:
         raise ValueError(f"it lacks members ({error})") from error
 

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float32, Int64
 from torch import Tensor
 
 from vtr_core.analysis.transforms import Transform
-from vtr_core.config.caption_text import Comparison
+from vtr_core.config.data_sets import Comparison
 from vtr_core.embedding.scoring import Entries, block_scores, mean_scores
 from vtr_core.errors import ConfigError
 from vtr_core.similarity import SimilarityKind, cosine, cosine_to, dot_to, generalized_jaccard, hybrid, lengths

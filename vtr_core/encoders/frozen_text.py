@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
-from vtr_core.config.blocks.text_encoder import UNKNOWN_FINGERPRINT, EncoderRecord
+from vtr_core.config.pretrained import UNKNOWN_FINGERPRINT, EncoderRecord
 from vtr_core.encoders.encoder import Encoder, TokenVectors, encoder
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.storage.stated_places import stated_by

@@ -67,18 +67,18 @@ class _Unfilled(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
-        given = kwargs or {}
+        arguments = kwargs or {}
         if func in (nn.init.normal_, Tensor.normal_):
-            return args[0] if args else given["tensor"]
+            return args[0] if args else arguments["tensor"]
         if func is torch.randn:
-            return torch.empty(*args, **given)
+            return torch.empty(*args, **arguments)
         if func is Tensor.triu:
             return torch.empty_like(args[0])
         tensors = [value for value in args if isinstance(value, Tensor)]
-        ordinary = {one.dtype for one in tensors} == {torch.get_default_dtype()}
+        ordinary = {tensor.dtype for tensor in tensors} == {torch.get_default_dtype()}
         if ordinary and getattr(func, "__name__", None) in _ELEMENTWISE:
-            return torch.empty(torch.broadcast_shapes(*(one.shape for one in tensors)))
-        return func(*args, **given)
+            return torch.empty(torch.broadcast_shapes(*(tensor.shape for tensor in tensors)))
+        return func(*args, **arguments)
 
 
 def build_task(config: TrainConfig, rank: int, world: int, tables: LossTables = NO_TABLES) -> Task:

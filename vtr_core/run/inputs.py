@@ -1,22 +1,26 @@
-"""A configuration completed with its data set's inputs, whose words, concepts and parts have to fit it."""
+"""What a run takes from its training data: the inputs of its model, concepts, and the tables that its loss needs."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from vtr_core.config.caption_text import ConceptText
-from vtr_core.config.data_sets import OnBadShard
+from vtr_core import storage
+from vtr_core.config.data_sets import JOINED, ConceptText, OnBadShard, joined_uris
 from vtr_core.config.override import override
 from vtr_core.config.run import ModelConfig, TrainConfig, loss_kinds, unfit_loss
 from vtr_core.config.settings import ModelInputs
-from vtr_core.data.concepts.concept_table import TableHead
+from vtr_core.data.captions import cache_folder, training_information, training_references
+from vtr_core.data.concepts.concept_table import FILE, ConceptTable, TableHead
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.reading.feature_statistics import absent_features
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.records.schema import require_clips, require_frames, require_images, require_videos
 from vtr_core.data.shards.shard_file import usable
 from vtr_core.encoders.frozen_text import read_record
-from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.errors import CheckpointError, ConfigError, DatasetError
+from vtr_core.storage import Location, locate
+from vtr_core.systems.task import LossTables
+from vtr_core.text.concepts import ConceptNames
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
 
 
@@ -74,12 +78,12 @@ def ingest_command(manifest: Manifest, preset: str) -> str:
     return " ".join(["vtr ingest", adapter, *kind, *flags, f"--preset {preset}", "--out FOLDER"])
 
 
-def _differences(asked: Mapping[str, Any], made: Mapping[str, Any]) -> str:
+def _differences(settings: Mapping[str, Any], made: Mapping[str, Any]) -> str:
     """The settings made otherwise than asked; an older data set does not record how it was made."""
     return ", ".join(
-        f"{name} is {made.get(name, 'not recorded')} where {wanted} is asked for"
-        for name, wanted in asked.items()
-        if made.get(name) != wanted
+        f"{name} is {made.get(name, 'not recorded')} where {value} is asked for"
+        for name, value in settings.items()
+        if made.get(name) != value
     )
 
 
@@ -151,8 +155,8 @@ def require_features(config: TrainConfig, manifest: Manifest) -> None:
     absent = absent_features(manifest)
     for name in config.model.inputs.features:
         if name in absent:
-            others = [other for other in config.model.inputs.features if other not in absent]
-            leave_out = f"leave it out by --model.modalities {' '.join(others)}, or " if others else ""
+            present = [feature for feature in config.model.inputs.features if feature not in absent]
+            leave_out = f"leave it out by --model.modalities {' '.join(present)}, or " if present else ""
             raise DatasetError(
                 f"{manifest.uri}: no clip has {name}, which the model standardises; {leave_out}"
                 "take features as they are by --model.standardize False"
@@ -161,20 +165,20 @@ def require_features(config: TrainConfig, manifest: Manifest) -> None:
 
 def _features_and_words(model: ModelConfig, manifest: Manifest) -> dict[str, Any]:
     features = _taken(model.system().takes(model), manifest)
-    given = model.inputs
-    if given.features and given.features != features:
+    known = model.inputs
+    if known.features and known.features != features:
         raise DatasetError(
-            f"{manifest.uri} delivers {_listed(features)}, the configuration was made for {_listed(given.features)}; "
+            f"{manifest.uri} delivers {_listed(features)}, the configuration was made for {_listed(known.features)}; "
             "use a preset, which takes what the data set has"
         )
     if model.system().reads_texts(model) and not model.system().reads_words_too:
-        texts = ModelInputs(features=features, num_words=256, word_dim=given.word_dim, max_words=TEXT_BYTES)
+        texts = ModelInputs(features=features, num_words=256, word_dim=known.word_dim, max_words=TEXT_BYTES)
         return {"model.inputs": texts.model_dump()}
     words = manifest.vocabulary
     inputs = ModelInputs(
         features=features,
         num_words=words.num_words,
-        word_dim=words.word_dim or given.word_dim,
+        word_dim=words.word_dim or known.word_dim,
         max_words=manifest.schema.max_words,
     )
     changes: dict[str, Any] = {"model.inputs": inputs.model_dump()}
@@ -184,17 +188,101 @@ def _features_and_words(model: ModelConfig, manifest: Manifest) -> dict[str, Any
     return changes
 
 
-def _taken(wanted: Sequence[str], manifest: Manifest) -> dict[str, int]:
+def _taken(modalities: Sequence[str], manifest: Manifest) -> dict[str, int]:
     """The features of a data set that the model reads, name to dimension; DatasetError where one is missing."""
-    held = {feature.name: feature.dim for feature in manifest.schema.features}
-    absent = [name for name in wanted if name not in held]
+    dims = {feature.name: feature.dim for feature in manifest.schema.features}
+    absent = [name for name in modalities if name not in dims]
     if absent:
         raise DatasetError(
-            f"{manifest.uri} has {_listed(held)}, and no {absent[0]}, which model.modalities asks for; "
+            f"{manifest.uri} has {_listed(dims)}, and no {absent[0]}, which model.modalities asks for; "
             "name some of these, or leave model.modalities out for all"
         )
-    return {name: dim for name, dim in held.items() if not wanted or name in wanted}
+    return {name: dim for name, dim in dims.items() if not modalities or name in modalities}
 
 
 def _listed(features: dict[str, int]) -> str:
     return ", ".join(f"{name} {dim}" for name, dim in features.items())
+
+
+FOLDER = "concepts"
+
+
+def num_concepts(config: TrainConfig) -> int | None:
+    """K of a model with a concept space, else None."""
+    return config.model.system().num_concepts(config.model)
+
+
+def usable_concepts(config: TrainConfig, data: Manifest, folder: str, chosen: str | None) -> str | None:
+    """The URI of the concept table of a new run on `data`; None for a model without a concept space.
+
+    chosen: the table that the user names; by default that of `concept_places`.
+    Raises DatasetError, with the command that makes one, where there is none, where it was not made from `data`, or
+    where it offers too few concepts.
+    """
+    count = num_concepts(config)
+    if count is None:
+        return None
+    folders = locate(joined_uris(folder)[0]), data.location
+    places = concept_places(*folders) if chosen is None else [locate(chosen)]
+    place = next((place for place in places if storage.exists(place / FILE)), None)
+    if place is None:
+        shown = " or ".join(str(place) for place in places)
+        made_from = folder.replace(JOINED, " ") if chosen is None else f"{folder} --out {chosen}"
+        raise DatasetError(
+            f"the model detects {count} concepts, and there is no concept table at {shown}; make one with "
+            f"vtr concepts {made_from}, or give another with --concepts URI"
+        )
+    table = ConceptTable.load(place.uri)
+    table.require(count)
+    for uri, fingerprint in data.source["parts"].items() if JOINED in data.uri else [(data.uri, data.fingerprint)]:
+        table.require_dataset(uri, fingerprint)
+    check_concepts(config, table.head, place.uri, folder)
+    return place.uri
+
+
+def concept_places(*folders: Location) -> list[Location]:
+    """Where `vtr concepts` may have put the table for data sets or folders of splits: in them or beside them."""
+    places = [place / FOLDER for folder in folders for place in (folder, folder.parent)]
+    return list({place.uri: place for place in places}.values())
+
+
+def concept_table(config: TrainConfig, uri: str | None) -> ConceptTable | None:
+    """The concept table of a run; None for a model without a concept space."""
+    count = num_concepts(config)
+    if count is None:
+        return None
+    if uri is None:
+        raise DatasetError(f"the model detects {count} concepts, but the run has no concept table; start a new run")
+    table = ConceptTable.load(uri)
+    table.require(count)
+    return table
+
+
+def names_of(config: TrainConfig, table: ConceptTable | None) -> ConceptNames | None:
+    """The concepts of the model: the most frequent ones of the table."""
+    count = num_concepts(config)
+    return None if table is None or count is None else ConceptNames(table.names[:count], table.fingerprint)
+
+
+def require_names(detected: ConceptNames | None, names: ConceptNames | None, where: Location) -> None:
+    """CheckpointError unless the model of the checkpoint at `where` detects the concepts of the run's labels."""
+    if detected == names:
+        return
+    counts = [0 if concepts is None else len(concepts.names) for concepts in (detected, names)]
+    raise CheckpointError(
+        f"{where} has a model of {counts[0]} concepts of another concept table than the run's labels of {counts[1]}; "
+        "restore that table, or start a new run"
+    )
+
+
+def loss_tables(
+    config: TrainConfig, manifest: Manifest, vocabulary: Vocabulary, concepts: ConceptTable | None
+) -> LossTables:
+    """The tables of the captions of `manifest`; `concepts`: the labels of a model with a concept space."""
+    system = config.model.system()
+    margin = system.granularity(config.loss)
+    return LossTables(
+        concepts,
+        None if margin is None else training_information(manifest, margin.reading, cache_folder()),
+        training_references(manifest, vocabulary) if system.scores_captions(config.loss) else None,
+    )

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Int64
 
-from vtr_core.config.caption_text import ConceptSimilarity
+from vtr_core.config.data_sets import ConceptSimilarity
 from vtr_core.data.records.schema import kept_column
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.explain.explained_queries import sized_tags

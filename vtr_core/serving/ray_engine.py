@@ -19,7 +19,7 @@ from ray.exceptions import ActorUnavailableError, RayActorError
 from ray.serve.exceptions import ReplicaUnavailableError
 from ray.serve.handle import DeploymentHandle
 
-from vtr_core.config.caption_text import ConceptSimilarity
+from vtr_core.config.data_sets import ConceptSimilarity
 from vtr_core.errors import ClusterError, one_line
 from vtr_core.retrieval.search.searcher import Hit
 from vtr_core.serving.engine import Asked, Hits, Parameters, Source

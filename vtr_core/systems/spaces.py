@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int64, Num
 from torch import Tensor, nn
 
-from vtr_core.config.caption_text import ConceptSimilarity
+from vtr_core.config.data_sets import ConceptSimilarity
 from vtr_core.config.run import TrainConfig
 from vtr_core.config.training import EvaluationConfig
 from vtr_core.data.manifest import Manifest

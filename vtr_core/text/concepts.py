@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from vtr_core.config.caption_text import StopWords
+from vtr_core.config.data_sets import StopWords
 from vtr_core.errors import DatasetError
 from vtr_core.json_text import parse_json
 from vtr_core.text.tagging.tagger import Part, TaggedWord, part_of

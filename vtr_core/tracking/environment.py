@@ -1,25 +1,23 @@
-"""Environment of a run: code, packages, machine, GPUs and cluster, and the utilisation of the machine."""
+"""Environment of a run: code, packages, machine, GPUs and cluster, and the use of the machine meanwhile."""
 
 import logging
 import os
 import platform
 import subprocess
 import sys
-import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psutil
 import pynvml
 
 import vtr_core
 from vtr_core.errors import ConfigError
-from vtr_core.ray_private import submission_id
-
-if TYPE_CHECKING:
-    from mlflow.system_metrics.metrics.base_metrics_monitor import BaseMetricsMonitor
+from vtr_core.ray_private import JOB_CONFIG, submission_id
+from vtr_core.tracking.run import TrackedRun
 
 
 def environment(cluster: Mapping[str, float] | None = None) -> dict[str, Any]:
@@ -39,8 +37,8 @@ def environment(cluster: Mapping[str, float] | None = None) -> dict[str, Any]:
 @cache
 def _packages() -> Mapping[str, str]:
     """Name and version of the installed packages, by name; read once, as that takes longer than all else here."""
-    said = [found.metadata for found in metadata.distributions()]
-    packages = {one["Name"]: one["Version"] for one in said if one["Name"] is not None}
+    installed = [distribution.metadata for distribution in metadata.distributions()]
+    packages = {package["Name"]: package["Version"] for package in installed if package["Name"] is not None}
     return dict(sorted(packages.items(), key=lambda pair: pair[0].lower()))
 
 
@@ -72,10 +70,11 @@ _PACKAGES = ("ray", "torch", "pyarrow", "mlflow", "numpy")
 
 def provenance() -> dict[str, str]:
     """Git commit and branch of the working directory, versions that results depend on, the machine, Ray's job."""
+    job = submission_id(os.environ) if JOB_CONFIG in os.environ else None
     versions = {f"version.{name}": metadata.version(name) for name in _PACKAGES}
     return {
         **git_tags(),
-        **job_tags(),
+        **({} if job is None else {"ray.submission_id": job}),
         "version.vtr": vtr_core.__version__,
         "version.python": platform.python_version(),
         **versions,
@@ -93,12 +92,6 @@ def git_tags(folder: str = ".") -> dict[str, str]:
     return {name: value for name, value in (("git.commit", commit), ("git.branch", branch)) if value}
 
 
-def job_tags() -> dict[str, str]:
-    """`ray.submission_id`, where this is a job that was submitted to Ray."""
-    told = submission_id(os.environ)
-    return {} if told is None else {"ray.submission_id": told}
-
-
 def _commit(folder: str) -> str:
     commit = _git(folder, "rev-parse", "HEAD")
     dirty = _git(folder, "status", "--porcelain", "--untracked-files=no")
@@ -113,80 +106,28 @@ def _git(folder: str, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-logger = logging.getLogger(__name__)
-_SWITCH, _INTERVAL = "MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", "MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL"
-_EVERY_S = 10.0
+@contextmanager
+def system_metrics(run: TrackedRun | None) -> Iterator[None]:
+    """Logs the use of this machine to an MLflow run meanwhile, every ten seconds, as MLflow itself does: `system/…`.
 
-
-def sampling_interval() -> float | None:
-    """Seconds between two samples, 10 or as MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL says.
-
-    None, no samples, where MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING is false.
+    MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL sets other seconds, ConfigError where it is no number;
+    MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING=false is none. A store that does not answer ends the samples, not the run.
     """
-    if os.environ.get(_SWITCH, "").strip().lower() in ("false", "0"):
-        return None
-    given = os.environ.get(_INTERVAL) or _EVERY_S
+    if run is None or os.environ.get("MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", "").strip().lower() in ("false", "0"):
+        yield
+        return
+    from mlflow.system_metrics import system_metrics_monitor
+
+    # what it says of a store that is away has the store's URI, password and all
+    logging.getLogger(system_metrics_monitor.__name__).setLevel(logging.CRITICAL)
     try:
-        seconds = float(given)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < threading.TIMEOUT_MAX:
-        raise ConfigError(f"{_INTERVAL} is {given!r}; it must be a number of seconds greater than 0")
-    return seconds
-
-
-class SystemMeter:
-    """Samples this machine in a thread until it is closed."""
-
-    def __init__(self, every_s: float) -> None:
-        self._every_s = every_s
-        self._lock, self._closing = threading.Lock(), threading.Event()
-        self._monitors = _monitors()
-        self._has_sample = False
-        self._thread = threading.Thread(target=self._sample, name="system-meter", daemon=True)
-        self._thread.start()
-
-    def read(self) -> dict[str, float]:
-        """`system/…`: means over the samples since the last reading, network since the start; none without samples."""
-        with self._lock:
-            if not self._has_sample:
-                return {}
-            values = {
-                f"system/{name}": float(v) for one in self._monitors for name, v in one.aggregate_metrics().items()
-            }
-            for one in self._monitors:
-                one.clear_metrics()
-            self._has_sample = False
-            return values
-
-    def close(self) -> None:
-        """Stop sampling."""
-        self._closing.set()
-        self._thread.join(timeout=self._every_s)
-
-    def _sample(self) -> None:
-        while True:
-            try:
-                with self._lock:
-                    for one in self._monitors:
-                        one.collect_metrics()
-                    self._has_sample = True
-            except Exception as error:  # drivers and kernel tables may raise anything
-                logger.warning("no more system metrics: %s", error)
-                return
-            if self._closing.wait(self._every_s):
-                return
-
-
-def _monitors() -> "list[BaseMetricsMonitor]":
-    from mlflow.system_metrics.metrics.cpu_monitor import CPUMonitor
-    from mlflow.system_metrics.metrics.disk_monitor import DiskMonitor
-    from mlflow.system_metrics.metrics.gpu_monitor import GPUMonitor
-    from mlflow.system_metrics.metrics.network_monitor import NetworkMonitor
-
-    monitors: list[BaseMetricsMonitor] = [CPUMonitor(), DiskMonitor(), NetworkMonitor()]
+        monitor = system_metrics_monitor.SystemMetricsMonitor(
+            run.run_id, resume_logging=True, tracking_uri=run.tracking_uri
+        )
+    except ValueError as error:
+        raise ConfigError(f"{error}; give seconds between two samples") from None
+    monitor.start()
     try:
-        monitors.append(GPUMonitor())
-    except Exception as error:  # no GPU, or no driver for it, for which NVML has many errors
-        logger.info("no GPU metrics: %s", error)
-    return monitors
+        yield
+    finally:
+        monitor.finish()

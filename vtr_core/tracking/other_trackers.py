@@ -16,9 +16,9 @@ from vtr_core.config.training import TrackerKind
 from vtr_core.errors import ConfigError
 from vtr_core.patience import TRACKER
 from vtr_core.storage import Location
-from vtr_core.tracking.json_lines import Line, read_lines
 from vtr_core.tracking.presentation import redact
 from vtr_core.tracking.run import Status
+from vtr_core.tracking.run_log import Line, read_lines
 
 logger = logging.getLogger(__name__)
 SEND_EVERY_S = 10.0

@@ -14,7 +14,7 @@ def page_tags(origin: Mapping[str, str], command: str, note: str) -> dict[str, s
 
     Versions and machine are left out of `origin`'s tags: environment.json has them, and every tag is a column.
     """
-    kept = {name: value for name, value in origin.items() if name != "machine" and not name.startswith("version.")}
+    shown = {name: value for name, value in origin.items() if name != "machine" and not name.startswith("version.")}
     tags = {
         "mlflow.user": _user(),
         "mlflow.source.name": command,
@@ -23,7 +23,7 @@ def page_tags(origin: Mapping[str, str], command: str, note: str) -> dict[str, s
         "mlflow.source.git.branch": origin.get("git.branch", ""),
         NOTE: note,
     }
-    return {**kept, **{name: value for name, value in tags.items() if value}}
+    return {**shown, **{name: value for name, value in tags.items() if value}}
 
 
 def code(text: str) -> str:

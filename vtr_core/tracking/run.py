@@ -90,7 +90,9 @@ class TrackedRun:
     def has_inputs(self) -> bool:
         """Whether a data set was named as the run's training input."""
         inputs = self.client.get_run(self.run_id).inputs
-        return inputs is not None and any(tag.value == "training" for one in inputs.dataset_inputs for tag in one.tags)
+        return inputs is not None and any(
+            tag.value == "training" for data_set in inputs.dataset_inputs for tag in data_set.tags
+        )
 
     def log_params(self, params: Mapping[str, Any]) -> None:
         """Write parameters, flat names to values."""
@@ -140,9 +142,9 @@ class TrackedRun:
         """The id of the run's logged model for the checkpoint at `uri`, created if necessary."""
         from mlflow.entities import LoggedModelOutput, LoggedModelStatus
 
-        found = self._logged_model(uri)
-        if found is not None:
-            return found
+        model_id = self._logged_model(uri)
+        if model_id is not None:
+            return model_id
         client, tags = self.client, {"uri": redact(uri), "mlflow.model.isExternal": "true"}
         if step is not None:
             tags["step"] = str(step)
@@ -173,13 +175,13 @@ def full_tracking_uri(shown: str) -> str:
     another one."""
     if not is_redacted(shown):
         return shown
-    given = default_tracking_uri()
-    if redact(given) != shown:
+    uri = default_tracking_uri()
+    if redact(uri) != shown:
         raise ConfigError(
-            f"the run is logged in {shown}, MLFLOW_TRACKING_URI is {redact(given)}; set it to the run's store, "
+            f"the run is logged in {shown}, MLFLOW_TRACKING_URI is {redact(uri)}; set it to the run's store, "
             "with the password, which is kept nowhere"
         )
-    return given
+    return uri
 
 
 def open_run(
@@ -203,6 +205,15 @@ def reopen_run(tracking_uri: str, experiment: str, run_id: str) -> TrackedRun | 
         _warn(tracking_uri, error)
         return None
     return TrackedRun(tracking_uri, experiment, run_id)
+
+
+@contextmanager
+def quietly(run: TrackedRun) -> Iterator[None]:
+    """What is written to the run within: an unreachable store costs the log, with a warning, and nothing else."""
+    try:
+        yield
+    except failures() as error:
+        _warn(run.tracking_uri, error)
 
 
 def _redacted(tags: Mapping[str, str]) -> dict[str, str]:
@@ -231,9 +242,9 @@ def open_client(tracking_uri: str) -> "MlflowClient":
 
 def _experiment(client: "MlflowClient", tracking_uri: str, name: str) -> str:
     """The id of the experiment `name`, made where it does not exist; a SQLite store keeps artifacts beside its file."""
-    found = client.get_experiment_by_name(name)
-    if found is not None:
-        return found.experiment_id
+    experiment = client.get_experiment_by_name(name)
+    if experiment is not None:
+        return experiment.experiment_id
     artifacts = None
     if tracking_uri.startswith("sqlite:///"):
         artifacts = locate(os.path.dirname(tracking_uri.removeprefix("sqlite:///"))) / "mlartifacts"

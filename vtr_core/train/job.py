@@ -38,8 +38,6 @@ class Job:
     provenance: dict[str, str]
     lease: int
     """The driver's right to write the run folder: see vtr_core.train.fleet.lease."""
-    system_s: float | None = None
-    """Seconds between two samples of the first worker's machine for the log; None for none."""
     concepts: str | None = None
     """The concept table, of a model with a concept space."""
     init: str | None = None
@@ -59,9 +57,9 @@ def total_steps(config: TrainConfig, plan: Plan) -> int:
 def checkpoint_provenance(job: Job, data: Manifest) -> dict[str, Any]:
     """The provenance of a run's checkpoints: code, versions, data, how its features are extracted, the MLflow run."""
     run = {"mlflow.run_id": job.tracked.run_id, "mlflow.tracking_uri": job.tracked.store} if job.tracked else {}
-    found = {"data": job.data, "data.fingerprint": data.fingerprint}
-    given = {"extraction": extraction_of(data.source), "init": job.init}
-    return {**job.provenance, **run, **found, **{name: held for name, held in given.items() if held}}
+    source = {"data": job.data, "data.fingerprint": data.fingerprint}
+    further = {"extraction": extraction_of(data.source), "init": job.init}
+    return {**job.provenance, **run, **source, **{name: value for name, value in further.items() if value}}
 
 
 Report = dict[str, Any]

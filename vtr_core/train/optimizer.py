@@ -110,19 +110,19 @@ def _backbone_layers(model: nn.Module, config: OptimizerConfig) -> list[tuple[fl
     """The backbone's parameters layer by layer, each with its rate factor; none where it is 1 throughout."""
     if config.backbone_factor == 1 and config.layer_decay == 1:
         return []
-    found: dict[float, list[nn.Parameter]] = {}
+    layers_by_factor: dict[float, list[nn.Parameter]] = {}
     for backbone in (module for module in model.modules() if isinstance(module, Backbone)):
         layers = backbone.layers_by_depth()
         for number, layer in enumerate(layers, start=1):
             factor = config.backbone_factor * config.layer_decay ** (len(layers) - number)
-            found.setdefault(factor, []).extend(layer)
-    return list(found.items())
+            layers_by_factor.setdefault(factor, []).extend(layer)
+    return list(layers_by_factor.items())
 
 
 def _within(model: nn.Module, kinds: tuple[type[nn.Module], ...]) -> list[nn.Parameter]:
     """The parameters of modules of these kinds, in the model's order."""
-    found = {id(p) for module in model.modules() if isinstance(module, kinds) for p in module.parameters()}
-    return [parameter for parameter in model.parameters() if id(parameter) in found]
+    members = {id(p) for module in model.modules() if isinstance(module, kinds) for p in module.parameters()}
+    return [parameter for parameter in model.parameters() if id(parameter) in members]
 
 
 def _language(model: nn.Module) -> list[nn.Parameter]:

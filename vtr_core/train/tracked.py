@@ -17,11 +17,10 @@ from vtr_core.errors import CheckpointError
 from vtr_core.fingerprint import fingerprint, short
 from vtr_core.patience import MLFLOW
 from vtr_core.tracking.environment import environment
-from vtr_core.tracking.json_lines import Line, read_lines
-from vtr_core.tracking.metric_log import PointSender
 from vtr_core.tracking.other_trackers import Followers, RunPage
 from vtr_core.tracking.presentation import NOTE, code, figures_table, flatten, page_tags, redact
 from vtr_core.tracking.run import Point, Status, TrackedRun, import_client, open_run, reopen_run, run_name
+from vtr_core.tracking.run_log import Line, PointSender, read_lines
 from vtr_core.train.checkpoint.checkpoint_files import find_checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 
@@ -79,10 +78,9 @@ class Tracking:
     ) -> None:
         self._folder, self._record, self._config, self._origin = folder, record, config, origin
         self._uri, self._child = tracking_uri, child
-        self._followers = Followers(record.also, self._page())
+        self._followers = Followers(record.also, self._page()) if record.also else None
         self._run: TrackedRun | None = None
         self._sender: PointSender | None = None
-        self._described = False
         self._workers_sent_all = False
         self._tried, self._ending = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._keep_trying, name="mlflow", daemon=True)
@@ -107,7 +105,8 @@ class Tracking:
         patience_s = MLFLOW.seconds()
         import_client()
         self._thread.start()
-        self._followers.begin()
+        if self._followers is not None:
+            self._followers.begin()
         answered = self._tried.wait(patience_s)
         if self._child is not None:
             return
@@ -125,7 +124,8 @@ class Tracking:
 
         Returns whether it succeeded.
         """
-        self._followers.end(status)
+        if self._followers is not None:
+            self._followers.end(status)
         self._ending.set()
         self._thread.join()
         if self._run is not None or self._open():

@@ -1,4 +1,8 @@
-"""The driver's side of a run: Ray Train's worker group, restarted after faults; the run as Ray's metrics."""
+"""The driver's side of a run: Ray Train's worker group, restarted after faults; the run as Ray's metrics.
+
+Restarts are counted here, as Ray (2.60) counts them over the whole run, and repeats a user's error as often as a loss:
+with `max_failures=2` a ValueError was raised three times, 7 to 8 s apart.
+"""
 
 import math
 import threading
@@ -18,8 +22,11 @@ from vtr_core.storage import Location, locate
 from vtr_core.train.checkpoint.checkpoint_files import complete_checkpoints
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.fleet.placement import Placement, placement, room, wait_for_room, worker_bundle
-from vtr_core.train.fleet.worker_group import Channel, Fault, GroupWatch, Growth, RestartBudget, fault, train_worker
+from vtr_core.train.fleet.worker_group import Channel, GroupWatch, RestartBudget, fault, train_worker
 from vtr_core.train.job import Job, Report, graceful
+
+_STARTS = 2
+"""Further attempts of Ray Train's to start a group."""
 
 
 class RunGauges:
@@ -81,10 +88,10 @@ def check_resources(config: TrainConfig) -> None:
                 f"a training of {scaling.cpus_per_worker:g} CPUs is more than the cluster's {held}; "
                 "lower scaling.cpus_per_worker"
             )
-        wanted = scaling.fewest * scaling.cpus_per_worker + scaling.reading_cpus
+        cpus = scaling.fewest * scaling.cpus_per_worker + scaling.reading_cpus
         raise ClusterError(
             f"{scaling.fewest} workers of {scaling.cpus_per_worker:g} CPUs and {scaling.reading_cpus:g} for reading "
-            f"need {wanted:g} CPUs, the cluster has {held}; "
+            f"need {cpus:g} CPUs, the cluster has {held}; "
             f"lower {setting}, scaling.cpus_per_worker or scaling.reading_cpus"
             + (", or read on any node with --scaling.reading_nodes any" if placed.is_apart else "")
         )
@@ -96,7 +103,7 @@ def check_resources(config: TrainConfig) -> None:
 
 
 def fit_on_cluster(job: Job, on_report: Callable[[Report], None], should_stop: Callable[[], bool]) -> None:
-    """`vtr_core.train.fit.fit` on the connected Ray cluster.
+    """`vtr_core.train.loop.worker.fit` on the connected Ray cluster.
 
     A lost worker or node restarts the group from the newest checkpoint, at most `scaling.max_restarts` times in a row.
     A node that is about to be preempted ends the group after a checkpoint; training continues on other nodes, or with
@@ -162,40 +169,40 @@ class _Groups:
         self._scaling, self._counts = job.config.scaling, job.config.worker_counts
         self._gpu = uses_gpu(job.config)
         self._placed = Placement()
-        self._growth = Growth(self._scaling.resize_interval_s)
         self._budget = RestartBudget(self._scaling.max_restarts)
         self._scratch: Location = locate(job.run) / "ray_train"
         """The folder of Ray Train's own state during a run."""
 
     def run(self) -> None:
         """Start groups until the run is finished, pauses, or is asked to stop."""
-        self._start_groups()
-        storage.delete_folder(self._scratch)
-
-    def _start_groups(self) -> None:
         ended: _Ended | None = None
         while (workers := self._room(ended)) is not None:
-            self._announce(ended, workers)
+            if ended is not None:
+                left = {} if ended.restarts_left is None else {"restarts_left": ended.restarts_left}
+                self._channel.report({"event": "restarted", "reason": ended.reason, "workers": workers, **left})
             self._channel.report({"event": "reading", "on": str(self._placed)})
             self._channel.new_group()
             if self._is_stopping():  # the request to stop may have come to the previous group
-                return
-            ended = self._train(workers, ended)
+                break
+            ended = self._train(workers)
             if ended is None:
-                return
+                break
+        storage.delete_folder(self._scratch)
 
     def _room(self, ended: _Ended | None) -> int | None:
         """How many workers fit, once any do; None where the run was asked to stop before."""
         if self._is_stopping():
             return None
         self._placed = placement(self._scaling.reading_nodes)
+        deadline = math.inf if ended is None else ended.at + self._scaling.resources_timeout_s
+        waiting = {"event": "waiting", "workers": self._counts[0], "each": worker_bundle(self._scaling, self._gpu)}
         workers = wait_for_room(
             self._scaling,
             self._counts,
             self._gpu,
             self._placed,
-            lambda: self._is_stopping() or self._is_overdue(ended),
-            self._wait,
+            lambda: self._is_stopping() or time.monotonic() > deadline,
+            lambda: self._channel.report(waiting),
         )
         if workers is None and not self._is_stopping():
             raise ClusterError(
@@ -204,52 +211,29 @@ class _Groups:
             )
         return workers
 
-    def _is_overdue(self, ended: _Ended | None) -> bool:
-        return ended is not None and time.monotonic() > ended.at + self._scaling.resources_timeout_s
-
-    def _wait(self) -> None:
-        bundle = worker_bundle(self._scaling, self._gpu)
-        self._channel.report({"event": "waiting", "workers": self._counts[0], "each": bundle})
-
-    def _announce(self, ended: _Ended | None, workers: int) -> None:
-        if ended is not None:
-            left = {} if ended.restarts_left is None else {"restarts_left": ended.restarts_left}
-            self._channel.report({"event": "restarted", "reason": ended.reason, "workers": workers, **left})
-
-    def _train(self, workers: int, before: _Ended | None) -> _Ended | None:
-        """Train with one group: None where it is done, else why it ended."""
+    def _train(self, workers: int) -> _Ended | None:
+        """Train with one group: None where the run is done, else why the group ended."""
         larger = next((count for count in self._counts if count > workers), None)
-        interval = self._growth.interval(workers, resized=before is not None and before.reason == "resized")
-        placed = self._placed
-        with GroupWatch(self._channel, self._scaling, self._gpu, placed, workers, larger, interval) as watch:
+        with GroupWatch(self._channel, self._scaling, self._gpu, self._placed, workers, larger) as watch:
             try:
-                result: Any = _trainer(self._job, self._channel, workers, self._gpu, placed, self._scratch).fit()
+                trainer = _trainer(self._job, self._channel, workers, self._gpu, self._placed, self._scratch)
+                result: Any = trainer.fit()
             except TrainingFailedError as error:
-                found = fault(error, workers)
-                if watch.asked != "preempted":
-                    return self._after(found, before)
-                # The node went before all workers had finished; that was announced, so it is no fault.
-                return _Ended("preempted", time.monotonic())
-        if result.return_value:
-            return None
-        return _Ended(watch.asked or "interrupted", time.monotonic())
+                reason = fault(error, workers)
+                # A node that went before all workers had finished was announced: that is no fault.
+                return _Ended("preempted", time.monotonic()) if watch.reason == "preempted" else self._lost(reason)
+        return None if result.return_value else _Ended(watch.reason or "interrupted", time.monotonic())
 
-    def _after(self, found: Fault, ended: _Ended | None) -> _Ended:
-        """Count a fault; TrainingError after too many. If the group could not begin, it is only waited for again."""
-        self._channel.report({"event": "worker_lost", "reason": found.reason})
-        if not found.began and ended is not None:
-            return ended
-        left = self._budget.spend(self._newest(), found) if found.began else None
-        return _Ended(found.reason, time.monotonic(), left)
-
-    def _newest(self) -> str | None:
-        """The name of the newest checkpoint."""
+    def _lost(self, reason: str) -> _Ended:
+        """Count a fault; TrainingError after too many from the newest checkpoint."""
+        self._channel.report({"event": "worker_lost", "reason": reason})
         complete = complete_checkpoints(RunFolder.at(self._job.run).checkpoints)
-        return complete[-1].name if complete else None
+        left = self._budget.spend(complete[-1].name if complete else None, reason)
+        return _Ended(reason, time.monotonic(), left)
 
 
 def _trainer(job: Job, channel: Channel, workers: int, gpu: bool, placed: Placement, scratch: Location) -> TorchTrainer:
-    """Ray Train for one group, without restarts of its own, which would keep the number of workers.
+    """Ray Train for one group; it tries a start that finds no room again by itself, and restarts nothing.
 
     Ray chooses between two generations of these classes at import; mypy knows the first, which is not the one used.
     """
@@ -271,7 +255,7 @@ def _trainer(job: Job, channel: Channel, workers: int, gpu: bool, placed: Placem
             failure_config=FailureConfig(
                 max_failures=0,
                 max_preemption_failures=0,  # type: ignore[call-arg]
-                controller_failure_limit=0,
+                controller_failure_limit=_STARTS,  # room that vanished between the wait for it and the group's start
             ),
         ),
     )

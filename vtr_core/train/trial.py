@@ -15,12 +15,12 @@ from vtr_core.errors import RunConflict, TrainingError
 from vtr_core.patience import SWEEP
 from vtr_core.storage import Location
 from vtr_core.systems.registry import Systems
-from vtr_core.tracking.json_lines import EventLog
+from vtr_core.tracking.run_log import EventLog
 from vtr_core.train.checkpoint.checkpoint_files import is_complete
 from vtr_core.train.checkpoint.run_folder import RunFolder, adopt
-from vtr_core.train.fit import fit
 from vtr_core.train.fleet.lease import Lease
 from vtr_core.train.job import Job, Report
+from vtr_core.train.loop.worker import fit
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Trial:
     def _note(self, report: Mapping[str, Any]) -> Standing:
         step, value = int(report["step"]), float(report[self._metric])
         before = self._standing.objective if self._standing else value
-        best = max((one for one in (before, value) if not math.isnan(one)), default=value)
+        best = max((figure for figure in (before, value) if not math.isnan(figure)), default=value)
         self._standing = Standing(step, self._epoch(step), value, best, finished=False)
         return self._standing
 
@@ -180,12 +180,12 @@ class Trial:
         """The earlier state of a trial, from its folder."""
         self.folder.tidy()
         file = self.folder.checkpoints / "best.json"
-        found = self.folder.latest(self._systems)
-        if found is None or not storage.exists(file):
+        checkpoint = self.folder.latest(self._systems)
+        if checkpoint is None or not storage.exists(file):
             return None
         best = float(storage.read_json(file)["value"])
-        step = found.progress.step
-        return Standing(step, self._epoch(step), found.progress.value or best, best, finished=False)
+        step = checkpoint.progress.step
+        return Standing(step, self._epoch(step), checkpoint.progress.value or best, best, finished=False)
 
     def _epoch(self, step: int) -> float:
         return step / self._steps_per_epoch

@@ -35,11 +35,11 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.schema import require_videos
 from vtr_core.data.shards.shard_file import usable
 from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.run.inputs import concept_places
 from vtr_core.similarity import hybrid
 from vtr_core.storage import check_writable, locate
 from vtr_core.systems.dual.dual_embeddings import dual_encoder, embed_dual
 from vtr_core.train.checkpoint.trained_model import ENCODER, LoadedModel, read_model
-from vtr_core.train.training_labels import concept_places
 
 ENOUGH = 0.72
 """C@10 on the validation data: the goal of 0.7, and as much more as other data may have less."""

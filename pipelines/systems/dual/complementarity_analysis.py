@@ -23,7 +23,7 @@ from vtr_core.analysis.correlation import canonical_correlations
 from vtr_core.analysis.effective_dimension import component_counts, principal_components, truncated_cosines
 from vtr_core.analysis.ensembles import difference, spread, stable_region
 from vtr_core.analysis.matched_ranking import MatchedRanking
-from vtr_core.config.caption_text import ConceptSimilarity
+from vtr_core.config.data_sets import ConceptSimilarity
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.schema import require_videos
 from vtr_core.data.shards.shard_file import usable

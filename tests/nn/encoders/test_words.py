@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from vtr_core.config.caption_text import WordEncoderConfig
+from vtr_core.config.data_sets import WordEncoderConfig
 from vtr_core.errors import InputError
 from vtr_core.systems.capsules.model import WordEncoder, keep_words
 

@@ -11,8 +11,8 @@ from tests.builders.captioned import captioned_videos
 from vtr_core.config.override import override
 from vtr_core.data.concepts.concept_table import ConceptTable
 from vtr_core.errors import ConfigError, DatasetError, VtrError
+from vtr_core.run.inputs import usable_concepts
 from vtr_core.run.presets import preset
-from vtr_core.train.training_labels import usable_concepts
 
 CAPTIONS = {
     "a": ["the dog is running", "two dogs run", "the red dog"],

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.cli import run
-from pipelines.runs.stored_runs import delete_unfinished, runs_in, stored_run
+from pipelines.runs.stored_runs import delete_unfinished, runs_in
 from pipelines.sweep.folder import SweepFolder, TrialTable
 from tests.builders.sweep_records import sweep_record
 from vtr_core.config.override import override
@@ -38,11 +38,11 @@ def runs(tmp_path: Path) -> Path:
 
 def test_they_are_listed_in_the_order_of_their_beginning(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run("runs", ["list", str(runs), "--json"])
-    found = json.loads(capsys.readouterr().out)
-    assert [Path(one["run"]).name for one in found] == ["b", "a"]
-    assert [one["state"] for one in found] == ["finished", "interrupted"]
-    assert [one["best"]["value"] for one in found] == [5.0, 6.0]
-    assert [one["step"] for one in found] == [30, 10]
+    rows = json.loads(capsys.readouterr().out)
+    assert [(Path(row["run"]).name, row["state"], row["best"]["value"], row["step"]) for row in rows] == [
+        ("b", "finished", 5.0, 30),
+        ("a", "interrupted", 6.0, 10),
+    ]
     run("runs", ["list", str(runs)])
     assert PRESET in capsys.readouterr().out
 
@@ -57,9 +57,7 @@ def _write_sweep(folder: Path, objectives: list[float | None]) -> None:
 def test_sweeps_are_listed_after_runs(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _write_sweep(runs / "c", [40.0, None])
     run("runs", ["list", str(runs), "--json"])
-    found = json.loads(capsys.readouterr().out)
-    assert [one.get("run") is None for one in found] == [False, False, True]
-    sweep = found[-1]
+    *_, sweep = json.loads(capsys.readouterr().out)
     assert (Path(sweep["sweep"]).name, sweep["space"], sweep["state"]) == ("c", PRESET, "interrupted")
     assert sweep["trials"] == {"asked": 3, "ended": 1, "failed": 1}
     assert sweep["best"]["value"] == 40.0
@@ -72,12 +70,12 @@ def test_sweeps_are_listed_after_runs(runs: Path, capsys: pytest.CaptureFixture[
 
 
 def test_only_what_never_finished_and_nobody_writes_is_deleted(runs: Path) -> None:
-    with pytest.raises(RunConflict, match="finished at step"):
+    with pytest.raises(RunConflict, match="finished and is kept"):
         delete_unfinished(str(runs / "b"))
     with Lease.take(locate(str(runs / "a"))):
-        assert stored_run(str(runs / "a")).state == "running"
+        assert runs_in(str(runs))[1]["state"] == "running"
         with pytest.raises(RunConflict, match="is being written"):
             delete_unfinished(str(runs / "a"))
     delete_unfinished(str(runs / "a"))
     assert not (runs / "a").exists()
-    assert [Path(one.uri).name for one in runs_in(str(runs))] == ["b"]
+    assert [Path(row["run"]).name for row in runs_in(str(runs))] == ["b"]

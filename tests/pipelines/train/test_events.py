@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.train.events import counts_line, event_line
+from pipelines.train.reports import counts_line, event_line
 
 LINES = [
     ("started", {"step": 0, "workers": 1}, "started with 1 worker"),

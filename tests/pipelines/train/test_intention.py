@@ -5,16 +5,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipelines.train.reports import activations, intention, require_memory, require_room, state_bytes
+from pipelines.train.reports import intention, require_memory, state_bytes
 from tests.builders.toy import toy_dataset
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
 from vtr_core.errors import ConfigError
 from vtr_core.run.build import build_model, check_model, frozen_weights
-from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.train.first_batch import ActivationMemory
 from vtr_core.train.optimizer import build_optimizer
 
 SHAPES = {"wide": (30, 40), "bias": (40,)}
@@ -91,30 +89,6 @@ def test_what_cannot_fit_is_refused_with_the_largest_weight() -> None:
     with pytest.raises(ConfigError, match=r"take 0.0 MB.*largest weight is wide \(30, 40\)"):
         require_memory(SMALL, SHAPES, there=needed - 1)
     require_memory(override(SMALL, {"scaling.workers": 2}), SHAPES, there=1)  # on machines that are not known yet
-
-
-def test_activations_are_told_for_the_rows_of_a_forward_pass(tmp_path: Path) -> None:
-    toy_dataset(tmp_path / "d")
-    data = Manifest.load(str(tmp_path / "d"))
-    config = with_inputs(SMALL, data)
-    shapes = check_model(config.model)
-    kept = activations(config, data, None, shapes)
-    assert kept is not None
-    said = " ".join(intention(config, data, None, Plan(data, config.batch, 0), shapes, kept))
-    assert "of activations for 6 rows at once" in said
-    few = override(config, {"batch.micro_rows": 4})
-    assert "for 4 rows at once" in " ".join(intention(few, data, None, Plan(data, few.batch, 0), shapes, kept))
-    assert activations(override(config, {"scaling.workers": 2}), data, None, shapes) is None
-
-
-def test_a_batch_that_cannot_fit_is_refused_with_the_rows_that_would() -> None:
-    kept = ActivationMemory(fixed=100.0, per_row=10.0)
-    require_room(SMALL, kept, 1000, there=1160)
-    with pytest.raises(ConfigError, match=r"activations of 6 rows .*--batch.micro-rows 5 would"):
-        require_room(SMALL, kept, 1000, there=1159)
-    with pytest.raises(ConfigError, match="not even one row would"):
-        require_room(SMALL, kept, 1000, there=1050)
-    require_room(override(SMALL, {"batch.micro_rows": 5}), kept, 1000, there=1159)
 
 
 def test_random_weights_at_a_rate_for_pretrained_ones_are_told(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from tests.builders.clip_batches import INPUTS, ROWS, clips
-from vtr_core.config.caption_text import WordEncoderConfig
+from vtr_core.config.data_sets import WordEncoderConfig
 from vtr_core.config.routing import SelfAttentionRouting
 from vtr_core.config.settings import ModelInputs
 from vtr_core.data.reading.feature_statistics import FeatureStatistics

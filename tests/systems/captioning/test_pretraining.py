@@ -16,7 +16,7 @@ from vtr_core.storage import locate
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
-from vtr_core.train.checkpoint.trained_model import fitting
+from vtr_core.train.loop.learner import fitting
 
 SMALL = {"model.hidden_dim": 8, "model.layers": 1, "model.heads": 2, "model.mlp_dim": 16}
 

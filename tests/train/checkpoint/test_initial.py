@@ -18,7 +18,8 @@ from vtr_core.run.presets import preset
 from vtr_core.text.concepts import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint import load_model
-from vtr_core.train.checkpoint.trained_model import LoadedModel, fitting, start_from
+from vtr_core.train.checkpoint.trained_model import LoadedModel
+from vtr_core.train.loop.learner import fitting, start_from
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,17 @@ import pytest
 from ray._private.label_utils import validate_label_selector
 
 from vtr_core.config.training import ReadingNodes, ScalingConfig
-from vtr_core.train.fleet.placement import LABEL, READING, Placement, Room, resolve, room_of
+from vtr_core.train.fleet.placement import (
+    LABEL,
+    READING,
+    Placement,
+    Room,
+    increments,
+    reading_bundles,
+    resolve,
+    room_of,
+    worker_bundle,
+)
 
 
 def _node(cpus: float, gpus: float = 0.0, role: str | None = None, alive: bool = True) -> dict[str, Any]:
@@ -80,3 +90,19 @@ def test_workers_and_reading_both_need_room(room: Room, workers: int, holds: boo
 )
 def test_every_run_reads_for_itself(room: Room, gpu: bool, runs: int) -> None:
     assert room.runs(ScalingConfig(workers=2, cpus_per_worker=1, reading_cpus=2), gpu) == runs
+
+
+def test_a_worker_takes_its_cpus_and_one_gpu() -> None:
+    scaling = ScalingConfig(cpus_per_worker=3)
+    assert worker_bundle(scaling, gpu=False) == {"CPU": 3.0}
+    assert worker_bundle(scaling, gpu=True) == {"CPU": 3.0, "GPU": 1.0}
+
+
+@pytest.mark.parametrize(("cpus", "parts"), [(1.0, [1.0]), (0.5, [0.5]), (2.5, [1.0, 1.0, 0.5]), (3.0, [1.0] * 3)])
+def test_reading_may_be_spread(cpus: float, parts: list[float]) -> None:
+    assert reading_bundles(cpus) == [{"CPU": part} for part in parts]
+
+
+def test_counts_are_reached_step_by_step() -> None:
+    assert increments((2,)) == [2]
+    assert increments((1, 2, 3, 4, 6)) == [1, 1, 1, 1, 2]

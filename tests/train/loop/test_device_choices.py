@@ -1,15 +1,12 @@
-"""A compiled model trains as the plain one does; which runs compile; how often a step waits for the device."""
+"""A compiled model trains as the plain one does; which runs compile."""
 
 import multiprocessing
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from tests.train.loop.test_learner import LearntScale, batch, config, learner, step
+from tests.train.loop.test_learner import LearntScale, config, learner, step
 from vtr_core.config.override import override
 from vtr_core.run.build import build_model
 from vtr_core.run.presets import preset
@@ -62,22 +59,3 @@ def test_a_compiled_model_trains_as_the_plain_one(rows: int | None, tmp_path: Pa
     worker.join()
     plain, compiled = torch.load(file, weights_only=True)
     torch.testing.assert_close(compiled, plain, rtol=1e-5, atol=1e-6)
-
-
-class Reads(TorchDispatchMode):
-    """Counts the values that are read from the device: each waits for all that was begun before it."""
-
-    count = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.count += func is torch.ops.aten._local_scalar_dense.default
-        return func(*args, **(kwargs or {}))
-
-
-def test_an_update_reads_one_value() -> None:
-    trained = learner(config())
-    embeddings = trained.model(batch(extra=0))
-    loss: Tensor = trained.objective(embeddings.vectors["text"], embeddings.vectors["video"])
-    with Reads() as reads:
-        assert trained.update(loss) is not None
-    assert reads.count == 1

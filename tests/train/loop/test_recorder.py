@@ -199,18 +199,3 @@ def test_the_driver_hears_how_a_group_begins(folder: RunFolder) -> None:
             lost = {4: 3, 0: 4}[step] if reports.kept[0]["event"] == "resumed" else None
             assert reports.kept[0].get("steps_lost") == lost
     assert reports.kept == [{"event": "started", "step": 0, "workers": 2}]
-
-
-def test_points_say_how_busy_the_machine_is_in_the_log_alone(folder: RunFolder) -> None:
-    with Lease.take(folder.location) as lease:
-        reports = Reports()
-        recorder = Recorder(folder, lease.number, None, reports, 0, system_s=0.01)
-        metrics, step = Path((folder.location / "metrics.jsonl").path), 0
-        deadline = time.monotonic() + 3600
-        while not metrics.exists() or "system/cpu_utilization_percentage" not in metrics.read_text():
-            assert time.monotonic() < deadline
-            recorder.point({"train/loss": 1.0}, step, 10)
-            step += 1
-            time.sleep(0.01)
-        recorder.close()
-    assert all(report.keys() == {"train/loss", "step", "total_steps"} for report in reports.kept)

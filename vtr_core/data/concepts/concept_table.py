@@ -14,7 +14,7 @@ from jaxtyping import Float32, Int64
 from scipy.sparse import csr_array, vstack
 
 from vtr_core import storage
-from vtr_core.config.caption_text import StopWords
+from vtr_core.config.data_sets import StopWords
 from vtr_core.config.settings import record
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint, short

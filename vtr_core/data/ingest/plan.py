@@ -7,7 +7,7 @@ from typing import assert_never
 
 import numpy as np
 
-from vtr_core.config.caption_text import TextUnit, Tokenizer, UnknownWords
+from vtr_core.config.data_sets import TextUnit, Tokenizer, UnknownWords
 from vtr_core.data.records.schema import (
     ClipSchema,
     FrameSchema,

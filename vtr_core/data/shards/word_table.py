@@ -10,7 +10,7 @@ import safetensors.numpy
 from jaxtyping import Float32
 
 from vtr_core import storage
-from vtr_core.config.caption_text import CaptionText, Tokenizer, UnknownWords
+from vtr_core.config.data_sets import CaptionText, Tokenizer, UnknownWords
 from vtr_core.data.manifest import Manifest, VocabularyRecord
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from vtr_core.analysis.causality import causality_at_k
-from vtr_core.config.caption_text import Comparison
+from vtr_core.config.data_sets import Comparison
 from vtr_core.embedding.video_ranking import Scoring, VideoScores
 from vtr_core.retrieval.explain.explanation import FEW, MANY, HitExplanation, Tag
 from vtr_core.similarity import contributions

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Int64
 
 from vtr_core.analysis.transforms import Transform
-from vtr_core.config.caption_text import ConceptSimilarity
+from vtr_core.config.data_sets import ConceptSimilarity
 from vtr_core.embedding.video_ranking import Normalise, Space
 from vtr_core.errors import InputError
 from vtr_core.retrieval.explain.explanation import HitExplanation, Tag

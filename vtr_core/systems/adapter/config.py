@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from vtr_core.config.blocks.text_encoder import EncoderRecord
+from vtr_core.config.pretrained import EncoderRecord
 from vtr_core.config.run import ModelConfig
 from vtr_core.config.settings import ModelInputs, NonNegativeInt, Probability
 from vtr_core.systems.system import Presets, RecordKind, System, columns, margin_setting, never

@@ -3,8 +3,8 @@
 from typing import Any
 
 from vtr_core.backbones.recipes import RECIPES
-from vtr_core.config.blocks.text_encoder import EncoderRecord
 from vtr_core.config.losses import InfoNceConfig
+from vtr_core.config.pretrained import EncoderRecord
 from vtr_core.config.run import TrainConfig
 from vtr_core.config.settings import ModelInputs
 from vtr_core.config.training import EvaluationConfig

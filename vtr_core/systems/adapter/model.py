@@ -5,7 +5,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from vtr_core.config.blocks.text_encoder import EncoderRecord
+from vtr_core.config.pretrained import EncoderRecord
 from vtr_core.data.batches import ClipBatch, FrameBatch
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.encoders.bundled import ClassHead

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import model_validator
 
-from vtr_core.config.caption_text import WordEncoderConfig
+from vtr_core.config.data_sets import WordEncoderConfig
 from vtr_core.config.routing import RoutingConfig, SelfAttentionRouting
 from vtr_core.config.run import ModelConfig
 from vtr_core.config.settings import ModelInputs, PositiveInt, Probability

@@ -9,8 +9,8 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm
 
-from vtr_core.config.blocks.text_encoder import UNKNOWN_FINGERPRINT, EncoderRecord
-from vtr_core.config.caption_text import WordEncoderConfig
+from vtr_core.config.data_sets import WordEncoderConfig
+from vtr_core.config.pretrained import UNKNOWN_FINGERPRINT, EncoderRecord
 from vtr_core.data.batches import ClipBatch
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.encoders.frozen_text import FrozenText

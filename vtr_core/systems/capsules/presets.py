@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from vtr_core.config.blocks.text_encoder import EncoderRecord
-from vtr_core.config.caption_text import WordEncoderConfig
-from vtr_core.config.data_sets import BatchConfig
+from vtr_core.config.data_sets import BatchConfig, WordEncoderConfig
 from vtr_core.config.domains import Choice, Integer, LogUniform, Uniform, Variant
 from vtr_core.config.losses import (
     InfoNceConfig,
@@ -17,6 +15,7 @@ from vtr_core.config.losses import (
     WeightSameVideo,
 )
 from vtr_core.config.preset_table import Change, Row
+from vtr_core.config.pretrained import EncoderRecord
 from vtr_core.config.routing import (
     DynamicRouting,
     EmRouting,

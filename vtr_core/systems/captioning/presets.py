@@ -1,7 +1,6 @@
 """Presets of the captioner, the variants of its paper's Table 2, and search spaces."""
 
-from vtr_core.config.caption_text import MSRVTT_CAPTIONS
-from vtr_core.config.data_sets import BatchConfig
+from vtr_core.config.data_sets import MSRVTT_CAPTIONS, BatchConfig
 from vtr_core.config.domains import Choice, LogUniform, Uniform
 from vtr_core.config.losses import FusionConfig, GranularityMarginConfig
 from vtr_core.config.preset_table import Row

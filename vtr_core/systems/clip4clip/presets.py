@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from vtr_core.config.caption_text import MSRVTT_CAPTIONS
-from vtr_core.config.data_sets import BatchConfig
+from vtr_core.config.data_sets import MSRVTT_CAPTIONS, BatchConfig
 from vtr_core.config.losses import InfoNceConfig
 from vtr_core.config.preset_table import Row
 from vtr_core.config.pretrained import ClipConfig, TransformerSize

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
-from vtr_core.config.blocks.text_encoder import TextEncoder
-from vtr_core.config.caption_text import ConceptSimilarity
+from vtr_core.config.data_sets import ConceptSimilarity
 from vtr_core.config.losses import GranularityMarginConfig
+from vtr_core.config.pretrained import TextEncoder
 from vtr_core.config.run import ModelConfig
 from vtr_core.config.sequence_models import FrameBlock, TemporalLevelsConfig
 from vtr_core.config.settings import ModelInputs, PositiveInt, Probability, Settings

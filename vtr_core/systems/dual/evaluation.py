@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from vtr_core.config.caption_text import ConceptSimilarity
+from vtr_core.config.data_sets import ConceptSimilarity
 from vtr_core.config.training import EvaluationConfig, Normalisation
 from vtr_core.data.manifest import Manifest
 from vtr_core.embedding.embedded_rows import EmbeddedRows

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Float32, Int64
 from torch import Tensor
 
-from vtr_core.config.caption_text import ConceptSimilarity
+from vtr_core.config.data_sets import ConceptSimilarity
 from vtr_core.config.training import Normalisation
 from vtr_core.embedding.collectives import widest
 from vtr_core.embedding.sharded_ranking import SharedVectors, gather_columns

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from vtr_core.config.caption_text import ConceptSimilarity
+from vtr_core.config.data_sets import ConceptSimilarity
 from vtr_core.config.losses import MaskSameVideo
 from vtr_core.data.batches import RowKeys
 from vtr_core.losses.objective import WHOLE, Share, is_match, negative_weights

@@ -1,10 +1,9 @@
 """Presets of the dual encoder, the variants of the thesis's tables, and search spaces."""
 
-from vtr_core.config.blocks.text_encoder import EncoderRecord
-from vtr_core.config.caption_text import MSRVTT_CAPTIONS, PUBLISHED_CAPTIONS, CaptionText, ConceptText
-from vtr_core.config.data_sets import BatchConfig
+from vtr_core.config.data_sets import MSRVTT_CAPTIONS, PUBLISHED_CAPTIONS, BatchConfig, CaptionText, ConceptText
 from vtr_core.config.domains import Choice, LogUniform, Uniform
 from vtr_core.config.preset_table import Change, Row
+from vtr_core.config.pretrained import EncoderRecord
 from vtr_core.config.search_space import Parameter, Space
 from vtr_core.config.sequence_models import TemporalLevelsConfig
 from vtr_core.config.settings import ModelInputs

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Float32, Int64
 from torch import Tensor, nn
 
-from vtr_core.config.caption_text import ConceptSimilarity
+from vtr_core.config.data_sets import ConceptSimilarity
 from vtr_core.config.run import TrainConfig
 from vtr_core.data.batches import frame_batch
 from vtr_core.data.manifest import Manifest

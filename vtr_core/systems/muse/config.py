@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, model_validator
 
-from vtr_core.config.blocks.text_encoder import EncoderRecord, NamedEncoder
+from vtr_core.config.pretrained import EncoderRecord, NamedEncoder
 from vtr_core.config.run import ModelConfig
 from vtr_core.config.sequence_models import (
     Aggregation,

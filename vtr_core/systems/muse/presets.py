@@ -2,12 +2,11 @@
 
 from functools import partial
 
-from vtr_core.config.blocks.text_encoder import EncoderRecord
-from vtr_core.config.caption_text import MSRVTT_CAPTIONS
-from vtr_core.config.data_sets import BatchConfig
+from vtr_core.config.data_sets import MSRVTT_CAPTIONS, BatchConfig
 from vtr_core.config.domains import Choice, LogUniform, Variant
 from vtr_core.config.losses import InfoNceConfig
 from vtr_core.config.preset_table import Change, Row
+from vtr_core.config.pretrained import EncoderRecord
 from vtr_core.config.search_space import Parameter, Space
 from vtr_core.config.sequence_models import (
     FlashLearner,

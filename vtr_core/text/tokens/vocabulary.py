@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, assert_never, cast, get_args
 import numpy as np
 from jaxtyping import Int32, Int64
 
-from vtr_core.config.caption_text import TextUnit, Tokenizer, UnknownWords
+from vtr_core.config.data_sets import TextUnit, Tokenizer, UnknownWords
 from vtr_core.config.settings import record
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint

@@ -49,15 +49,15 @@ def kept_checkpoint(folder: Location, fingerprint: str | None = None) -> Locatio
     Raises CheckpointError where it does not exist any more, or is not the one that was registered (`fingerprint`, if
     given).
     """
-    place, wanted = folder, {fingerprint} - {None}
+    place, fingerprints = folder, {fingerprint} - {None}
     if storage.exists(folder / REFERENCE):
         uri, expected = _reference(folder / REFERENCE)
-        place, wanted = locate(uri), {*wanted, expected}
+        place, fingerprints = locate(uri), {*fingerprints, expected}
         if not storage.exists(place / MARKER):
             raise CheckpointError(
                 f"the model is the checkpoint {place}, which is not there any more; restore it, or register another one"
             )
-    if wanted - {hashlib.sha256(_marker(place)).hexdigest()}:
+    if fingerprints - {hashlib.sha256(_marker(place)).hexdigest()}:
         raise CheckpointError(
             f"{place} is not the checkpoint that was registered (its hashes differ); register it anew"
         )
@@ -75,8 +75,8 @@ def checked_file(checkpoint: Location, name: str) -> bytes:
 def _reference(place: Location) -> tuple[str, str]:
     """The URI and the fingerprint that a model refers to."""
     value = storage.read_json(place)
-    found = [value.get(name) for name in ("uri", "fingerprint")] if isinstance(value, dict) else []
-    match found:
+    members = [value.get(name) for name in ("uri", "fingerprint")] if isinstance(value, dict) else []
+    match members:
         case [str(uri), str(fingerprint)]:
             return uri, fingerprint
         case _:

@@ -65,8 +65,8 @@ def write_model(folder: Path, config: TrainConfig, copied: bool, run_id: str, mo
 
 def signature(config: TrainConfig) -> ModelSignature:
     """The model's input and output columns, as its system defines them."""
-    found = config.model.system().implementation().signature(config.model)
-    return ModelSignature(inputs=_schema(found.inputs), outputs=_schema(found.outputs))
+    columns = config.model.system().implementation().signature(config.model)
+    return ModelSignature(inputs=_schema(columns.inputs), outputs=_schema(columns.outputs))
 
 
 def example(config: TrainConfig) -> pd.DataFrame:

@@ -87,8 +87,8 @@ def registered_checkpoint(uri: str, tracking_uri: str | None = None) -> Iterator
     """
     store = tracking_uri or default_tracking_uri()
     with tempfile.TemporaryDirectory(prefix="vtr-model-") as folder:
-        version, kept = _asked(store, uri, lambda: _download(store, uri, folder))
-        checkpoint = kept_checkpoint(locate(kept), version.tags["checkpoint.fingerprint"])
+        version, files = _asked(store, uri, lambda: _download(store, uri, folder))
+        checkpoint = kept_checkpoint(locate(files), version.tags["checkpoint.fingerprint"])
         yield RegisteredCheckpoint(f"models:/{version.name}/{version.version}", checkpoint)
 
 
@@ -113,8 +113,8 @@ def _register(made: _Made, alias: str) -> str:
 
 def _version_of(client: MlflowClient, name: str, fingerprint: str) -> str | None:
     """The model's version that is this checkpoint, with code to load it, if there is one."""
-    found = client.search_model_versions(f"name = '{name}' and tags.`checkpoint.fingerprint` = '{fingerprint}'")
-    return next((str(version.version) for version in found if _CODE in version.tags), None)
+    versions = client.search_model_versions(f"name = '{name}' and tags.`checkpoint.fingerprint` = '{fingerprint}'")
+    return next((str(version.version) for version in versions if _CODE in version.tags), None)
 
 
 def _new_version(client: MlflowClient, made: _Made) -> str:
@@ -168,7 +168,7 @@ def _description(made: _Made, figures: Mapping[str, float]) -> str:
 def _link(client: MlflowClient, model_id: str, name: str, version: int) -> None:
     """Tag the logged model with the version, as an MLflow server does itself, for MLflow's pages."""
     known = json.loads(client.get_logged_model(model_id).tags.get(_VERSIONS, "[]"))
-    if not any((one["name"], int(one["version"])) == (name, version) for one in known):
+    if not any((link["name"], int(link["version"])) == (name, version) for link in known):
         client.set_logged_model_tags(model_id, {_VERSIONS: json.dumps([*known, {"name": name, "version": version}])})
 
 
@@ -189,14 +189,14 @@ def _download(tracking_uri: str, uri: str, folder: str) -> tuple[ModelVersion, s
     return version, repository.download_artifacts(f"data/{DATA}", folder)
 
 
-def _asked(tracking_uri: str, what: str, ask: Callable[[], T]) -> T:
+def _asked(tracking_uri: str, subject: str, ask: Callable[[], T]) -> T:
     """The answer of MLflow; its failures are raised as CheckpointError."""
     store = redact(tracking_uri)
     try:
         return ask()
     except MlflowException as error:
         reason = redact(" ".join(str(error.message).split()))
-        raise CheckpointError(f"{what}: MLflow at {store} says: {reason}; is MLFLOW_TRACKING_URI right?") from error
+        raise CheckpointError(f"{subject}: MLflow at {store} says: {reason}; is MLFLOW_TRACKING_URI right?") from error
     except failures() as error:
         reason = redact(" ".join(str(error).split()))
-        raise CheckpointError(f"{what}: MLflow at {store} cannot be used ({reason})") from error
+        raise CheckpointError(f"{subject}: MLflow at {store} cannot be used ({reason})") from error

@@ -315,12 +315,12 @@ class CheckpointReader:
     def progress(self) -> Progress:
         """The progress of the run."""
         try:
-            found = record(Progress, self._json("progress.json"))
-            if found.step < 0:
-                raise ValueError(f"the step is {found.step}")
+            progress = record(Progress, self._json("progress.json"))
+            if progress.step < 0:
+                raise ValueError(f"the step is {progress.step}")
         except ValueError as error:
             raise self._damaged("progress.json", error) from error
-        return found
+        return progress
 
     def vocabulary(self) -> Vocabulary:
         """The model's vocabulary."""

@@ -165,15 +165,15 @@ def _is_gone(file: Location) -> bool | None:
 
 def _stays_silent(file: Location, wait_s: float, sleep: Sleep) -> bool:
     """Whether the file shows no heartbeat for `wait_s`; known sooner once its content tells who holds it."""
-    seen, pauses = _changed(file), max(20, math.ceil(wait_s))
+    before, pauses = _changed(file), max(20, math.ceil(wait_s))
     for _ in range(pauses):
         gone = _is_gone(file)
         if gone is not None:
             return gone
-        if _changed(file) != seen:
+        if _changed(file) != before:
             return False
         sleep(wait_s / pauses)
-    return _changed(file) == seen
+    return _changed(file) == before
 
 
 def _content(holder: Holder) -> bytes:

@@ -1,4 +1,8 @@
-"""Placement of a run on a cluster: reading tasks and workers on nodes, and the reservation of their resources."""
+"""Placement of a run on a cluster: reading tasks and workers on nodes, and the reservation of their resources.
+
+Numbers of workers are chosen here: Ray's elastic groups (2.60, `num_workers=(1, 4)`) took all four CPUs, where reading
+waits for ever, take numbers that do not divide the batch, and are resized without a checkpoint.
+"""
 
 import math
 import time
@@ -57,12 +61,12 @@ class Room:
 
     def holds(self, scaling: ScalingConfig, workers: int) -> bool:
         """Whether the CPUs suffice for this many workers and for reading; GPUs are not checked."""
-        wanted = workers * scaling.cpus_per_worker
+        cpus = workers * scaling.cpus_per_worker
         if scaling.workers == 0:
             return scaling.cpus <= self.cpus
         if self.reading_cpus is None:
-            return wanted + scaling.reading_cpus <= self.cpus
-        return wanted <= self.cpus - self.reading_cpus and scaling.reading_cpus <= self.reading_cpus
+            return cpus + scaling.reading_cpus <= self.cpus
+        return cpus <= self.cpus - self.reading_cpus and scaling.reading_cpus <= self.reading_cpus
 
     def runs(self, scaling: ScalingConfig, gpu: bool) -> int:
         """How many runs of `scaling.workers` workers, each with its own reading tasks, fit at once."""
@@ -79,15 +83,15 @@ class Room:
         return f"{self.cpus - self.reading_cpus:g} for workers and {self.reading_cpus:g} for reading"
 
 
-def placement(wanted: ReadingNodes) -> Placement:
+def placement(setting: ReadingNodes) -> Placement:
     """The placement that the setting asks for, on the connected cluster."""
-    return resolve(wanted, ray.nodes())
+    return resolve(setting, ray.nodes())
 
 
-def resolve(wanted: ReadingNodes, nodes: Iterable[Node]) -> Placement:
+def resolve(setting: ReadingNodes, nodes: Iterable[Node]) -> Placement:
     """The placement that the setting asks for, on a cluster of these nodes."""
     labelled = len(_for_reading(nodes))
-    match wanted:
+    match setting:
         case "any":
             return Placement(False, labelled)
         case "auto":
@@ -95,7 +99,7 @@ def resolve(wanted: ReadingNodes, nodes: Iterable[Node]) -> Placement:
         case "labelled":
             return Placement(True, labelled)
         case _:
-            assert_never(wanted)
+            assert_never(setting)
 
 
 def place_reading(chosen: Placement) -> None:
@@ -113,11 +117,11 @@ def room_of(chosen: Placement, nodes: Iterable[Node], limits: Mapping[str, float
 
     Limits hold for the whole cluster: they do not tell nodes for reading from the others.
     """
-    found = list(nodes)
-    cpus, gpus = _sum(found, "CPU"), _sum(found, "GPU")
+    listed = list(nodes)
+    cpus, gpus = _sum(listed, "CPU"), _sum(listed, "GPU")
     if limits is not None:
         return Room(max(cpus, limits.get("CPU", 0.0)), max(gpus, limits.get("GPU", 0.0)))
-    return Room(cpus, gpus, _sum(_for_reading(found), "CPU") if chosen.is_apart else None)
+    return Room(cpus, gpus, _sum(_for_reading(listed), "CPU") if chosen.is_apart else None)
 
 
 def _for_reading(nodes: Iterable[Node]) -> list[Node]:

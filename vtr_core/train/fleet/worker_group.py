@@ -1,4 +1,8 @@
-"""Ray Train's workers of a run: their loop, messages to and from the driver, faults, and the cluster's changes."""
+"""Ray Train's workers of a run: their loop, messages to and from the driver, faults, and the cluster's changes.
+
+Notices of preemption are watched for here: with Ray (2.60) `get_preemption_info()` takes 16 ms of each step of two
+workers, and workers that save and return after a notice end the run instead of starting again elsewhere.
+"""
 
 import asyncio
 import logging
@@ -28,38 +32,21 @@ from vtr_core.train.loop.worker import Worker
 _MAX_REASON = 200
 
 
-@dataclass(frozen=True)
-class Fault:
-    """A fault that a restart can help against."""
+def fault(error: TrainingFailedError, workers: int) -> str:
+    """Why a group ended, where a restart can help: a lost worker, or a broken collective, as its peers see the loss.
 
-    reason: str
-    began: bool
-    """Whether the group had begun; if not, its room had vanished in between."""
-
-
-def fault(error: TrainingFailedError, workers: int) -> Fault:
-    """The fault behind Ray Train's error: a lost worker, or a broken collective, as its peers see the loss.
-
-    Raises the error that ends the run where a restart cannot help: a worker's VtrError, or an error of the code.
+    Raises the error that ends the run where it cannot: a worker's VtrError, or an error of the code.
     """
-    if isinstance(error, ControllerError) and isinstance(error.controller_failure, ray_private.start_timeout()):
-        return Fault(first_line(error.controller_failure), began=False)
-    failures = list(error.worker_failures.values()) if isinstance(error, WorkerGroupError) else []
-    for failure in failures:
+    failures = error.worker_failures if isinstance(error, WorkerGroupError) else {}
+    for failure in failures.values():
         if isinstance(failure, VtrError):
             raise failure from error
-    lost = any(_is_loss(failure) for failure in failures)
-    broken = workers > 1 and any(isinstance(failure, RuntimeError) for failure in failures)
-    if failures and not lost and not broken:
+    if not failures:
+        return first_line(error.controller_failure if isinstance(error, ControllerError) else error)
+    worker, failure = min(failures.items(), key=lambda item: (not _is_loss(item[1]), item[0]))
+    broken = workers > 1 and any(isinstance(other, RuntimeError) for other in failures.values())
+    if not _is_loss(failure) and not broken:
         raise error
-    return Fault(_reason(error), began=True)
-
-
-def _reason(error: TrainingFailedError) -> str:
-    """The message of one failed worker, preferably a lost one rather than its peers."""
-    if not isinstance(error, WorkerGroupError) or not error.worker_failures:
-        return first_line(error)
-    worker, failure = min(error.worker_failures.items(), key=lambda item: (not _is_loss(item[1]), item[0]))
     return f"worker {worker}: {first_line(failure)}"
 
 
@@ -84,7 +71,7 @@ class RestartBudget:
         self._allowed, self._left = allowed, allowed
         self._checkpoint: str | None = None
 
-    def spend(self, checkpoint: str | None, why: Fault) -> int:
+    def spend(self, checkpoint: str | None, reason: str) -> int:
         """Count one restart from `checkpoint` (None: from the beginning); returns how many are left after it.
 
         TrainingError where none is left.
@@ -94,7 +81,7 @@ class RestartBudget:
         if self._left == 0:
             raise TrainingError(
                 f"workers were lost {self._allowed + 1} times from {checkpoint or 'the beginning'} "
-                f"(scaling.max_restarts = {self._allowed}): {why.reason}"
+                f"(scaling.max_restarts = {self._allowed}): {reason}"
             )
         self._left -= 1
         return self._left
@@ -206,29 +193,8 @@ logger = logging.getLogger(__name__)
 _POLL_S = 1.0
 
 
-class Growth:
-    """When a group may be ended to restart with more workers: `interval_s` after it has begun.
-
-    The interval doubles each time such a restart brings no more workers, because others took the resources.
-    """
-
-    def __init__(self, interval_s: float) -> None:
-        self._first_s = self._interval_s = interval_s
-        self._before: int | None = None
-
-    def interval(self, workers: int, resized: bool) -> float:
-        """Seconds for a group of `workers`; `resized`: the previous group was ended to grow."""
-        failed = resized and self._before is not None and workers <= self._before
-        self._interval_s = 2 * self._interval_s if failed else self._first_s
-        self._before = workers
-        return self._interval_s
-
-
 class GroupWatch:
-    """A context manager around one group of `workers` workers; `larger` is the next possible count, if any.
-
-    grow_after_s: the group is not ended to add workers sooner than this after it has begun.
-    """
+    """A context manager around one group of `workers` workers; `larger` is the next possible count, if any."""
 
     def __init__(
         self,
@@ -238,11 +204,10 @@ class GroupWatch:
         placed: Placement,
         workers: int,
         larger: int | None,
-        grow_after_s: float,
     ) -> None:
         self._channel, self._scaling, self._gpu, self._placed = channel, scaling, gpu, placed
-        self._workers, self._larger, self._grow_after_s = workers, larger, grow_after_s
-        self.asked: Reason | None = None
+        self._workers, self._larger = workers, larger
+        self.reason: Reason | None = None
         """Why the group was asked to end, if it was."""
         self._began: float | None = None
         self._request: Request | None = None
@@ -261,10 +226,10 @@ class GroupWatch:
 
     def _watch(self) -> None:
         try:
-            while self.asked is None and not self._ended.wait(_POLL_S):
-                self.asked = self._reason_to_end(self._channel.group())
-            if self.asked is not None:
-                self._channel.request_stop(self.asked)
+            while self.reason is None and not self._ended.wait(_POLL_S):
+                self.reason = self._reason_to_end(self._channel.group())
+            if self.reason is not None:
+                self._channel.request_stop(self.reason)
         except RayError as error:
             logger.warning("the cluster is no longer watched for this group of workers (%s)", error)
         finally:
@@ -275,7 +240,7 @@ class GroupWatch:
             return "preempted"
         if group.has_begun and self._began is None:
             self._began = time.monotonic()
-        may_grow = self._began is not None and time.monotonic() - self._began > self._grow_after_s
+        may_grow = self._began is not None and time.monotonic() - self._began > self._scaling.resize_interval_s
         if self._larger is not None and may_grow and self._has_room():
             self._withdraw()  # before the group is asked to stop: it may need these CPUs for its last batch
             return "resized"

@@ -59,9 +59,9 @@ class CollapseWatch:
         shares = {name: row_share(vectors) for name, vectors in judged.items()}
         ranks = {name: effective_rank(vectors) for name, vectors in judged.items()}
         deviations = {name: score_deviation(scores()) for name, scores in compared.scores.items()} if judged else {}
-        found = None if self._warned else self._judge(shares, ranks, deviations)
-        self.collapse, self._warned = found, self._warned or found is not None
-        self._was_apart |= found is None
+        collapse = None if self._warned else self._judge(shares, ranks, deviations)
+        self.collapse, self._warned = collapse, self._warned or collapse is not None
+        self._was_apart |= collapse is None
         return {
             **{f"train/row_share_{name}": value for name, value in shares.items()},
             **{f"train/effective_rank_{name}": value for name, value in ranks.items()},
@@ -72,16 +72,16 @@ class CollapseWatch:
     def _judge(
         self, shares: Mapping[str, float], ranks: Mapping[str, float], deviations: Mapping[str, float]
     ) -> Collapse | None:
-        found = [
+        signs = [
             *(f"{v:.2g} of the energy of {name} differs between rows" for name, v in shares.items() if v < ALIKE),
             *(f"all differences of {name} lie on a line" for name, v in ranks.items() if v < FLAT),
             *(f"similarities of {name} deviate by {v:.1g}" for name, v in deviations.items() if v < ALIKE),
         ]
-        if not found:
+        if not signs:
             return None
         learned = "it was better before: lower optimizer.learning_rate, or set optimizer.gradient_clip and warmup_steps"
         initial = "it was so from the start: look at vtr data statistics, and at settings other than the preset's"
-        return Collapse(found[0], learned if self._was_apart else initial)
+        return Collapse(signs[0], learned if self._was_apart else initial)
 
     def _beside_chance(self, step: int, loss: float, compared: Compared) -> dict[str, float]:
         """The chance level, until the loss was below it once; computing it costs as much as a loss."""
@@ -133,7 +133,7 @@ def suspects(manifest: Manifest, places: Sequence[RowGroup], keys: set[int]) -> 
     """Name the clips, or whole videos, with `keys` among the row groups of a batch, by reading the ids in those."""
     if isinstance(manifest.schema, ImageSchema):  # images have integer pixels, which are always finite
         return Suspects(_first([_name(manifest, place) for place in places]), ())
-    found: dict[str, list[str]] = {}
+    clips_by_place: dict[str, list[str]] = {}
     missing = set(keys)
     whole = isinstance(manifest.schema, VideoSchema)
     key = "video_key" if whole else "clip_key"
@@ -148,10 +148,10 @@ def suspects(manifest: Manifest, places: Sequence[RowGroup], keys: set[int]) -> 
         for row in np.flatnonzero(np.isin(columns[key], list(missing))).tolist():
             video = f"video {columns['video_id'][row]}"
             name = video if whole else f"clip {columns['clip_id'][row]} of {video}"
-            found.setdefault(_name(manifest, place), []).append(name)
+            clips_by_place.setdefault(_name(manifest, place), []).append(name)
             missing.discard(int(columns[key][row]))
-    clips = [clip for names in found.values() for clip in names]
-    return Suspects(_first(list(found) or [_name(manifest, place) for place in places]), _first(clips))
+    clips = [clip for names in clips_by_place.values() for clip in names]
+    return Suspects(_first(list(clips_by_place) or [_name(manifest, place) for place in places]), _first(clips))
 
 
 def _name(manifest: Manifest, place: RowGroup) -> str:

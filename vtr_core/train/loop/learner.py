@@ -1,25 +1,131 @@
-"""The trained state of a run: model, loss parameters, moving average, optimiser, micro-batches, precision."""
+"""The trained state of a run: its first weights, and model, loss parameters, moving average, optimiser, precision."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, assert_never
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils.checkpoint import checkpoint
 
+from vtr_core.config.override import override
 from vtr_core.config.run import TrainConfig
 from vtr_core.data.batches import CaptionedBatch
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.reading.feature_statistics import feature_statistics
 from vtr_core.embedding.collectives import average_gradients, sum_shares, world_size
 from vtr_core.errors import CheckpointError
 from vtr_core.nn.embeddings import Embeddings, concatenate
 from vtr_core.nn.normalization import share_channels, share_statistics
+from vtr_core.run.build import build_model, check_model
 from vtr_core.systems.implementation import Implementation
+from vtr_core.systems.registry import Systems
+from vtr_core.text.concepts import ConceptNames
+from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder
-from vtr_core.train.checkpoint.trained_model import load_weights
+from vtr_core.train.checkpoint.trained_model import LoadedModel, load_weights, read_model
 from vtr_core.train.optimizer import build_optimizer, clip_gradients, load_state, set_learning_rate
+
+_SHOWN = 5
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """The tensors of a model by name: those that can be taken from another model, and those that cannot."""
+
+    taken: tuple[str, ...]
+    refused: Mapping[str, str]
+    """Why each of the others keeps its initial values."""
+
+    @property
+    def summary(self) -> str:
+        """The number of tensors taken, and each of the others with its reason."""
+        head = f"{len(self.taken)} of {len(self.taken) + len(self.refused)} tensors taken"
+        return "; ".join([head, *(f"{name}: {reason}" for name, reason in self.refused.items())])
+
+
+def fitting(config: TrainConfig, words: Vocabulary, concepts: ConceptNames | None, source: LoadedModel) -> Fitting:
+    """Which tensors of `source` a new model of `config` can start from: those of the same name, shape and meaning.
+
+    words, concepts: the new model's. A tensor with an entry per word is taken only where both models have the same
+    words in the same order, and one with an entry per concept only where they have the same concepts. Running
+    statistics of normalisation layers are taken, too. Raises CheckpointError where no tensor fits.
+    """
+    own, shapes = check_model(config.model), {n: tuple(t.shape) for n, t in source.model.state_dict().items()}
+    refused = _other_shapes(own, shapes)
+    if words.fingerprint != source.vocabulary.fingerprint:
+        reason = "its places are words, and the vocabularies differ (vtr ingest --vocabulary takes the other's)"
+        refused = {**dict.fromkeys(_of_size(config, "model.inputs.num_words", len(words)), reason), **refused}
+    names = () if concepts is None else concepts.names
+    if names and names != source.concepts:
+        sized = _of_size(config, "model.num_concepts", len(names))
+        refused = {**dict.fromkeys(sized, "its places are concepts, and the concept tables differ"), **refused}
+    taken = tuple(name for name in own if name not in refused)
+    if not taken:
+        raise CheckpointError(
+            f"no tensor of {source.uri}, a {source.config.model.kind!r} model, fits the {config.model.kind!r} model to "
+            f"train: {'; '.join(f'{name}: {reason}' for name, reason in list(refused.items())[:_SHOWN])} …"
+        )
+    return Fitting(taken, {name: refused[name] for name in own if name in refused})
+
+
+def start_from(model: nn.Module, source: LoadedModel, fit: Fitting) -> None:
+    """Copy the tensors that fit into `model`, on whatever device it is."""
+    own, weights = model.state_dict(), source.model.state_dict()
+    with torch.no_grad():
+        for name in fit.taken:
+            own[name].copy_(weights[name])
+
+
+def _other_shapes(own: Shapes, shapes: Shapes) -> dict[str, str]:
+    """The tensors that the other model lacks, or has in another shape, with both shapes."""
+    return {
+        name: f"{shape} here, {shapes.get(name, 'missing')} there"
+        for name, shape in own.items()
+        if shapes.get(name) != shape
+    }
+
+
+def _of_size(config: TrainConfig, setting: str, size: int) -> list[str]:
+    """The tensors whose shape depends on a size setting: those whose shape changes with another value of it."""
+    before, after = check_model(config.model), check_model(override(config, {setting: size + 1}).model)
+    return [name for name in before if after.get(name) != before[name]]
+
+
+def initial_model(config: TrainConfig, data: Manifest, vectors: np.ndarray | None, standardize: bool) -> nn.Module:
+    """A model drawn from the seed of `config`, equal on all workers.
+
+    standardize: whether a model that standardizes features gets the statistics of `data`, for which every worker reads
+    the same part; when resuming, the checkpoint has them.
+    """
+    system = config.model.system()
+    standardizes, read = standardize and system.standardizes(config.model), system.reads_features(config.model)
+    statistics = feature_statistics(data, on_bad_shard=config.on_bad_shard, names=read) if standardizes else None
+    torch.manual_seed(config.seed)
+    return build_model(config.model, vectors, statistics)
+
+
+def given_weights(
+    model: nn.Module,
+    config: TrainConfig,
+    words: Vocabulary,
+    concepts: ConceptNames | None,
+    init: str | None,
+    systems: Systems,
+) -> Fitting | None:
+    """Load the weights of its backbone into a new model, then those of the model `init`; returns which of these fit."""
+    config.model.system().implementation().pretrained(model)
+    if init is None:
+        return None
+    source = read_model(init, systems)
+    fits = fitting(config, words, concepts, source)
+    start_from(model, source, fits)
+    return fits
 
 
 class MicroBatches(nn.Module):
@@ -93,9 +199,9 @@ class Learner:
             return evaluate(self._bare)
         before = [buffer.clone() for buffer in self.evaluated.buffers()]
         metrics = evaluate(self.evaluated)
-        for trained, found, earlier in zip(self._bare.buffers(), self.evaluated.buffers(), before, strict=True):
-            if not torch.equal(found, earlier):
-                trained.copy_(found)
+        for trained, buffer, earlier in zip(self._bare.buffers(), self.evaluated.buffers(), before, strict=True):
+            if not torch.equal(buffer, earlier):
+                trained.copy_(buffer)
         return metrics
 
     def set_learning_rate(self, rate: float) -> None:
@@ -121,20 +227,20 @@ class Learner:
             self._average.update_parameters(self._bare)
         return norm
 
-    def restore(self, found: Checkpoint, folder: RunFolder) -> None:
+    def restore(self, checkpoint: Checkpoint, folder: RunFolder) -> None:
         """Load the state of a checkpoint of this run."""
-        place = folder.checkpoint_at(found.progress.step)
-        load_weights(self._bare, found.trained or found.model, place)
-        load_weights(self.objective, found.objective, place / "optimizer.pt")
+        place = folder.checkpoint_at(checkpoint.progress.step)
+        load_weights(self._bare, checkpoint.trained or checkpoint.model, place)
+        load_weights(self.objective, checkpoint.objective, place / "optimizer.pt")
         try:
-            load_state(self._optimizer, found.optimizer)
+            load_state(self._optimizer, checkpoint.optimizer)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise CheckpointError(
                 f"{place / 'optimizer.pt'}: the state does not fit the optimiser ({error})"
             ) from error
         if self._average is not None:
-            load_weights(self._average.module, found.model, place)
-            self._average.n_averaged.fill_(found.progress.step - found.progress.skipped)
+            load_weights(self._average.module, checkpoint.model, place)
+            self._average.n_averaged.fill_(checkpoint.progress.step - checkpoint.progress.skipped)
 
     def state(self) -> dict[str, Any]:
         """The fields of a `Checkpoint` that change with a step: model, trained, objective, optimizer."""

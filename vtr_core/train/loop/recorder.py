@@ -11,9 +11,8 @@ from torch import Tensor
 
 from vtr_core.errors import RunConflict, TrainingError, one_line
 from vtr_core.storage import Location, StorageError
-from vtr_core.tracking.environment import SystemMeter
-from vtr_core.tracking.metric_log import MetricLog
 from vtr_core.tracking.run import TrackedRun
+from vtr_core.tracking.run_log import MetricLog
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, complete_checkpoints, is_complete
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.fleet.lease import is_held
@@ -91,10 +90,9 @@ class Recorder:
         tracked: TrackedRun | None,
         channel: DriverChannel,
         step: int,
-        system_s: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """The recorder of a worker group that begins at `step`; its machine is sampled every `system_s` seconds."""
+        """The recorder of a worker group that begins at `step`."""
         self._clock, self._saved_s = clock, clock()
         self._snapshots, self._writer = Snapshots(), ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
         self._writing: _Writing | None = None
@@ -102,7 +100,6 @@ class Recorder:
         self._require_lease()
         self._try(step, folder.tidy)
         self._log = MetricLog(folder.location / "metrics.jsonl", tracked, step)
-        self._system = None if system_s is None else SystemMeter(system_s)
 
     def begin(self, step: int, workers: int) -> None:
         """Tell the driver that the group begins, and how many already logged steps it repeats."""
@@ -113,14 +110,13 @@ class Recorder:
             self.event("started", step=step, workers=workers)
 
     def point(self, values: Mapping[str, float], step: int, total_steps: int) -> None:
-        """Log a point with the machine's utilisation and send it to the driver, waiting for neither.
+        """Log a point and send it to the driver, waiting for neither.
 
         Ray Train's own `report` would block all workers until its controller polls, every two seconds.
         """
         if not self.is_writing():
             self.finish_writing()
-        system = {} if self._system is None else self._system.read()
-        self._log.add({**values, **system}, step)
+        self._log.add(values, step)
         self._channel.report({**values, "step": step, "total_steps": total_steps})
 
     def event(self, event: str, **details: Any) -> None:
@@ -171,8 +167,6 @@ class Recorder:
     def close(self) -> bool:
         """Send and write everything pending, including a checkpoint; returns whether MLflow has every point."""
         self._writer.shutdown()
-        if self._system is not None:
-            self._system.close()
         return self._log.close()
 
     def _publish_points(self) -> None:

@@ -74,10 +74,10 @@ def profiled(
     """
     cuda = [ProfilerActivity.CUDA] if device.type == "cuda" else []
 
-    def ready(found: profile) -> None:
+    def ready(recorded: profile) -> None:
         expected: tuple[type[Exception], ...] = (StorageError, *failures())
         try:
-            _keep(_texts(found, device), run, tracked)
+            _keep(_texts(recorded, device), run, tracked)
         except expected as error:
             event("profiled", steps=_RECORDED, failed=one_line(str(error)))
         else:
@@ -88,14 +88,14 @@ def profiled(
         yield profiler.step
 
 
-def _texts(found: profile, device: torch.device) -> dict[str, str]:
+def _texts(recorded: profile, device: torch.device) -> dict[str, str]:
     """The trace, and the table of operators sorted by their own time on `device`."""
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "trace.json"
-        found.export_chrome_trace(str(file))
+        recorded.export_chrome_trace(str(file))
         trace = file.read_text()
     key = "self_device_time_total" if device.type == "cuda" else "self_cpu_time_total"
-    return {TRACE: trace, TABLE: found.key_averages().table(sort_by=key, row_limit=_ROWS)}
+    return {TRACE: trace, TABLE: recorded.key_averages().table(sort_by=key, row_limit=_ROWS)}
 
 
 def _keep(texts: dict[str, str], run: Location, tracked: TrackedRun | None) -> None:
@@ -122,8 +122,8 @@ def judge(
     `plateau_patience` validations.
     """
     if metric not in values:
-        given = ", ".join(sorted(values)) or "none: no row of it has a feature that the model takes"
-        raise ConfigError(f"training.metric is {metric!r}; this validation set gives {given}")
+        metrics = ", ".join(sorted(values)) or "none: no row of it has a feature that the model takes"
+        raise ConfigError(f"training.metric is {metric!r}; this validation set gives {metrics}")
     value = values[metric]
     progress = replace(progress, value=float(value), rate_age=progress.rate_age + 1)
     if _is_better(value, progress.best_value):
@@ -141,38 +141,16 @@ def _is_better(value: float, best: float | None) -> bool:
     return value > best
 
 
-_RANKING = logging.getLogger(ranking.__name__)
-_log = logging.getLogger(__name__)
-
-
-class _First(logging.Filter):
-    """Lets the first record pass, if any may, and keeps the last of the others."""
-
-    def __init__(self, tells: bool) -> None:
-        super().__init__()
-        self._tells, self.held_back = tells, 0
-        self.last: logging.LogRecord | None = None
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Whether it is the first."""
-        if self._tells and self.last is None:
-            self.last = record
-            return True
-        self.last, self.held_back = record, self.held_back + 1
-        return False
-
-
 @contextmanager
 def ties_told_once(tells: bool) -> Iterator[None]:
-    """Within it metrics warn of ties once, and at its end the number of repetitions is logged; nothing unless `tells`.
+    """Within it metrics warn of ties once; never unless `tells`, as all workers of a run compute the same metrics."""
+    logger, left = logging.getLogger(ranking.__name__), [tells]
 
-    One worker of a run tells, since all of them compute the same metrics.
-    """
-    first = _First(tells)
-    _RANKING.addFilter(first)
+    def is_first(record: logging.LogRecord) -> bool:  # noqa: ARG001
+        return bool(left) and left.pop()
+
+    logger.addFilter(is_first)
     try:
         yield
     finally:
-        _RANKING.removeFilter(first)
-    if tells and first.last is not None and first.held_back:
-        _log.warning("such ties %d times more; the last: %s", first.held_back, first.last.getMessage())
+        logger.removeFilter(is_first)

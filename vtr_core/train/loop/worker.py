@@ -1,33 +1,35 @@
-"""The training loop, the same for workers of Ray Train and for a run in the process of the command."""
+"""The training loop, the same for workers of Ray Train and for a run in this process, and its start."""
 
 import math
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from vtr_core.config.run import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Part, Plan
 from vtr_core.data.reading.row_groups import Columns
 from vtr_core.data.shards.word_table import WordTable
+from vtr_core.data.stream.assemble import read_directly
 from vtr_core.embedding.collectives import agree_all, gather_objects, sum_all
-from vtr_core.errors import TrainingError
+from vtr_core.errors import ClusterError, TrainingError
 from vtr_core.run.build import build_task
-from vtr_core.run.inputs import model_vocabulary, training_reader
+from vtr_core.run.inputs import concept_table, loss_tables, model_vocabulary, names_of, require_names, training_reader
 from vtr_core.systems.task import StepOutput
+from vtr_core.tracking.environment import system_metrics
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.checkpoint.run_folder import RunFolder
-from vtr_core.train.checkpoint.trained_model import given_weights, initial_model
-from vtr_core.train.job import Job, WorkerContext, checkpoint_provenance, total_steps
+from vtr_core.train.job import Job, Reason, Report, WorkerContext, checkpoint_provenance, graceful, total_steps
 from vtr_core.train.loop.alarms import BadShards, CollapseWatch, keys_not_finite, suspects
-from vtr_core.train.loop.learner import Learner, compiles, uses_bf16
+from vtr_core.train.loop.learner import Learner, compiles, given_weights, initial_model, uses_bf16
 from vtr_core.train.loop.recorder import Recorder
 from vtr_core.train.loop.training_progress import Meter, judge, profiled, ties_told_once
 from vtr_core.train.optimizer import learning_rate_at
-from vtr_core.train.training_labels import concept_table, loss_tables, names_of, require_names
 
 _PATIENCE = 50
 """Steps after the warm-up within which a loss should have left chance level."""
@@ -58,19 +60,19 @@ class Worker:
 
     def _build(self) -> None:
         """Initial weights from the seed or another model; then the newest checkpoint's, where there is one."""
-        found = self._folder.latest(self._job.systems)
-        model = initial_model(self._config, self._manifest, self._words.vectors, standardize=found is None)
+        checkpoint = self._folder.latest(self._job.systems)
+        model = initial_model(self._config, self._manifest, self._words.vectors, standardize=checkpoint is None)
         self._fitting = None
-        if found is None:
+        if checkpoint is None:
             self._fitting = given_weights(
                 model, self._config, self._vocabulary, self._concepts, self._job.init, self._job.systems
             )
         self._compiles = compiles(self._config, self._system.implementation(), self._device)
         self._learner = Learner(model, self._task.objective, self._config, self._context.distribute, self._compiles)
-        self._progress, self._paused = found.progress if found else Progress(), False
-        if found is not None:
-            require_names(found, self._concepts, self._folder.checkpoint_at(found.progress.step))
-            self._learner.restore(found, self._folder)
+        self._progress, self._paused = checkpoint.progress if checkpoint else Progress(), False
+        if checkpoint is not None:
+            require_names(checkpoint.concepts, self._concepts, self._folder.checkpoint_at(checkpoint.progress.step))
+            self._learner.restore(checkpoint, self._folder)
 
     def run(self) -> bool:
         """Train from the current step to the end, to an early stop, a pause or a request to stop.
@@ -80,7 +82,8 @@ class Worker:
         self._recorder = self._begin_recording()
         sent = False
         try:
-            with self._profiled() as after_step, ties_told_once(self._rank == 0):
+            tracked = self._job.tracked if self._rank == 0 else None
+            with system_metrics(tracked), self._profiled() as after_step, ties_told_once(self._rank == 0):
                 self._loop(after_step)
         finally:
             if self._recorder is not None:
@@ -96,7 +99,7 @@ class Worker:
             return None
         job, step = self._job, self._progress.step
         clock = self._context.clock
-        recorder = Recorder(self._folder, job.lease, job.tracked, self._channel, step, job.system_s, clock)
+        recorder = Recorder(self._folder, job.lease, job.tracked, self._channel, step, clock)
         recorder.begin(self._progress.step, self._world)
         if self._fitting is not None:
             recorder.event("initialised", model=job.init, tensors=self._fitting.summary)
@@ -196,14 +199,14 @@ class Worker:
         self._progress = replace(self._progress, skipped=self._progress.skipped + 1)
         step = self._progress.step
         keys = gather_objects(keys_not_finite(columns, self._manifest.schema.features))
-        found = suspects(self._manifest, self._plan.places(step - 1), set().union(*keys))
+        suspected = suspects(self._manifest, self._plan.places(step - 1), set().union(*keys))
         if self._recorder is not None:
-            self._recorder.event("not_finite", step=step, places=list(found.places), clips=list(found.clips))
+            self._recorder.event("not_finite", step=step, places=list(suspected.places), clips=list(suspected.clips))
         self._report(self._counts())
         if in_row >= self._config.training.max_nonfinite:
             raise TrainingError(
                 f"the loss or its gradient was not finite in {in_row} steps in a row (training.max_nonfinite), the "
-                f"last one with {found}; look at that data, lower optimizer.learning_rate or set "
+                f"last one with {suspected}; look at that data, lower optimizer.learning_rate or set "
                 "optimizer.gradient_clip"
             )
 
@@ -266,3 +269,60 @@ def step_seed(seed: int, step: int, rank: int) -> int:
 
 def _numbers(values: Mapping[str, float | Tensor]) -> dict[str, float]:
     return {name: float(value.detach() if isinstance(value, Tensor) else value) for name, value in values.items()}
+
+
+def fit_in_process(job: Job, on_report: Callable[[Report], None], should_stop: Callable[[], bool]) -> None:
+    """`vtr_core.train.loop.worker.fit` in this process: batches, losses and weights are those of one worker.
+
+    A fault ends the run; --resume continues it. `should_stop` is called at every step.
+    """
+    device = device_here(job.config)
+    channel = _Channel(on_report, should_stop)
+
+    def place(model: nn.Module) -> nn.Module:
+        return model.to(device)
+
+    context = WorkerContext(0, 1, device, channel, read_directly, place)
+    with graceful(channel.stopping.set):
+        Worker(job, context).run()
+
+
+def device_here(config: TrainConfig) -> torch.device:
+    """The device of the configuration on this machine; ClusterError where a GPU is requested and not available."""
+    has_gpu = torch.cuda.is_available()
+    if config.scaling.device == "gpu" and not has_gpu:
+        raise ClusterError("scaling.device = 'gpu', and torch finds no CUDA device here; use --scaling.device cpu")
+    return torch.device("cuda" if has_gpu and config.scaling.device != "cpu" else "cpu")
+
+
+@dataclass(frozen=True)
+class _Channel:
+    """A channel within one process: reports are passed to the driver's callback at once."""
+
+    report: Callable[[Report], None]
+    should_stop: Callable[[], bool]
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def watch(self) -> "_Channel":
+        return self
+
+    def requested(self) -> bool:
+        return self.stopping.is_set() or self.should_stop()
+
+    def reason(self) -> Reason:
+        return "interrupted"
+
+
+def fit(job: Job, on_report: Callable[[Report], None], should_stop: Callable[[], bool] = lambda: False) -> None:
+    """Run `job` to its end, or to its pause: on `scaling.workers` of the connected Ray cluster; with 0 in this process.
+
+    `on_report` gets every logged point and event, in the driver. A VtrError in a worker, which is due to the user's
+    input, ends the run at once. Ctrl-C or SIGTERM ends it after a checkpoint, with Interrupted. So does `should_stop`,
+    but without an error.
+    """
+    if job.config.scaling.workers == 0:
+        fit_in_process(job, on_report, should_stop)
+    else:
+        from vtr_core.train.trainer import fit_on_cluster
+
+        fit_on_cluster(job, on_report, should_stop)

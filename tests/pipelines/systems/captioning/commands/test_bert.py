@@ -17,7 +17,7 @@ from vtr_core.errors import CheckpointError
 from vtr_core.run.build import build_model
 from vtr_core.run.presets import preset
 from vtr_core.train.checkpoint import load_model
-from vtr_core.train.checkpoint.trained_model import fitting, start_from
+from vtr_core.train.loop.learner import fitting, start_from
 
 
 def bert() -> dict[str, Tensor]:

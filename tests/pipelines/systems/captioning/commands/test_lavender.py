@@ -16,7 +16,7 @@ from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, InputError
 from vtr_core.systems.captioning.model import Captioner, sequence_mask
 from vtr_core.train.checkpoint import load_model
-from vtr_core.train.checkpoint.trained_model import fitting
+from vtr_core.train.loop.learner import fitting
 
 HIDDEN, HEADS, MLP, LAYERS, DIM, GRID, STEPS, TOKENS = 8, 2, 12, 2, 3, 2, 3, 6
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "dog", "run", "##s", "a"]

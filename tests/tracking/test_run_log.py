@@ -1,8 +1,10 @@
-"""Metrics are in the file whatever MLflow does, in order, and once."""
+"""The log of a run: lines are whole, in order and once, in the files and in MLflow, whatever fails in between."""
 
+import errno
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,12 +12,99 @@ from mlflow import MlflowClient
 
 from vtr_core.errors import ConfigError
 from vtr_core.storage import locate
-from vtr_core.tracking.metric_log import MetricLog, PointSender
 from vtr_core.tracking.presentation import flatten
 from vtr_core.tracking.run import Point, TrackedRun, full_tracking_uri, open_run
+from vtr_core.tracking.run_log import EventLog, JsonLines, MetricLog, PointSender, read_lines
 
 
-def lines(path: Path) -> list[dict[str, float]]:
+def lines(path: Path) -> JsonLines:
+    return JsonLines(locate(str(path)))
+
+
+def test_lines_are_appended_to_what_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "a.jsonl"
+    lines(path).append({"a": 1})
+    lines(path).append({"a": "line\nbreak"})
+    assert lines(path).read() == read_lines(locate(str(path))) == [{"a": 1}, {"a": "line\nbreak"}]
+
+
+@pytest.mark.parametrize("torn", ['{"a": 3', '{"a": 3}', "[1]\n", "\0\0\n", '{"a": 3}{"a"\n'])
+def test_what_a_crash_left_is_cut_off(tmp_path: Path, torn: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"a": 1}\n{"a": 2}\n' + torn)
+    assert read_lines(locate(str(path))) == [{"a": 1}, {"a": 2}]
+    lines(path).append({"a": 4})
+    assert path.read_text() == '{"a": 1}\n{"a": 2}\n{"a": 4}\n'
+
+
+def test_a_bad_line_in_the_middle_costs_itself(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"a": 1}\n{"a"\n{"a": 3}\n')
+    lines(path)
+    assert path.read_text() == '{"a": 1}\n{"a": 3}\n'
+
+
+def test_dropped_lines_are_given_back(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"a": 1}\n{"a": 2}\n{"a": 3}\n')
+    log = lines(path)
+    assert log.keep(lambda line: line["a"] != 2) == [{"a": 2}]
+    log.append({"a": 4})
+    assert [line["a"] for line in lines(path).read()] == [1, 3, 4]
+
+
+@contextmanager
+def full_disk(monkeypatch: pytest.MonkeyPatch, room: int) -> Iterator[None]:
+    """Appending writes `room` bytes and then fails."""
+    opened = Path.open
+
+    def short(self: Path, mode: str = "r", *arguments: int) -> object:
+        file = opened(self, mode, *arguments)
+        if mode == "ab":
+            file.write(b"x" * room)
+            file.flush()
+            file.close()
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return file
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", short)
+        yield
+
+
+def test_what_a_full_disk_refuses_is_written_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.jsonl"
+    log = lines(path)
+    log.append({"a": 1})
+    with full_disk(monkeypatch, room=3):
+        log.append({"a": 2})
+        log.append({"a": 3})
+        with pytest.raises(OSError, match="No space left"):
+            log.publish()
+    assert path.read_text() == '{"a": 1}\n'
+    assert [line["a"] for line in log.read()] == [1, 2, 3]
+    log.append({"a": 4})
+    assert [line["a"] for line in lines(path).read()] == [1, 2, 3, 4]
+
+
+def test_events_have_time_and_details_and_stay(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "events.jsonl"
+    log = EventLog(locate(str(path)))
+    log.add("started", step=0, workers=2)
+    log.add("not_finite", step=3, clips=["c"])
+    log.add("not_finite", step=4, clips=[])
+    assert log.counts == {"started": 1, "not_finite": 2}
+    again = EventLog(locate(str(path)))
+    again.add("resumed", step=2, steps_lost=2, workers=1)
+    found = [json.loads(line) for line in path.read_text().splitlines()]
+    assert found == again.read()
+    assert [event["event"] for event in found] == ["started", "not_finite", "not_finite", "resumed"]
+    assert found[1] == {"time": found[1]["time"], "event": "not_finite", "step": 3, "clips": ["c"]}
+    assert found[0]["time"] <= found[3]["time"]
+    assert again.counts == {"resumed": 1}
+
+
+def written(path: Path) -> list[dict[str, float]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
@@ -25,14 +114,14 @@ def test_without_mlflow_the_file_has_every_point(tmp_path: Path) -> None:
     for step in (1, 2, 3):
         log.add({"train/loss": 1 / step}, step)
     log.close()
-    assert [(line["step"], line["train/loss"]) for line in lines(path)] == [(1, 1.0), (2, 0.5), (3, 1 / 3)]
+    assert [(line["step"], line["train/loss"]) for line in written(path)] == [(1, 1.0), (2, 0.5), (3, 1 / 3)]
 
 
 def test_a_resumed_run_drops_what_came_after_its_checkpoint(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_text('{"step": 1}\n{"step": 2}\n{"step": 3}\n{"step": 4, "tra')
     MetricLog(locate(str(path)), None, after_step=2).add({"a": 1.0}, 3)
-    assert [line["step"] for line in lines(path)] == [1, 2, 3]
+    assert [line["step"] for line in written(path)] == [1, 2, 3]
 
 
 def test_mlflow_gets_every_point(tmp_path: Path, tracking_store: str) -> None:
@@ -64,7 +153,7 @@ class _Flaky(TrackedRun):
 
 
 def test_points_wait_while_mlflow_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vtr_core.tracking.metric_log._FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr("vtr_core.tracking.run_log._FIRST_PAUSE_S", 0.01)
     log = MetricLog(locate(str(tmp_path / "metrics.jsonl")), _Flaky("", "", ""))
     log.add({"a": 1.0}, 1)
     log.add({"a": 2.0}, 2)
@@ -86,7 +175,7 @@ def test_a_store_that_stays_away_does_not_hold_the_end_of_a_run(tmp_path: Path) 
     log = MetricLog(locate(str(tmp_path / "metrics.jsonl")), _Away("", "", ""))
     log.add({"a": 1.0}, 1)
     assert not log.close()
-    assert [line["step"] for line in lines(tmp_path / "metrics.jsonl")] == [1]
+    assert [line["step"] for line in written(tmp_path / "metrics.jsonl")] == [1]
 
 
 def test_a_resumed_log_sends_what_mlflow_lacks_and_nothing_twice(tmp_path: Path, tracking_store: str) -> None:
