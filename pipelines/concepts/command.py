@@ -30,7 +30,7 @@ class ConceptFlags:
     """Output folder or URI of the concept table; an existing table is replaced (default: concepts in the first data set
     or folder, where vtr train finds it)."""
     tagger: str = "default"
-    """default (included), spacy:NAME or spacy:FOLDER, wordnet:FOLDER, treetagger:FOLDER, nltk or nltk:FOLDER."""
+    """default (included), spacy:NAME or spacy:FOLDER, wordnet:FOLDER, treetagger:FOLDER."""
     preset: str | None = None
     """Settings of concepts that this preset of vtr train asks for, such as hybrid-msrvtt-pos; the flags below give the
     others."""
