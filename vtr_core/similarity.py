@@ -122,11 +122,11 @@ def most_similar_by_jaccard(
 
     Holds the scores of a thousand queries at a time, never the matrix. All items where there are fewer than k.
     """
-    kept = min(k, len(b))
-    values = a.new_empty(len(a), kept, dtype=torch.promote_types(a.dtype, b.dtype))
-    items = torch.empty(len(a), kept, dtype=torch.int64)
+    count = min(k, len(b))
+    values = a.new_empty(len(a), count, dtype=torch.promote_types(a.dtype, b.dtype))
+    items = torch.empty(len(a), count, dtype=torch.int64)
     for rows, block in _jaccard_blocks(a, b):
-        torch.topk(block, kept, dim=1, out=(values[rows], items[rows]))
+        torch.topk(block, count, dim=1, out=(values[rows], items[rows]))
     return values, items
 
 

@@ -75,8 +75,8 @@ class _Whitened:
             raise DatasetError("all samples of a space are the same; their correlation is undefined")
         freedom = len(values) - 1
         u, s, v = _thin_svd(self.centred)
-        kept = s > _SMALLEST_DIRECTION * s[0]
-        u, s, v = u[:, kept], s[kept], v[:, kept]
+        usable = s > _SMALLEST_DIRECTION * s[0]
+        u, s, v = u[:, usable], s[usable], v[:, usable]
         mean_variance = s.square().sum() / freedom / samples.shape[1]
         lengths = (s.square() + ridge * mean_variance * freedom).sqrt()
         self.shrunk = u * (s / lengths)

@@ -335,11 +335,11 @@ class GramVolume(Objective):
                 f"gram_volume takes text and one or two further modalities, got {', '.join(names)}; "
                 "choose another loss.kind or other features"
             )
-        text, *others = names
-        if len(others) == 1:
-            return [Group("_".join(names), (vectors[text], vectors[others[0]]), present[text] & present[others[0]])]
+        text, *rest = names
+        if len(rest) == 1:
+            return [Group("_".join(names), (vectors[text], vectors[rest[0]]), present[text] & present[rest[0]])]
         groups = [Group("_".join(names), tuple(vectors[name] for name in names), _all_present(embeddings))]
-        for name, other in (others, others[::-1]):
+        for name, other in (rest, rest[::-1]):
             rows = present[text] & present[name] & ~present[other]
             groups.append(Group(f"{text}_{name}", (vectors[text], vectors[name]), rows))
         return groups
@@ -352,11 +352,11 @@ class GramVolume(Objective):
     ) -> ItemTerms:
         """Text i against all clips, and all texts against clip i."""
         scale = self.temperature(modalities[0])
-        text, others = modalities[0], modalities[1:]
+        text, rest = modalities[0], modalities[1:]
 
         def terms(block: slice, weights: Tensor) -> Tensor:
-            rows = _volumes(text[block], others)
-            columns = rows if len(rows) == len(text) else _volumes(text, tuple(vectors[block] for vectors in others))
+            rows = _volumes(text[block], rest)
+            columns = rows if len(rows) == len(text) else _volumes(text, tuple(vectors[block] for vectors in rest))
             of_rows = cross_entropies(-scale * rows, weights, block.start)
             of_columns = cross_entropies(-scale * columns.T, weights, block.start)
             return of_rows + of_columns + self._pair_terms(scale, modalities, block, weights)
@@ -368,8 +368,8 @@ class GramVolume(Objective):
     ) -> float | Float[Tensor, " block"]:
         if self._pair_weight == 0:
             return 0.0
-        text, *others = (normalize(vectors, dim=1) for vectors in modalities)
-        blocks = [part for other in others for part in both_blocks(scale * text, other, block, self._multiply)]
+        text, *rest = (normalize(vectors, dim=1) for vectors in modalities)
+        blocks = [part for other in rest for part in both_blocks(scale * text, other, block, self._multiply)]
         return self._pair_weight * torch.stack([cross_entropies(part, weights, block.start) for part in blocks]).sum(0)
 
     def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
@@ -381,8 +381,8 @@ class GramVolume(Objective):
         return self.temperature.metrics()
 
 
-def _volumes(text: Float[Tensor, "texts dim"], others: tuple[Tensor, ...]) -> Float[Tensor, "texts clips"]:
-    return pair_volume(text, others[0]) if len(others) == 1 else triple_volume(text, others[0], others[1])
+def _volumes(text: Float[Tensor, "texts dim"], rest: tuple[Tensor, ...]) -> Float[Tensor, "texts clips"]:
+    return pair_volume(text, rest[0]) if len(rest) == 1 else triple_volume(text, rest[0], rest[1])
 
 
 def _all_present(embeddings: Embeddings) -> Bool[Tensor, " batch"]:

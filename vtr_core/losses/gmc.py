@@ -129,8 +129,8 @@ class PairScorer(nn.Module):
         video, caption = pairs // len(captions), pairs % len(captions)
         tokens = torch.cat([videos[video], captions[caption]], dim=1)
         mask = torch.cat([video_mask[video], caption_mask[caption]], dim=1)
-        seen = mask.unsqueeze(1) | torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
-        return Sequences(self.fusion(tokens, seen), mask).mean()
+        attends = mask.unsqueeze(1) | torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
+        return Sequences(self.fusion(tokens, attends), mask).mean()
 
     def _scores(self, fused: Float[Tensor, "pairs dim"], present: Bool[Tensor, " pairs"]) -> Float[Tensor, " pairs"]:
         assert self.fused_norm is not None

@@ -69,14 +69,14 @@ def joint_embeddings(vectors: Mapping[str, Float[Tensor, "_ dim"]], batch: ClipB
     The vector of a missing modality was computed from zeros and is set to exactly 0 here: every parameter stays in the
     autograd graph, but a missing modality contributes to no loss. The result is float32 or more, also under autocast.
     """
-    finished = {name: at_least_float32(found) for name, found in vectors.items()}
+    finished = {name: at_least_float32(values) for name, values in vectors.items()}
     if normalized:
-        finished = {name: normalize(found, dim=1) for name, found in finished.items()}
+        finished = {name: normalize(values, dim=1) for name, values in finished.items()}
     text = finished[TEXT]
     own = {**finished, TEXT: text[: batch.rows]}
     present = {name: batch.text_present if name == TEXT else batch.present[name] for name in own}
     return Embeddings(
-        vectors={name: torch.where(present[name].unsqueeze(1), found, 0) for name, found in own.items()},
+        vectors={name: torch.where(present[name].unsqueeze(1), values, 0) for name, values in own.items()},
         present=present,
         candidates=_candidates(text, batch),
     )

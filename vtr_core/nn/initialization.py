@@ -60,10 +60,10 @@ class _Undrawn(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
-        given = kwargs or {}
+        keywords = kwargs or {}
         if func in (nn.init.uniform_, nn.init.kaiming_uniform_, Tensor.uniform_):
-            return args[0] if args else given["tensor"]
-        return func(*args, **given)
+            return args[0] if args else keywords["tensor"]
+        return func(*args, **keywords)
 
 
 def _filled(layer: F) -> F:

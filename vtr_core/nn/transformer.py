@@ -71,26 +71,26 @@ class TransformerBlock(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(
-        self, tokens: Float[Tensor, "rows length dim"], seen: Bool[Tensor, "#rows length length"]
+        self, tokens: Float[Tensor, "rows length dim"], attends: Bool[Tensor, "#rows length length"]
     ) -> Float[Tensor, "rows length dim"]:
-        """The tokens after the block; seen[·, i, j]: token i attends to token j, and each to at least one."""
-        return self.go_on(tokens, seen, None)[0]
+        """The tokens after the block; attends[·, i, j]: token i attends to token j, and each to at least one."""
+        return self.go_on(tokens, attends, None)[0]
 
     def go_on(
         self,
         tokens: Float[Tensor, "rows length dim"],
-        seen: Bool[Tensor, "#rows length all"],
+        attends: Bool[Tensor, "#rows length all"],
         past: KeyValues | None,
     ) -> tuple[Float[Tensor, "rows length dim"], KeyValues]:
         """The tokens after the block, which also attend to those of `past`, and the keys and values of all of them.
 
-        seen: as in `forward`, with the tokens of `past` first along the last axis.
+        attends: as in `forward`, with the tokens of `past` first along the last axis.
         """
-        given = tokens if self._post_norm else self.attention_norm(tokens)
-        query, key, value = self.projections(given).unflatten(2, (3, self._heads, -1)).unbind(2)
+        inputs = tokens if self._post_norm else self.attention_norm(tokens)
+        query, key, value = self.projections(inputs).unflatten(2, (3, self._heads, -1)).unbind(2)
         own = KeyValues(key.transpose(1, 2), value.transpose(1, 2))
         whole = own if past is None else past.then(own)
-        attended = scaled_dot_product_attention(query.transpose(1, 2), whole.keys, whole.values, seen.unsqueeze(1))
+        attended = scaled_dot_product_attention(query.transpose(1, 2), whole.keys, whole.values, attends.unsqueeze(1))
         tokens = tokens + self.dropout(self.out(attended.transpose(1, 2).flatten(2)))
         if self._post_norm:
             tokens = self.attention_norm(tokens)

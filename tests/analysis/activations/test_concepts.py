@@ -26,15 +26,15 @@ def test_a_word_must_occur_in_enough_videos_not_clips() -> None:
     words = [{"dog", "ball"}, {"dog"}, {"dog", "ball"}, set(), {"ball"}]
     found = clip_concepts(words, np.array([7, 7, 7, 8, 9]), min_videos=2)
     assert found.words == ("ball",)  # three clips name a dog, all of one video
-    assert found.named.toarray().ravel().tolist() == [1, 0, 1, 0, 1]
+    assert found.mentions.toarray().ravel().tolist() == [1, 0, 1, 0, 1]
 
 
 def test_words_are_in_alphabetical_order() -> None:
     found = clip_concepts([{"b"}, {"a", "b"}, set(), {"a"}], np.arange(4), min_videos=1)
     assert found.words == ("a", "b")
-    assert found.named.toarray().tolist() == [[0, 1], [1, 1], [0, 0], [1, 0]]
+    assert found.mentions.toarray().tolist() == [[0, 1], [1, 1], [0, 0], [1, 0]]
 
 
 def test_no_words_at_all() -> None:
     found = clip_concepts([set(), set()], np.arange(2), min_videos=1)
-    assert (found.words, found.named.shape) == ((), (2, 0))
+    assert (found.words, found.mentions.shape) == ((), (2, 0))

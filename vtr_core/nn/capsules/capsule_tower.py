@@ -90,8 +90,8 @@ class CapsuleDropout(nn.Module):
         if not self.training:
             return poses
         dropped = relaxed_mask(self.logit, torch.rand(poses.shape[:2]).to(poses.device), self.config)
-        kept = (1 - dropped) / torch.sigmoid(-self.logit)
-        return poses * kept.unsqueeze(2).to(poses.dtype)
+        share = (1 - dropped) / torch.sigmoid(-self.logit)
+        return poses * share.unsqueeze(2).to(poses.dtype)
 
     def penalty(self, weight: Float[Tensor, "units reading"]) -> Float[Tensor, ""]:
         """Σ over capsules c of λ_w Σ w² / (1 − p_c) − λ_H H(p_c): Gal et al. 2017, Eq. 3 and 4.

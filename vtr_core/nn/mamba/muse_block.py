@@ -63,14 +63,14 @@ def initialize_pyramid(pyramid: Pyramid) -> None:
 
 def initialize_convolutions(scale: nn.Module) -> None:
     """Initialises convolutions; the first reads tokens, the others the output of LayerNorm and GELU."""
-    given = 1.0
+    in_size = 1.0
     for layer in scale.modules():
         match layer:
             case nn.Conv1d() | nn.Conv2d() | nn.ConvTranspose2d():
-                keep_size(layer, given)
-                given = 1.0
+                keep_size(layer, in_size)
+                in_size = 1.0
             case nn.GELU():
-                given = GELU_SIZE
+                in_size = GELU_SIZE
 
 
 def _mixer(mixer: nn.Module) -> None:
