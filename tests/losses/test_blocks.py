@@ -4,8 +4,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
-from vtr_core.losses.contrastive import binary_terms, cross_entropies, mean_hinges
-from vtr_core.losses.mil_nce import bag_terms
+from vtr_core.losses.contrastive import bag_terms, binary_terms, cross_entropies, mean_hinges
 
 FIRST, ROWS, ITEMS, BAG = 2, 3, 6, 2
 

@@ -9,7 +9,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from vtr_core.config.sequence_models import TemporalLevelsConfig
 from vtr_core.errors import InputError
-from vtr_core.nn.initialization import bidirectional_gru, embedding, fan_in_convolution
+from vtr_core.nn.initialization import embedding
 from vtr_core.text.tokens.vocabulary import NUM_SPECIAL, PADDING
 
 
@@ -102,9 +102,9 @@ class TemporalLevels(nn.Module):
     ) -> None:
         super().__init__()
         self._reads_padding, self._padded_windows = reads_padding, padded_windows
-        self.gru = bidirectional_gru(in_dim, config.hidden_dim)
+        self.gru = nn.GRU(in_dim, config.hidden_dim, batch_first=True, bidirectional=True)
         self.convolutions = nn.ModuleList(
-            fan_in_convolution(2 * config.hidden_dim, config.num_filters, width, padding=width - 1)
+            nn.Conv1d(2 * config.hidden_dim, config.num_filters, width, padding=width - 1)
             for width in config.kernel_sizes
         )
         self.dropout = nn.Dropout(dropout)

@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 from vtr_core.config.towers import AlexNetTower, CapsuleTower, InceptionTower, LeNetTower, ResNetTower, TowerConfig
 from vtr_core.nn.capsules.capsule_tower import CapsuleFaces
-from vtr_core.nn.initialization import fan_in_convolution_2d, fan_in_linear
 from vtr_core.nn.normalization import ChannelBatchNorm
 
 Maps = Float[Tensor, "batch channels rows columns"]
@@ -44,18 +43,18 @@ class LeNet(_Layers):
         if min(places) < 1:
             raise ValueError(f"images of {grid[0]} × {grid[1]} are too small for LeNet; it takes 16 × 16 or more")
         self.layers = nn.Sequential(
-            fan_in_convolution_2d(channels, 6, KERNEL),
+            nn.Conv2d(channels, 6, KERNEL),
             nn.ReLU(),
             nn.MaxPool2d(2),
-            fan_in_convolution_2d(6, 16, KERNEL),
+            nn.Conv2d(6, 16, KERNEL),
             nn.ReLU(),
             nn.MaxPool2d(2),
             nn.Flatten(),
             nn.Dropout(dropout),
-            fan_in_linear(16 * places[0] * places[1], 120),
+            nn.Linear(16 * places[0] * places[1], 120),
             nn.ReLU(),
             nn.Dropout(dropout),
-            fan_in_linear(120, self.dim),
+            nn.Linear(120, self.dim),
             nn.ReLU(),
         )
 
@@ -76,26 +75,26 @@ class AlexNet(_Layers):
             raise ValueError(f"images of {grid[0]} × {grid[1]} are too small for AlexNet; it takes 32 × 32 or more")
         self.dim = hidden_dim
         self.layers = nn.Sequential(
-            fan_in_convolution_2d(channels, 64, 11, 4, 2),
+            nn.Conv2d(channels, 64, 11, 4, 2),
             nn.ReLU(),
             nn.MaxPool2d(3, 2, 1),
-            fan_in_convolution_2d(64, 192, 5, padding=2),
+            nn.Conv2d(64, 192, 5, padding=2),
             nn.ReLU(),
             nn.MaxPool2d(3, 2, 1),
-            fan_in_convolution_2d(192, 384, 3, padding=1),
+            nn.Conv2d(192, 384, 3, padding=1),
             nn.ReLU(),
-            fan_in_convolution_2d(384, 256, 3, padding=1),
+            nn.Conv2d(384, 256, 3, padding=1),
             nn.ReLU(),
-            fan_in_convolution_2d(256, 256, 3, padding=1),
+            nn.Conv2d(256, 256, 3, padding=1),
             nn.ReLU(),
             nn.MaxPool2d(3, 2, 1),
             nn.AdaptiveAvgPool2d(POOLED),
             nn.Flatten(),
             nn.Dropout(dropout),
-            fan_in_linear(256 * POOLED * POOLED, hidden_dim),
+            nn.Linear(256 * POOLED * POOLED, hidden_dim),
             nn.ReLU(),
             nn.Dropout(dropout),
-            fan_in_linear(hidden_dim, hidden_dim),
+            nn.Linear(hidden_dim, hidden_dim),
             nn.ReLU(),
         )
 

@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from vtr_core.errors import ConfigError
-from vtr_core.nn.initialization import fan_in_linear
 
 
 def check_heads(setting: str, dim: int, num_heads: int) -> None:
@@ -66,8 +65,8 @@ class TransformerBlock(nn.Module):
         check_heads("hidden_dim", dim, heads)
         self._heads, self._post_norm = heads, post_norm
         self.attention_norm, self.mlp_norm = nn.LayerNorm(dim), nn.LayerNorm(dim)
-        self.projections, self.out = fan_in_linear(dim, 3 * dim), fan_in_linear(dim, dim)
-        self.mlp = nn.Sequential(fan_in_linear(dim, mlp_dim), nn.GELU(), fan_in_linear(mlp_dim, dim))
+        self.projections, self.out = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
+        self.mlp = nn.Sequential(nn.Linear(dim, mlp_dim), nn.GELU(), nn.Linear(mlp_dim, dim))
         self.dropout = nn.Dropout(dropout)
 
     def forward(

@@ -176,7 +176,6 @@ def test_what_changes_in_training_is_reported():
         "mms_geometric_mask": {"margin"},
         "mms_linear_weight": {"margin"},
         "info_nce_learnable_weight": {"temperature"},
-        "gram_volume_learnable_weight": {"temperature"},
         "sigmoid_mask": {"scale", "bias"},
         "sigmoid_weight": {"scale", "bias"},
     }

@@ -196,18 +196,6 @@ class Vocabulary:
         return cls(tuple(f"{byte:02x}" for byte in range(256)), tokenizer="utf8")
 
     @classmethod
-    def from_captions(
-        cls,
-        captions: Iterable[str],
-        min_count: int = 1,
-        tokenizer: Tokenizer = "words",
-        unknown: UnknownWords = "dropped",
-        tags: WordTags | None = None,
-    ) -> "Vocabulary":
-        """The words that occur at least `min_count` times, by descending count, then alphabetically."""
-        return cls.from_counts(word_counts(captions, tokenizer, tags), min_count, tokenizer, unknown, tags)
-
-    @classmethod
     def from_counts(
         cls,
         counts: Mapping[str, int],
@@ -216,7 +204,7 @@ class Vocabulary:
         unknown: UnknownWords = "dropped",
         tags: WordTags | None = None,
     ) -> "Vocabulary":
-        """`from_captions` from word counts, for instance from the sum of several parts' counts."""
+        """The words that occur at least `min_count` times, by descending count, then alphabetically."""
         frequent = [word for word, count in counts.items() if count >= min_count]
         return cls(tuple(sorted(frequent, key=lambda word: (-counts[word], word))), tokenizer, unknown, tags)
 
