@@ -104,10 +104,10 @@ class Handler(BaseHTTPRequestHandler):
             self._send(404, b"")
             return
         size = path.stat().st_size
-        wish = _RANGE.match(self.headers.get("Range", ""))
-        begin = int(wish[1]) if wish and wish[1] else size - int(wish[2]) if wish else 0
-        end = min(size, int(wish[2]) + 1) if wish and wish[1] and wish[2] else size
-        self._headers(206 if wish else 200, end - begin, f"bytes {begin}-{end - 1}/{size}" if wish else None)
+        span = _RANGE.match(self.headers.get("Range", ""))
+        begin = int(span[1]) if span and span[1] else size - int(span[2]) if span else 0
+        end = min(size, int(span[2]) + 1) if span and span[1] and span[2] else size
+        self._headers(206 if span else 200, end - begin, f"bytes {begin}-{end - 1}/{size}" if span else None)
         if self.command == "GET":
             self._send_file(path, begin, begin + (end - begin) // 2 if cut else end)
             if cut:

@@ -116,12 +116,12 @@ def _concept_settings(flags: ConceptFlags) -> "ConceptSettings":
     from vtr_core.text.tagging.tagger import parse_parts
 
     settings: dict[str, Any] = {"parts": flags.parts, "pos": flags.pos or None, "stop_words": flags.stop_words}
-    for name, wished in ({} if flags.preset is None else preset(flags.preset).concepts.asked).items():
-        if settings[name] not in (None, wished):
+    for name, value in ({} if flags.preset is None else preset(flags.preset).concepts.asked).items():
+        if settings[name] not in (None, value):
             raise ConfigError(
-                f"--preset {flags.preset} asks for {name} = {wished}, not {settings[name]}; leave out that flag"
+                f"--preset {flags.preset} asks for {name} = {value}, not {settings[name]}; leave out that flag"
             )
-        settings[name] = wished
+        settings[name] = value
     return ConceptSettings(
         parse_parts(settings["parts"] or "n,v,j"), bool(settings["pos"]), settings["stop_words"] or "short"
     )
