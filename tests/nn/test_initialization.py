@@ -23,11 +23,11 @@ def _seeded() -> None:
     torch.manual_seed(0)
 
 
-@pytest.mark.parametrize(("given", "wanted"), [(1.0, 1.0), (0.02, 1.0), (30.0, 0.1)])
-def test_a_layer_gives_the_size_that_is_wanted(given: float, wanted: float) -> None:
+@pytest.mark.parametrize(("in_size", "out_size"), [(1.0, 1.0), (0.02, 1.0), (30.0, 0.1)])
+def test_a_layer_gives_the_size_that_is_wanted(in_size: float, out_size: float) -> None:
     layer = nn.Linear(300, 400)
-    keep_size(layer, given, wanted)
-    assert size(layer(given * torch.randn(200, 300))) == pytest.approx(wanted, rel=0.05)
+    keep_size(layer, in_size, out_size)
+    assert size(layer(in_size * torch.randn(200, 300))) == pytest.approx(out_size, rel=0.05)
     assert not layer.bias.any()
 
 
@@ -59,5 +59,5 @@ def test_products_of_embeddings_deviate_by_1() -> None:
     ],
 )
 def test_convolutions_too(layer: nn.Conv1d | nn.Conv2d | nn.ConvTranspose2d, shape: tuple[int, ...]) -> None:
-    keep_size(layer, given=2.0, wanted=0.5)
+    keep_size(layer, in_size=2.0, out_size=0.5)
     assert size(layer(2 * torch.randn(shape))) == pytest.approx(0.5, rel=0.08)

@@ -82,7 +82,7 @@ class PairScorer(nn.Module):
             hidden, out = nn.Linear(dim, dim), nn.Linear(dim, 1, bias=False)
             for layer in (self.video, self.caption, hidden):
                 keep_size(layer)
-            keep_size(out, given=GELU_SIZE)
+            keep_size(out, in_size=GELU_SIZE)
             self.head = nn.Sequential(hidden, nn.GELU(), out)
             self.fused_norm, self.score_norm = PresentBatchNorm(dim), PresentBatchNorm(1)
             nn.init.constant_(self.score_norm.weight, _SCORE_SIZE)

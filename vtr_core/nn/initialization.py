@@ -34,15 +34,15 @@ SOFTMAX_SIZE = sqrt(2.718)
 """Root mean square of n times the softmax of n standard normal logits, whose squares have mean e for large n."""
 
 
-def keep_size(layer: Weighted, given: float = 1.0, wanted: float = 1.0) -> None:
-    """Draw W from a normal distribution so that inputs of size `given` come out with size `wanted`; b = 0.
+def keep_size(layer: Weighted, in_size: float = 1.0, out_size: float = 1.0) -> None:
+    """Draw W from a normal distribution so that inputs of size `in_size` come out with size `out_size`; b = 0.
 
-    W_ij ~ N(0, wanted² / (given² · in))        (LeCun et al. 1998, section 4.6; He et al. 2015, Eq. 10)
+    W_ij ~ N(0, out_size² / (in_size² · in))        (LeCun et al. 1998, section 4.6; He et al. 2015, Eq. 10)
 
     It holds on average over W for any inputs, also for correlated ones. `in` is the fan-in, the number of products in a
     sum: for a convolution those of its window, where padding at the edges makes the sums smaller.
     """
-    nn.init.normal_(layer.weight, std=wanted / (given * sqrt(_products(layer))))
+    nn.init.normal_(layer.weight, std=out_size / (in_size * sqrt(_products(layer))))
     if layer.bias is not None:
         nn.init.zeros_(layer.bias)
 

@@ -92,7 +92,7 @@ class Captioner(HasLanguage):
         self.bias = nn.Parameter(torch.zeros(num_words + 3))
         nn.init.normal_(self.words.weight, std=_SPREAD)
         keep_size(linear)
-        keep_size(self.times, wanted=_SPREAD)
+        keep_size(self.times, out_size=_SPREAD)
 
     def forward(
         self,
