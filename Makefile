@@ -19,7 +19,7 @@ PEERS ?= .venv-peers
 WHEELS ?= wheels
 CUDA_ARCH ?= 90
 
-.PHONY: install demo test test-all test-long test-gpu drills bench-feeding bench-smoke check types package docs docs-serve \
+.PHONY: install demo test test-all test-long test-gpu drills bench-feeding check types package docs docs-serve \
 	lock format clean mamba-wheels install-mamba
 
 $(if $(filter-out cpu,$(TORCH)),$(error TORCH=$(TORCH) is not known; give TORCH=cpu, or leave it out for CUDA))
@@ -93,10 +93,6 @@ $(PEERS)/installed: benchmarks/peers/requirements.txt
 bench-feeding: $(DEV) $(PEERS)/installed
 	$(BIN)/python -m benchmarks.feeding --peers-python $(PEERS)/bin/python
 	$(BIN)/python -m benchmarks.scale_model
-
-# Each thing beside slow code, in a few minutes on two cores; test-all holds the ratios against the page's.
-bench-smoke: $(DEV)
-	$(BIN)/python -m benchmarks.smoke
 
 check: $(DEV) types package docs
 	$(BIN)/ruff format --check .

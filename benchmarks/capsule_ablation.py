@@ -42,7 +42,7 @@ PRESET = "capsule-howto-tiny"
 class Network:
     """A row of Tables 3 and 5: which variant of the preset, with which changes."""
 
-    what: str
+    description: str
     """With the paper's R@1 and R@10 on YouCook2 in brackets."""
     variant: str = ""
     changes: Mapping[str, object] = field(default_factory=dict)
@@ -113,7 +113,7 @@ class World:
     """Data with the splits train, val and test, how every row is trained on it, and which figures are shown."""
 
     make: Maker
-    what: str
+    description: str
     """For the page."""
     changes: Mapping[str, object] = field(default_factory=dict)
     direction: str = "t2v"
@@ -266,12 +266,12 @@ def known(page: Mapping[str, Any], flags: Flags) -> dict[str, dict[str, Searched
     }
 
 
-def measure(name: str, kept: Mapping[str, Searched], flags: Flags) -> dict[str, Searched]:
+def measure(name: str, known: Mapping[str, Searched], flags: Flags) -> dict[str, Searched]:
     """The rows of a world that are asked for."""
     folder, world = f"{flags.work}/{name.replace(' ', '-')}", WORLDS[name]
     data = world.make(Place(folder, flags.data, flags.clips))
     return {
-        row: search_row(row, kept.get(row), world, data, f"{folder}/runs", flags.steps, flags.seeds)
+        row: search_row(row, known.get(row), world, data, f"{folder}/runs", flags.steps, flags.seeds)
         for row in flags.only or ROWS
     }
 
@@ -292,7 +292,16 @@ def markdown(worlds: Mapping[str, Mapping[str, Searched]], steps: int, command: 
         "t interval; differences: ± half of a 95 % t interval, paired by seed.",
     ]
     for name, rows in worlds.items():
-        lines += ["", f"## {name}", "", WORLDS[name].what, "", *_row_lines(name, rows), "", *_claim_lines(name, rows)]
+        lines += [
+            "",
+            f"## {name}",
+            "",
+            WORLDS[name].description,
+            "",
+            *_row_lines(name, rows),
+            "",
+            *_claim_lines(name, rows),
+        ]
     again = "with `--worlds` and `--seeds` for each (`--again`, with a new `--work`, measures all anew)"
     origin = f"On {'; '.join(machines)}; {numbered(versions('torch', 'numpy'))}; `{command}`, {again}."
     return "\n".join([*lines, "", origin]) + "\n"
@@ -305,8 +314,8 @@ def _row_lines(world: str, rows: Mapping[str, Searched]) -> list[str]:
         first, ten = (_figure(row.figures[metric]) for metric in WORLDS[world].shown)
         tried = "; ".join(f"{row.trials[trial]:.1f}" if trial in row.trials else "–" for trial in TRIALS)
         seeds = len(row.figures[WORLDS[world].shown[-1]])
-        lines.append(f"| {ROWS[name].what} | {seeds} | {first} | **{ten}** | {row.best} | {tried} |")
-    missing = [f"| {network.what} | not run | | | | |" for name, network in ROWS.items() if name not in rows]
+        lines.append(f"| {ROWS[name].description} | {seeds} | {first} | **{ten}** | {row.best} | {tried} |")
+    missing = [f"| {network.description} | not run | | | | |" for name, network in ROWS.items() if name not in rows]
     return [*lines, *missing]
 
 

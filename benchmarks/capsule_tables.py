@@ -53,8 +53,8 @@ class Flags:
 
 def synthetic_tables(flags: Flags) -> str:
     """The page of `vtr tables capsules --synthetic`."""
-    asked = TablesFlags(only=SYNTHETIC_TABLES, synthetic=True, seeds=flags.seeds, out=f"{flags.runs}/synthetic")
-    return tables(asked, _changes(flags.epochs))
+    table_flags = TablesFlags(only=SYNTHETIC_TABLES, synthetic=True, seeds=flags.seeds, out=f"{flags.runs}/synthetic")
+    return tables(table_flags, _changes(flags.epochs))
 
 
 def train_on_vidrel(flags: Flags) -> None:
@@ -62,7 +62,7 @@ def train_on_vidrel(flags: Flags) -> None:
     assert flags.data is not None
     test = vidrel(Place(f"{flags.runs}/vidrel", flags.data), SHARES)["test"]
     data = str(Path(test).parent)
-    asked = TablesFlags(
+    table_flags = TablesFlags(
         only=(6,),
         preset="capsule-howto-tiny",
         data=data,
@@ -70,7 +70,7 @@ def train_on_vidrel(flags: Flags) -> None:
         seeds=flags.vidrel_seeds,
         out=f"{flags.runs}/vidrel",
     )
-    tables(asked, _changes(flags.vidrel_epochs) | {"batch.videos": 60, "batch.clips_per_video": 1})
+    tables(table_flags, _changes(flags.vidrel_epochs) | {"batch.videos": 60, "batch.clips_per_video": 1})
 
 
 def vidrel_table(figures: Mapping[str, Any]) -> str:
@@ -112,8 +112,8 @@ def markdown(flags: Flags, synthetic: str, counts: Mapping[str, int], vidrel: Ma
 def command_line(flags: Flags) -> str:
     """The command with the flags that decide the figures, where they are not the defaults."""
     names = ("data", "epochs", "seeds", "vidrel_epochs", "vidrel_seeds")
-    asked = {name: getattr(flags, name) for name in names if getattr(flags, name) != getattr(Flags, name)}
-    words = [f"--{name.replace('_', '-')} {value}" for name, value in asked.items()]
+    changed = {name: getattr(flags, name) for name in names if getattr(flags, name) != getattr(Flags, name)}
+    words = [f"--{name.replace('_', '-')} {value}" for name, value in changed.items()]
     return " ".join(["python -m benchmarks.capsule_tables", *words])
 
 

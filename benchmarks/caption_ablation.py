@@ -157,8 +157,8 @@ def nearest(training: str, test: str) -> dict[str, float]:
     """By metric name, the figures of the nearest training video's caption."""
     model = preset(MSRVTT.preset).model
     assert isinstance(model, CaptionerConfig)
-    said = nearest_captions(Manifest.load(training), Manifest.load(test), model.feature)
-    return caption_values(caption_figures(said, "words"), MSRVTT.name)
+    captions = nearest_captions(Manifest.load(training), Manifest.load(test), model.feature)
+    return caption_values(caption_figures(captions, "words"), MSRVTT.name)
 
 
 _LONG = {"training.epochs": 100, "training.validate_every": 100}

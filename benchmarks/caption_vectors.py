@@ -43,17 +43,17 @@ def caption_vectors(
     return CaptionVectors(words, vectors.astype(np.float32))
 
 
-def write_glove(found: CaptionVectors, path: Path) -> None:
+def write_glove(trained: CaptionVectors, path: Path) -> None:
     """One line per word: the word and its values, separated by spaces."""
     with path.open("w", encoding="utf-8") as sink:
-        for word, vector in zip(found.words, found.vectors, strict=True):
+        for word, vector in zip(trained.words, trained.vectors, strict=True):
             print(word, *(f"{value:.5f}" for value in vector), file=sink)
 
 
 def _vocabulary(documents: Sequence[Sequence[str]], min_count: int) -> tuple[str, ...]:
     counts = Counter(word for document in documents for word in document)
-    kept = [word for word, count in counts.items() if count >= min_count]
-    return tuple(sorted(kept, key=lambda word: (-counts[word], word)))
+    frequent = [word for word, count in counts.items() if count >= min_count]
+    return tuple(sorted(frequent, key=lambda word: (-counts[word], word)))
 
 
 def _ppmi(documents: Sequence[Sequence[str]], words: Sequence[str]) -> sparse.csr_matrix:
@@ -62,8 +62,8 @@ def _ppmi(documents: Sequence[Sequence[str]], words: Sequence[str]) -> sparse.cs
     smoothed = total**SMOOTHING / (total**SMOOTHING).sum()
     counts = together.tocoo()
     information = np.log(counts.data / (total[counts.row] * smoothed[counts.col]))
-    kept = information > 0
-    cells = (information[kept].astype(np.float32), (counts.row[kept], counts.col[kept]))
+    positive = information > 0
+    cells = (information[positive].astype(np.float32), (counts.row[positive], counts.col[positive]))
     return sparse.csr_matrix(cells, shape=counts.shape)
 
 

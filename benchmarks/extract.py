@@ -2,10 +2,9 @@
 
 python -m benchmarks.extract --videos FOLDER                 videos of one's own
 python -m benchmarks.extract --films 20 --repeats 1          a look at it
-python -m benchmarks.extract --peers Curator FOLDER          beside a checkout of another (benchmarks/peers/extractors)
 taskset --cpu-list 0 python -m benchmarks.extract …          all with one thread, on one core
-Writes extract.json and extract.md. All ways are run in turns, each round all of them. Others run with this Python,
-which needs torchvision, OpenCV and what else they import, and ffmpeg. Peak memory is of the process and its decoders.
+Writes extract.json and extract.md. All ways are run in turns, each round all of them. Peak memory is of the process and
+its decoders.
 """
 
 import json
@@ -16,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -54,8 +53,6 @@ class Flags:
     """Recipes whose weights are here."""
     repeats: int = 3
     """Rounds that are timed; medians are reported."""
-    peers: dict[str, str] = field(default_factory=dict)
-    """Other extractors by name, with the folders of their checkouts; they have pictures alone to see."""
     on_ray: bool = True
     """Whether to extract by Ray Data, too."""
     out: str = str(RESULTS)
@@ -118,18 +115,7 @@ def on_ray(uris: Sequence[str], chosen: Sequence[Chosen], cores: int) -> float:
     return spent
 
 
-def peer(name: str, checkout: str, uris: Sequence[str]) -> dict[str, float]:
-    """What another extractor takes, in a process of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        words = [sys.executable, "-m", "benchmarks.peers.extractors", name, str(Path(checkout).resolve()), folder]
-        done = subprocess.run([*words, *uris], capture_output=True, text=True, check=True)
-    took: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return took
-
-
-def one_round(
-    uris: Sequence[str], chosen: Sequence[Chosen], cores: int, peers: Mapping[str, str], *, ray: bool
-) -> dict[str, float]:
+def one_round(uris: Sequence[str], chosen: Sequence[Chosen], cores: int, *, ray: bool) -> dict[str, float]:
     """Seconds of every way, once, one after another."""
     decoding, chunks = bare_decoding(uris, chosen)
     networks = bare_networks(chunks, chosen)
@@ -149,17 +135,6 @@ def one_round(
         spent["ray_s"] = on_ray(uris, chosen, cores)
         spent["ray_share_of_limit"] = limit / cores / spent["ray_s"]
         spent |= _start(spent["ray_s"], on_ray(uris[: len(uris) // 2], chosen, cores), limit / cores)
-    seen = [network for network in chosen if network.recipe.modality == "video"]
-    if peers:
-        ours = whole(uris, seen, cores)
-        spent |= {"ours_s": ours.clock, "ours_processor_s": ours.processor}
-    for name, checkout in peers.items():
-        took = peer(name, checkout, uris)
-        spent |= {f"{name}_s": took["clock"], f"{name}_processor_s": took["processor"], f"{name}_rows": took["rows"]}
-        spent |= {
-            f"{name}_times": took["clock"] / ours.clock,
-            f"{name}_times_processor": took["processor"] / ours.processor,
-        }
     return spent
 
 
@@ -169,17 +144,9 @@ def _start(all_s: float, half_s: float, limit_s: float) -> dict[str, float]:
     return {"ray_half_s": half_s, "ray_start_s": half_s - growth, "ray_share_of_many": limit_s / 2 / growth}
 
 
-def compare(
-    uris: Sequence[str],
-    chosen: Sequence[Chosen],
-    cores: int,
-    repeats: int,
-    peers: Mapping[str, str],
-    *,
-    ray: bool,
-) -> dict[str, float]:
+def compare(uris: Sequence[str], chosen: Sequence[Chosen], cores: int, repeats: int, *, ray: bool) -> dict[str, float]:
     """Medians over rounds; ratios are of a round each."""
-    rounds = [one_round(uris, chosen, cores, peers, ray=ray) for _ in range(repeats)]
+    rounds = [one_round(uris, chosen, cores, ray=ray) for _ in range(repeats)]
     return {name: median(spent[name] for spent in rounds) for name in rounds[0]}
 
 
@@ -235,7 +202,7 @@ def measure(flags: Flags) -> dict[str, Any]:
         uris = [file.uri for file in Inventory(flags.videos or folder).files]
         short, long = (long_film(Path(folder) / f"m{n}.mp4", 30 * n, 0) for n in (1, LONGER))
         return {
-            "found": compare(uris, chosen, cores, flags.repeats, flags.peers, ray=flags.on_ray),
+            "spent": compare(uris, chosen, cores, flags.repeats, ray=flags.on_ray),
             "memory": {
                 "a video of 30 s": peak_gb([short], flags.recipe),
                 f"a video of {30 * LONGER} s": peak_gb([long], flags.recipe),
@@ -244,7 +211,6 @@ def measure(flags: Flags) -> dict[str, Any]:
             "videos": len(uris),
             "recipes": flags.recipe,
             "repeats": flags.repeats,
-            "peers": sorted(flags.peers),
             "cores": cores,
             "processor": processor(),
         }
@@ -252,7 +218,7 @@ def measure(flags: Flags) -> dict[str, Any]:
 
 def markdown(figures: Mapping[str, Any]) -> str:
     """The figures as a page."""
-    spent, memory = figures["found"], figures["memory"]
+    spent, memory = figures["spent"], figures["memory"]
     rays = ""
     if "ray_s" in spent:
         rays = (
@@ -269,7 +235,7 @@ def markdown(figures: Mapping[str, Any]) -> str:
             f" By Ray Data {spent['ray_start_s']:.1f} s do not grow with the number of videos; of the rest it reaches "
             f"**{spent['ray_share_of_many']:.2f}**, which is the share of a long extraction."
         )
-    return f"""# Extraction beside its limit, and beside others
+    return f"""# Extraction beside its limit
 
 {figures["videos"]} videos, {", ".join(figures["recipes"])}, {figures["processor"]}; av \
 {figures["versions"]["av"]}, torch {figures["versions"]["torch"]}; medians of {figures["repeats"]} rounds, load \
@@ -286,37 +252,10 @@ The limit is both alone, perfectly overlapped on all cores. Extraction reaches *
 on the clock{by_ray}, and spends **{spent["share_of_processor"]:.2f}** of its processor time on nothing \
 else.{start} On a machine that does other work the first is of what was left of it: a load of {figures["cores"]} is \
 this work alone, and of a busier machine only processor times are to be believed.
-{_peers_table(spent, figures["peers"], figures["cores"])}
+
 | peak memory, GB | process | decoder, its start as a copy of the process included |
 |---|---:|---:|
 {held}
-"""
-
-
-def _peers_table(spent: Mapping[str, float], peers: Sequence[str], cores: int) -> str:
-    if not peers:
-        return "\nOther extractors were not compared.\n"
-    rows = "\n".join(
-        f"| {name} | {spent[f'{name}_s']:.1f} | {spent[f'{name}_processor_s']:.1f} | {spent[f'{name}_times']:.2f} | "
-        f"{spent[f'{name}_times_processor']:.2f} |"
-        for name in peers
-    )
-    best = min(spent[f"{name}_times_processor"] for name in peers)
-    threads = "All were bound to one core, and each network had one thread."
-    if cores > 1:
-        threads = (
-            "Their networks have a thread for each core, whose waiting for each other counts as processor time, "
-            "more on a busy machine; this project's have one. Bound to one core (`taskset --cpu-list 0`) none waits."
-        )
-    return f"""
-Others, files of their own checkouts with the same network in their place for one, pictures alone, a frame a second:
-
-| | seconds on the clock | of processors | times ours, clock | times ours, processors |
-|---|---:|---:|---:|---:|
-| this project | {spent["ours_s"]:.1f} | {spent["ours_processor_s"]:.1f} | 1 | 1 |
-{rows}
-
-Per second of processor time it is **{best:.2f}** times as fast as the best of them (the goal was 2). {threads}
 """
 
 

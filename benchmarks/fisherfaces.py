@@ -83,14 +83,14 @@ def load(flags: Flags, subjects: Sequence[str]) -> Images:
     )
 
 
-def fisherfaces(flags: Flags, train: Images, others: Sequence[Images]) -> list[Float[np.ndarray, "images dim"]]:
+def fisherfaces(flags: Flags, train: Images, judged_sets: Sequence[Images]) -> list[Float[np.ndarray, "images dim"]]:
     """The directions that tell the training subjects apart, of the others' images."""
     pixels = np.concatenate([train.pixels, train.mirrored])
     subjects = [*train.subjects, *(f"{subject} mirrored" for subject in train.subjects)]
     principal = PCA(min(flags.principal, len(pixels) - 1), svd_solver="full").fit(pixels)
     fisher = LinearDiscriminantAnalysis(solver="eigen", shrinkage=flags.shrinkage, n_components=flags.directions)
     fisher.fit(principal.transform(pixels), subjects)
-    return [fisher.transform(principal.transform(images.pixels)) for images in others]
+    return [fisher.transform(principal.transform(images.pixels)) for images in judged_sets]
 
 
 def judged(validation: Images, test: Images, encoded: Sequence[np.ndarray]) -> VerificationMetrics:

@@ -29,7 +29,6 @@ page routing "$python" -m benchmarks.routing --out "$out"
 page checkpoint_stop "$python" -m benchmarks.checkpoint_stop --rows 512 --out "$out"
 page muse "$python" -m benchmarks.muse --out "$out"
 page scan "$python" -m benchmarks.scan --out "$out"
-page dual_step "$python" -m benchmarks.dual_step --out "$out"
 page scale_model "$python" -m benchmarks.scale_model --out "$out"
 
 if ((${#failed[@]})); then

@@ -53,7 +53,7 @@ class Mechanism:
     preset: str
     world: str
     """A name of WORLDS."""
-    what: str
+    description: str
     metric: str
     """Of the evaluation, such as t2v/r1; in percent."""
     heading: str
@@ -237,7 +237,7 @@ def measure(name: str, work: str, real: str, seeds: int, settings: Changes) -> d
         "system": config.model.system().name,
         "preset": row.preset,
         "data": row.world,
-        "what": row.what,
+        "what": row.description,
         "figure": row.heading,
         "settings": [f"{setting}={json.dumps(value)}" for setting, value in settings.items()],
         "with": [figures[row.metric] for figures in plain],
@@ -324,7 +324,7 @@ def markdown(known: Mapping[str, Mapping[str, Any]]) -> str:
         "|---|---|---|---|---|---:|---:|---:|---:|",
         *(_row(name, row) for name, row in known.items()),
         *(
-            f"| {name} | `{row.preset}` | {row.world} | {row.what} | {row.heading} | not run | | | |"
+            f"| {name} | `{row.preset}` | {row.world} | {row.description} | {row.heading} | not run | | | |"
             for name, row in MECHANISMS.items()
             if name not in known
         ),

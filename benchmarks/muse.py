@@ -110,12 +110,12 @@ def steps(flags: Flags, device: torch.device) -> list[dict[str, Any]]:
     rows = ROWS if device.type == "cuda" else 1
     measured: list[dict[str, Any]] = []
     for frames in flags.frames:
-        kept = [name for name in flags.learners if _expected_gb(measured, name, frames, rows) <= flags.limit_gb]
-        peaks = {name: _peak(name, frames, rows, flags, device) for name in kept}
-        learners = {name: LearnerStep(name, frames, rows, flags, device) for name in kept}
+        fitting = [name for name in flags.learners if _expected_gb(measured, name, frames, rows) <= flags.limit_gb]
+        peaks = {name: _peak(name, frames, rows, flags, device) for name in fitting}
+        learners = {name: LearnerStep(name, frames, rows, flags, device) for name in fitting}
         seconds = interleaved_seconds(learners, flags.repeats, device)
         for name in flags.learners:
-            fits = name in kept
+            fits = name in fitting
             measured.append(
                 {
                     "learner": name,

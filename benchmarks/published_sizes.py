@@ -78,7 +78,7 @@ class Measured:
     chance: float | None
     losses: Mapping[str, float]
     """By the number of steps, as text."""
-    found: Mapping[str, float]
+    figures: Mapping[str, float]
     """Figures on the test data by their headings; all but the median rank in percent."""
     guessed: Mapping[str, float]
     """The same of guessing."""
@@ -121,7 +121,7 @@ def measure(flags: Flags) -> Measured:
         steps=points[-1]["step"],
         chance=chance_loss(config, points[0]),
         losses=losses(points, "train/loss"),
-        found={name: results.figures[row][f"test/{metric}"][0] for metric, name in SHOWN[task].items()},
+        figures={name: results.figures[row][f"test/{metric}"][0] for metric, name in SHOWN[task].items()},
         guessed=guessed(task, results.chance, flags),
         step_s=config.batch.rows / rates[len(rates) // 2],
         memory_gb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
@@ -169,9 +169,11 @@ def guessed(task: str, chance: Mapping[str, float], flags: Flags) -> dict[str, f
     training = Manifest.load(data_set(flags.data, "train"))
     captions = [video.captions[0] for video in video_captions(training) if video.captions]
     videos = [video for video in video_captions(Manifest.load(flags.test)) if video.captions]
-    said = {video.video_id: captions[place % len(captions)] for place, video in enumerate(videos)}
+    guesses = {video.video_id: captions[place % len(captions)] for place, video in enumerate(videos)}
     references = {video.video_id: tuple(video.captions) for video in videos}
-    figures = caption_figures(CaptionedVideos(said, references, dict.fromkeys(said, True)), "words", with_meteor=False)
+    figures = caption_figures(
+        CaptionedVideos(guesses, references, dict.fromkeys(guesses, True)), "words", with_meteor=False
+    )
     return {"CIDEr": 100 * figures.cider, "B@4": 100 * figures.bleu[4]}
 
 
@@ -201,7 +203,7 @@ def _row(name: str, row: Mapping[str, Any]) -> str:
         ", ".join(f"`{setting}`" for setting in row["settings"]) or "none",
         _course(row["losses"]),
         "–" if row["chance"] is None else f"{row['chance']:.2f}",
-        ", ".join(f"{metric} {value:.1f} ({guesses[metric]:.1f})" for metric, value in row["found"].items()),
+        ", ".join(f"{metric} {value:.1f} ({guesses[metric]:.1f})" for metric, value in row["figures"].items()),
         f"{row['step_s']:.2f}",
         f"{row['memory_gb']:.1f}",
     ]

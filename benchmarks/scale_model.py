@@ -225,8 +225,8 @@ def point(gpus: int, batch: int, flags: Flags, measured: Feeding, cost: StepCost
     vectors = batch * cost.vector_bytes
     sent = 0.5 if flags.wire == "bf16" else 1.0
     gathered = 2 * sent * vectors + batch * cost.label_bytes  # there and back
-    others, far = (gpus - 1) / gpus, (nodes - 1) / nodes
-    link_s, network_s = others / (1e9 * hardware.link_gb_s), far / (1e9 * hardware.network_gb_s)
+    remote, far = (gpus - 1) / gpus, (nodes - 1) / nodes
+    link_s, network_s = remote / (1e9 * hardware.link_gb_s), far / (1e9 * hardware.network_gb_s)
     per_byte_s = max(link_s, network_s)
     read = of_node * measured.row_bytes * measured.rows_read_per_row
     feeding_bytes = read + far * of_node * measured.row_bytes

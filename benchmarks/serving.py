@@ -127,13 +127,13 @@ async def load(url: str, words: Sequence[str], clients: int, seconds: float, pau
         while time.perf_counter() - begun < seconds:
             if pause_s:
                 await asyncio.sleep(rng.exponential(pause_s))
-            asked = time.perf_counter()
+            began = time.perf_counter()
             params = {"q": " ".join(rng.choice(known, WORDS_PER_QUERY))}
             try:
                 async with session.get(f"{url}api/search", params=params) as response:
                     await response.read()
                     if response.status == 200:
-                        answered.append(time.perf_counter() - asked)
+                        answered.append(time.perf_counter() - began)
                     else:
                         faults[str(response.status)] += 1
             except aiohttp.ClientError as error:
@@ -248,19 +248,19 @@ def _measured(flags: Flags, index: str, words: Sequence[str]) -> dict[str, dict[
             killing = threading.Timer(flags.seconds / 2, _kill_one, [server]) if flags.kill else None
             if killing is not None:
                 killing.start()
-            seen = asyncio.run(load(url, words, flags.clients, flags.seconds, pause_s))
-            runs[name] = {**_figures(seen), "load_before": before, "busy_before_percent": queued}
+            answers = asyncio.run(load(url, words, flags.clients, flags.seconds, pause_s))
+            runs[name] = {**_figures(answers), "load_before": before, "busy_before_percent": queued}
         runs["without pause"]["queries_of_a_batch"] = _batch_size(url)
     return runs
 
 
-def _figures(seen: Load) -> dict[str, Any]:
+def _figures(answers: Load) -> dict[str, Any]:
     return {
-        "answers": len(seen.seconds),
-        "faults": dict(seen.faults),
-        "per_second": len(seen.seconds) / seen.wall_s,
-        "clients_cores": seen.cpu_s / seen.wall_s,
-        **{f"p{100 * share:g}_ms": seen.quantile_ms(share) for share in (0.5, 0.9, 0.99, 1.0)},
+        "answers": len(answers.seconds),
+        "faults": dict(answers.faults),
+        "per_second": len(answers.seconds) / answers.wall_s,
+        "clients_cores": answers.cpu_s / answers.wall_s,
+        **{f"p{100 * share:g}_ms": answers.quantile_ms(share) for share in (0.5, 0.9, 0.99, 1.0)},
     }
 
 

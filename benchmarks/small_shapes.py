@@ -87,9 +87,9 @@ def read_out(sets: Mapping[str, Tokens], films: Mapping[str, Crowd]) -> dict[str
     return {name: 100 * float(np.mean(values)) for name, values in scores.items()}
 
 
-def _accuracy(seen: Mapping[str, Float[np.ndarray, "films dim"]], shapes: Mapping[str, np.ndarray]) -> float:
-    middle, spread = seen["train"].mean(axis=0), seen["train"].std(axis=0) + 1e-3
-    scaled = {name: (values - middle) / spread for name, values in seen.items()}
+def _accuracy(features: Mapping[str, Float[np.ndarray, "films dim"]], shapes: Mapping[str, np.ndarray]) -> float:
+    middle, spread = features["train"].mean(axis=0), features["train"].std(axis=0) + 1e-3
+    scaled = {name: (values - middle) / spread for name, values in features.items()}
     dim = scaled["train"].shape[1]
     maps = [RidgeClassifier(alpha=strength * dim).fit(scaled["train"], shapes["train"]) for strength in _STRENGTHS]
     best = max(maps, key=lambda linear: linear.score(scaled["val"], shapes["val"]))

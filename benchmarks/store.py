@@ -104,10 +104,10 @@ class Handler(BaseHTTPRequestHandler):
             self._send(404, b"")
             return
         size = path.stat().st_size
-        asked = _RANGE.match(self.headers.get("Range", ""))
-        begin = int(asked[1]) if asked and asked[1] else size - int(asked[2]) if asked else 0
-        end = min(size, int(asked[2]) + 1) if asked and asked[1] and asked[2] else size
-        self._headers(206 if asked else 200, end - begin, f"bytes {begin}-{end - 1}/{size}" if asked else None)
+        span = _RANGE.match(self.headers.get("Range", ""))
+        begin = int(span[1]) if span and span[1] else size - int(span[2]) if span else 0
+        end = min(size, int(span[2]) + 1) if span and span[1] and span[2] else size
+        self._headers(206 if span else 200, end - begin, f"bytes {begin}-{end - 1}/{size}" if span else None)
         if self.command == "GET":
             self._send_file(path, begin, begin + (end - begin) // 2 if cut else end)
             if cut:

@@ -94,8 +94,12 @@ class TrainingStep:
     def held_bytes(self) -> int:
         """What is there between two steps: weights and Adam's moments."""
         states = [value for state in self._optimizer.state.values() for value in state.values()]
-        kept = [*self._model.parameters(), *self._model.buffers(), *(v for v in states if isinstance(v, torch.Tensor))]
-        return sum(tensor.nbytes for tensor in kept)
+        tensors = [
+            *self._model.parameters(),
+            *self._model.buffers(),
+            *(v for v in states if isinstance(v, torch.Tensor)),
+        ]
+        return sum(tensor.nbytes for tensor in tensors)
 
 
 def random_clips(rows: int, device: torch.device) -> ClipBatch:

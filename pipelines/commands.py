@@ -102,7 +102,7 @@ COMMANDS = (
     Command("encoders", "pretrained encoders of text and frames: what there is, what each needs, what is here; --json"),
     Command("ingest", "precomputed features and annotations, as Parquet shards with a manifest"),
     Command("concepts", "concept vocabulary of captions and soft labels of videos, for models with a concept space"),
-    Command("tagger", "train or evaluate a part-of-speech tagger for vtr concepts"),
+    Command("tagger", "accuracy of a part-of-speech tagger for vtr concepts"),
     Command("train", "train a preset on a data set with any number of Ray workers; --resume continues a run"),
     Command("sweep", "hyperparameter search with Ray Tune; the best checkpoint is registered"),
     Command(

@@ -37,7 +37,7 @@ _INNER: Mapping[str, list[list[str]]] = {
     "runs": [[action] for action in RUN_ACTIONS],
     "sweep": [[next(iter(search_spaces(SYSTEMS)))], ["--resume"]],
     "tables": [[paper.name] for paper in PAPERS],
-    "tagger": [["train"], ["evaluate"]],
+    "tagger": [["evaluate"]],
     "train": [["capsule-howto"], ["--resume"]],
 }
 """What follows a command's name where flags depend on it."""

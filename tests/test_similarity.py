@@ -3,7 +3,6 @@ import torch
 from jaxtyping import TypeCheckError
 
 from tests.reference import losses as reference
-from tests.reference.volume import volume
 from vtr_core.similarity import (
     cosine,
     cosine_to,
@@ -100,12 +99,6 @@ def test_similarities_have_gradients(kind):
 def test_shapes_are_checked_under_pytest():
     with pytest.raises(TypeCheckError):
         dot(torch.zeros(2, 3), torch.zeros(2))
-
-
-def test_neg_volume_is_minus_the_area_of_two_directions():
-    a, b = _pair(torch.float32)
-    expected = torch.tensor([[-volume(x, y) for y in b.numpy()] for x in a.numpy()])
-    torch.testing.assert_close(similarity_function("neg_volume")(3 * a, b), expected.float(), atol=1e-5, rtol=0)
 
 
 def _probabilities(rows, dtype=torch.float32):

@@ -1,24 +1,19 @@
-"""Trained models given to others: a folder in the hub's layout, with a model card, figures and ONNX towers."""
+"""Trained models given to others: a folder in the hub's layout, with a model card and figures."""
 
 import hashlib
 import html
-import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import safetensors.torch
-import torch
-from torch import Tensor, nn
 
 from vtr_core import storage
 from vtr_core.backbones.recipes import RECIPES
 from vtr_core.data.plan import row_groups
 from vtr_core.embedding.rankings import Direction, evaluate_retrieval
-from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.errors import ConfigError
 from vtr_core.fingerprint import short
 from vtr_core.metrics.ranking import RetrievalMetrics
 from vtr_core.run.inputs import usable_data
@@ -95,7 +90,7 @@ def _fields(loaded: LoadedModel, text: CardText, figures: Sequence[CardFigures])
         "tags": ["video-retrieval", "video-text-retrieval", loaded.config.model.kind],
     }
     if figures:
-        fields["model-index"] = [{"name": text.name, "results": [_result(one) for one in figures]}]
+        fields["model-index"] = [{"name": text.name, "results": [_result(measured) for measured in figures]}]
     lines = [f"{name}: {json.dumps(value)}" for name, value in fields.items()]
     return "\n".join(["---", *lines, "---"])
 
@@ -114,14 +109,14 @@ def _about(loaded: LoadedModel) -> str:
     config, records = loaded.config, loaded.config.model.system().records(loaded.config.model)
     count = sum(parameter.numel() for parameter in loaded.model.parameters())
     features = ", ".join(f"`{name}` ({dim} values)" for name, dim in config.model.inputs.features.items())
-    said = [
+    sentences = [
         f"A `{config.model.kind}` of the preset `{config.preset}`, after {loaded.progress.step:,} steps.",
         f"It has {count:,} parameters and reads {records}{f' with the features {features}' if features else ''}.",
     ]
     if len(loaded.vocabulary):
         concepts = f" and {len(loaded.concepts):,} concepts" if loaded.concepts else ""
-        said.append(f"It knows {len(loaded.vocabulary):,} words{concepts}.")
-    return " ".join(said)
+        sentences.append(f"It knows {len(loaded.vocabulary):,} words{concepts}.")
+    return " ".join(sentences)
 
 
 def _data(loaded: LoadedModel, text: CardText) -> str:
@@ -136,12 +131,12 @@ def _data(loaded: LoadedModel, text: CardText) -> str:
 
 def _table(figures: CardFigures) -> str:
     rows = []
-    for one in figures.directions:
-        rows.append((one.title, str(one.metrics.num_queries), str(one.metrics.num_items), *_cells(one.metrics)))
-        rows.append(("chance", "", "", *_cells(one.chance)))
+    for way in figures.directions:
+        rows.append((way.title, str(way.metrics.num_queries), str(way.metrics.num_items), *_cells(way.metrics)))
+        rows.append(("chance", "", "", *_cells(way.chance)))
     table = ["| " + " | ".join(row) + " |" for row in (_HEADS, ("---",) * len(_HEADS), *rows)]
-    told = f"On `{_safe(figures.data)}` ({figures.videos} videos, fingerprint `{short(figures.fingerprint)}`):"
-    return "\n".join([told, "", *table])
+    heading = f"On `{_safe(figures.data)}` ({figures.videos} videos, fingerprint `{short(figures.fingerprint)}`):"
+    return "\n".join([heading, "", *table])
 
 
 def _cells(metrics: RetrievalMetrics) -> list[str]:
@@ -198,7 +193,7 @@ def _recipes(loaded: LoadedModel) -> list[str]:
 
 def _safe(text: str) -> str:
     """Text of a card's author as text: neither HTML nor Markdown's links and emphasis."""
-    return "".join(f"\\{one}" if one in "\\`*_[]|<>" else one for one in html.escape(text, quote=False))
+    return "".join(f"\\{char}" if char in "\\`*_[]|<>" else char for char in html.escape(text, quote=False))
 
 
 CARD = "README.md"
@@ -206,9 +201,9 @@ _PUBLIC = ("version.", "git.commit", "data.fingerprint", "extraction")
 """Beginnings of the names in a checkpoint's provenance that say nothing of the machine, its paths or its services."""
 
 
-def public_provenance(found: Mapping[str, Any]) -> dict[str, Any]:
+def public_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
     """What of a checkpoint's provenance may be published."""
-    return {name: value for name, value in found.items() if name.startswith(_PUBLIC)}
+    return {name: value for name, value in provenance.items() if name.startswith(_PUBLIC)}
 
 
 def export_model(checkpoint: Location, folder: Location, card: str) -> None:
@@ -219,8 +214,8 @@ def export_model(checkpoint: Location, folder: Location, card: str) -> None:
     if storage.exists(folder) and next(storage.children(folder), None) is not None:
         raise ConfigError(f"{folder} is not empty; export to a new folder")
     reader = CheckpointReader(checkpoint)
-    kept = ["config.json", "vocabulary.json", "progress.json"]
-    files = {name: reader.read(name) for name in (kept if reader.concepts() is None else [*kept, CONCEPTS])}
+    names = ["config.json", "vocabulary.json", "progress.json"]
+    files = {name: reader.read(name) for name in (names if reader.concepts() is None else [*names, CONCEPTS])}
     files["model.safetensors"] = safetensors.torch.save(reader.weights(), metadata={"format": "pt"})
     files["provenance.json"] = _json(public_provenance(reader.provenance()))
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
@@ -231,68 +226,3 @@ def export_model(checkpoint: Location, folder: Location, card: str) -> None:
 
 def _json(value: Any) -> bytes:
     return (json.dumps(value, indent=1) + "\n").encode()
-
-
-TOLERANCE = 1e-4
-"""Largest difference of a value from torch's, relative to the largest value."""
-
-
-def check_onnx(loaded: LoadedModel) -> None:
-    """ConfigError for a model without towers that ONNX can hold, or where the exporter is not installed."""
-    space = loaded.config.model.system().implementation().retrieval
-    if not isinstance(space, JointSpace) or space.towers is None:
-        raise ConfigError(
-            f"--onnx: a {loaded.config.model.kind!r} model has no towers that ONNX can hold (models of clips have); "
-            "leave it out"
-        )
-    _runtime()
-
-
-def export_onnx(loaded: LoadedModel, folder: Path) -> dict[str, float]:
-    """Write `<modality>.onnx` for each tower to `folder`; the largest difference from torch of each, by modality.
-
-    Inputs are tokens int64 (rows, max_words) or a feature float32 (rows, dim), of any number of rows. CheckpointError
-    where a tower cannot be exported, or computes something else than torch.
-    """
-    check_onnx(loaded)
-    space = loaded.config.model.system().implementation().retrieval
-    assert isinstance(space, JointSpace)
-    assert space.towers is not None, "checked above"
-    return {name: _export(folder / f"{name}.onnx", name, *tower) for name, tower in space.towers(loaded).items()}
-
-
-def _export(file: Path, name: str, tower: nn.Module, example: Tensor) -> float:
-    shapes = ({0: torch.export.Dim.DYNAMIC},)
-    try:
-        with torch.no_grad():
-            program = torch.onnx.export(
-                tower, (example,), dynamo=True, input_names=[name], output_names=["vectors"], dynamic_shapes=shapes,
-                verbose=False,
-            )  # fmt: skip
-        assert program is not None
-        content: Any = io.BytesIO()  # which it takes as well as the path that its types name
-        program.save(content)
-    except Exception as error:  # whatever the exporter meets in a network
-        raise CheckpointError(f"{name} cannot be exported as ONNX: {' '.join(str(error).split())[:300]}") from error
-    file.write_bytes(content.getvalue())
-    session = _runtime().InferenceSession(content.getvalue())
-    difference = max(_difference(session, name, tower, example.repeat(3, 1)[:rows]) for rows in (1, 3, 9))
-    if not difference <= TOLERANCE:
-        raise CheckpointError(f"{file}: ONNX differs from torch by {difference:g} of the largest value; do not use it")
-    return difference
-
-
-def _difference(session: Any, name: str, tower: nn.Module, values: Tensor) -> float:
-    with torch.no_grad():
-        expected = tower(values).numpy()
-    (found,) = session.run(None, {name: values.numpy()})
-    return float(np.abs(found - expected).max() / max(1e-12, np.abs(expected).max()))
-
-
-def _runtime() -> Any:
-    try:
-        import onnxruntime
-        import onnxscript  # noqa: F401  torch's exporter needs it
-    except ImportError as error:
-        raise ConfigError("--onnx needs the extra onnx: pip install 'vtr-ray[onnx]'") from error
-    return onnxruntime

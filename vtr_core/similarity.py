@@ -10,11 +10,10 @@ from torch.nn.functional import normalize, pad
 
 from vtr_core.config.data_sets import Comparison
 from vtr_core.config.training import Normalisation
-from vtr_core.nn.embeddings import pair_volume
 from vtr_core.nn.min_sums import ROW_BLOCK, min_sum_blocks
 from vtr_core.nn.precision import full_precision
 
-SimilarityKind = Literal["dot", "cosine", "neg_euclidean", "generalized_jaccard", "neg_volume"]
+SimilarityKind = Literal["dot", "cosine", "neg_euclidean", "generalized_jaccard"]
 Similarity = Callable[[Tensor, Tensor], Tensor]
 """(a (queries, dim), b (items, dim)) → (queries, items)."""
 
@@ -33,15 +32,13 @@ def similarity_function(kind: SimilarityKind) -> Similarity:
             return neg_euclidean
         case "generalized_jaccard":
             return generalized_jaccard
-        case "neg_volume":
-            return neg_volume
         case _:
             assert_never(kind)
 
 
 def never_positive(kind: SimilarityKind) -> bool:
     """Whether a similarity is the negative of a distance: what multiplies scores must know."""
-    return kind in ("neg_euclidean", "neg_volume")
+    return kind == "neg_euclidean"
 
 
 @full_precision
@@ -122,11 +119,11 @@ def most_similar_by_jaccard(
 
     Holds the scores of a thousand queries at a time, never the matrix. All items where there are fewer than k.
     """
-    kept = min(k, len(b))
-    values = a.new_empty(len(a), kept, dtype=torch.promote_types(a.dtype, b.dtype))
-    items = torch.empty(len(a), kept, dtype=torch.int64)
+    count = min(k, len(b))
+    values = a.new_empty(len(a), count, dtype=torch.promote_types(a.dtype, b.dtype))
+    items = torch.empty(len(a), count, dtype=torch.int64)
     for rows, block in _jaccard_blocks(a, b):
-        torch.topk(block, kept, dim=1, out=(values[rows], items[rows]))
+        torch.topk(block, count, dim=1, out=(values[rows], items[rows]))
     return values, items
 
 
@@ -142,11 +139,6 @@ def _jaccard_blocks(a: Tensor, b: Tensor) -> Iterator[tuple[slice, Float[Tensor,
     for rows, smaller in min_sum_blocks(a, b):
         union = torch.add(query_sums[rows], item_sums, out=buffer[: len(smaller)]).sub_(smaller)
         yield rows, smaller.div_(union.clamp_(min=torch.finfo(dtype).tiny))  # all zeros: 0; NaN stays
-
-
-def neg_volume(a: Float[Tensor, "queries dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "queries items"]:
-    """−√(1 − cos²(a_i, b_j)), for models trained with a volume loss; a zero vector has −1 with everything."""
-    return -pair_volume(a, b, smallest_determinant=0.0)
 
 
 @full_precision

@@ -99,8 +99,8 @@ def _quantiles(taken: dict[str, list[np.ndarray]], share: float, kind: int) -> d
 def measure(flags: Flags) -> dict[str, Any]:
     """What was asked for, and what was measured."""
     torch.set_num_threads(flags.threads)
-    asked = {name: value for name, value in asdict(flags).items() if name in ASKED}
-    return {**asked, **measured(flags)}
+    sizes = {name: value for name, value in asdict(flags).items() if name in ASKED}
+    return {**sizes, **measured(flags)}
 
 
 def markdown(values: dict[str, Any]) -> str:

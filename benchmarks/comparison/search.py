@@ -22,6 +22,6 @@ def search(trials: Iterable[str], chosen_by: str, seeds: int, train: Callable[[s
     chosen_by: the metric, of validation data. train: the figures of a trial's trainings with seeds 0, 1, …, as many as
     it is told; it reuses finished ones.
     """
-    found = {trial: train(trial, 1)[chosen_by][0] for trial in trials}
-    best = max(found, key=lambda trial: found[trial])
-    return Searched(found, best, train(best, seeds))
+    values = {trial: train(trial, 1)[chosen_by][0] for trial in trials}
+    best = max(values, key=lambda trial: values[trial])
+    return Searched(values, best, train(best, seeds))

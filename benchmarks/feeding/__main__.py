@@ -72,7 +72,7 @@ class Data:
 
     shards: Path
     larger: Path
-    others: Mapping[str, Path]
+    folders: Mapping[str, Path]
     manifest: Manifest
 
 
@@ -92,13 +92,13 @@ def prepare(flags: Flags) -> Data:
     manifest = write_shards(source, folder / "shards")
     repeated(manifest, folder / "larger", TIMES_MORE)
     write_raw(source, folder / "video_files")
-    others = {"video_files": folder / "video_files", RAY: folder / RAY}
+    folders = {"video_files": folder / "video_files", RAY: folder / RAY}
     _written(folder, RAY, [sys.executable, "-m", "benchmarks.feeding.ray_parquet", "--action", "write"])
     for peer in PEERS if _peers_python(flags) else ():
-        others[peer] = folder / peer
+        folders[peer] = folder / peer
         _written(folder, peer, [_peers_python(flags), "-m", "benchmarks.peers.deliver", "write", peer])
     os.sync()
-    return Data(folder / "shards", folder / "larger", others, manifest)
+    return Data(folder / "shards", folder / "larger", folders, manifest)
 
 
 def _written(folder: Path, loader: str, command: Sequence[str]) -> None:
@@ -148,7 +148,7 @@ def _turns(flags: Flags, data: Data) -> Iterator[tuple[str, Any]]:
         yield f"ours, {workers}", lambda workers=workers: _ours(sampled, workers, data.shards)
     direct = [sys.executable, "-m", "benchmarks.feeding.ray_data", *sampled, "--workers", "0"]
     yield "planned", lambda: _timed_alone(direct, data.shards)
-    for loader, folder in data.others.items():
+    for loader, folder in data.folders.items():
         words = ["--data", str(folder), "--rows", str(flags.batch_rows), "--seconds", str(flags.seconds)]
         if loader == RAY:
             command = [sys.executable, "-m", "benchmarks.feeding.ray_parquet", "--action", "time", *words]
@@ -279,8 +279,8 @@ def goals(figures: Mapping[str, Any]) -> list[tuple[str, float, float, bool]]:
     judged = []
     for name, other, least in GOALS:
         if other in figures["contestants"]:
-            ratio, which = median(ratios(figures, name, other)), " without Ray" if name == WITHOUT_RAY else ""
-            judged.append((f"clips/s{which}, to {TITLES[other]}, at least", least, ratio, ratio >= least))
+            ratio, mode = median(ratios(figures, name, other)), " without Ray" if name == WITHOUT_RAY else ""
+            judged.append((f"clips/s{mode}, to {TITLES[other]}, at least", least, ratio, ratio >= least))
     memory, first = median(memory_ratios(figures)), first_batch_s(figures["contestants"][OURS])
     times = figures["memory"]["times"]
     judged.append(

@@ -99,6 +99,6 @@ class PeakMemory:
     def _watch(self) -> None:
         while not self._stop.is_set() and not self._end.exists():
             if self._begin.exists():
-                self.highest = max(self.highest, memory(self._root), key=lambda found: found.total)
+                self.highest = max(self.highest, memory(self._root), key=lambda sample: sample.total)
                 self.samples += 1
             sleep(self._interval_s)

@@ -55,9 +55,9 @@ def _figures(variant: str, seed: int, sets: Sets, out: str, settings: Mapping[st
     folder = run_folder(out, variant, seed)
     place = locate(figures_file(folder, test))
     if not storage.exists(place):
-        named = preset(f"{PRESET}-{variant}" if variant else PRESET)
+        config = preset(f"{PRESET}-{variant}" if variant else PRESET)
         sweep = Sweep(out, str(Path(sets.train).parent), None, [test], 1, "msrvtt-dual")
-        checkpoint = sweep.train(override(named, {**settings, "seed": seed}), folder)
+        checkpoint = sweep.train(override(config, {**settings, "seed": seed}), folder)
         figures = flat(measure(checkpoint, sets, detectors=False), SET)
         storage.write_json(place, {"uri": sets.test, "figures": figures, "chance": {}})
     values: dict[str, float] = storage.read_json(place)["figures"]
@@ -211,10 +211,10 @@ def _new_seeds(measured: Mapping[str, Any]) -> list[str]:
 
 
 def _by_seed(name: str, search: str, row: Mapping[str, Sequence[float]]) -> str:
-    c10, kept = (row[f"msrvtt/concepts, {search}/{figure}"] for figure in ("c10", "map"))
+    c10, accuracy = (row[f"msrvtt/concepts, {search}/{figure}"] for figure in ("c10", "map"))
     plain = row["msrvtt/concepts, original/map"]
-    reached = sum(c >= GOAL_C10 and now >= before for c, now, before in zip(c10, kept, plain, strict=True))
-    cells = (", ".join(f"{value:.1f}" for value in values) for values in (c10, kept, plain))
+    reached = sum(c >= GOAL_C10 and now >= before for c, now, before in zip(c10, accuracy, plain, strict=True))
+    cells = (", ".join(f"{value:.1f}" for value in values) for values in (c10, accuracy, plain))
     return f"| {name} | {search} | {' | '.join(cells)} | {reached} of {len(c10)} |"
 
 
@@ -266,7 +266,7 @@ def main(argv: Sequence[str]) -> None:
     plain, tagged = (thesis_videos(data, work, pos=pos) for pos in (False, True))
     _take_over(RESULTS / "msrvtt_dual.json", work / "tables", plain)
     for seeds in range(1, flags.seeds + 1):
-        asked = TablesFlags(
+        table_flags = TablesFlags(
             only=TABLES,
             preset=PRESET,
             data=str(Path(plain.train).parent),
@@ -276,7 +276,7 @@ def main(argv: Sequence[str]) -> None:
             out=str(work / "tables"),
             experiment="msrvtt-dual",
         )
-        _write(tables(asked, SMALLER), work / "tables", plain)
+        _write(tables(table_flags, SMALLER), work / "tables", plain)
 
 
 def _take_over(page: Path, out: Path, sets: Sets) -> None:

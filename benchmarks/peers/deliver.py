@@ -279,17 +279,17 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--warm-up", type=int, default=8)
-    asked = parser.parse_args()
-    if asked.action == "write":
-        write(asked.loader, sorted(asked.shards.glob("*.parquet")), asked.data)
+    flags = parser.parse_args()
+    if flags.action == "write":
+        write(flags.loader, sorted(flags.shards.glob("*.parquet")), flags.data)
         return
     torch.set_num_threads(1)
-    epochs = 1 if asked.action == "keep" else None
-    made = batches(asked.loader, asked.data, asked.rows, asked.clips_per_video, asked.workers, epochs)
-    if asked.action == "keep":
-        keep(made, asked.out)
+    epochs = 1 if flags.action == "keep" else None
+    made = batches(flags.loader, flags.data, flags.rows, flags.clips_per_video, flags.workers, epochs)
+    if flags.action == "keep":
+        keep(made, flags.out)
         return
-    print(json.dumps(asdict(timed(made, lambda batch: len(batch["tokens"]), asked.seconds, asked.warm_up))))
+    print(json.dumps(asdict(timed(made, lambda batch: len(batch["tokens"]), flags.seconds, flags.warm_up))))
 
 
 def write(loader: Loader, shards: list[Path], out: Path) -> None:
@@ -302,8 +302,8 @@ def write(loader: Loader, shards: list[Path], out: Path) -> None:
 
 def keep(made: Iterator[Batch], out: Path) -> None:
     """All rows of some batches as arrays in one file, in the order in which they came."""
-    kept = list(made)
-    arrays: dict[str, Any] = {name: np.concatenate([batch[name].numpy() for batch in kept]) for name in kept[0]}
+    batches = list(made)
+    arrays: dict[str, Any] = {name: np.concatenate([batch[name].numpy() for batch in batches]) for name in batches[0]}
     np.savez(out, **arrays)
 
 

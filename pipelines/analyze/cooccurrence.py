@@ -52,7 +52,7 @@ def main(argv: Sequence[str]) -> None:
 
 def analyze(flags: CooccurrenceFlags) -> dict[str, Any]:
     """Count the videos of concepts and pairs, and write the numbers and the figures."""
-    from pipelines.analyze.cooccurrence_findings import cooccurrence_values, grid_figure, matrix_figure
+    from pipelines.analyze.cooccurrence_figures import cooccurrence_values, grid_figure, matrix_figure
     from pipelines.report.logged_run import write_figure
     from vtr_core import storage
     from vtr_core.data.shards.thumbnails import Thumbnails

@@ -1,13 +1,23 @@
 """`vtr analyze information`: the information content of a corpus's captions, with the paper's Figure 1."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import tyro
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help, written_as_json
+from vtr_core.config.losses import Reading
 from vtr_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+
+    from vtr_core.data.captions import InformationTable, VideoCaptions
+
+READINGS: tuple[Reading, ...] = get_args(Reading)
 
 
 @dataclass(frozen=True)
@@ -42,26 +52,77 @@ def main(argv: Sequence[str]) -> None:
 
 def analyze(flags: InformationFlags) -> list[dict[str, Any]]:
     """Compute the values of each reading or load them from the cache, and write the numbers and the figure."""
-    from typing import get_args
-
-    from pipelines.analyze.information_findings import information_figure, information_values
     from pipelines.report.logged_run import write_figure
     from vtr_core import storage
-    from vtr_core.config.losses import Reading
     from vtr_core.data.captions import information_table, training_captions
     from vtr_core.storage import check_writable, locate
 
-    known: tuple[Reading, ...] = get_args(Reading)
-    readings = [reading for reading in known if reading in flags.reading]
-    wrong = [name for name in flags.reading if name not in known]
+    readings = [reading for reading in READINGS if reading in flags.reading]
+    wrong = [name for name in flags.reading if name not in READINGS]
     if wrong or not readings:
-        raise ConfigError(f"vtr analyze information: --reading {' '.join(wrong)}: readings are {', '.join(known)}")
+        raise ConfigError(f"vtr analyze information: --reading {' '.join(wrong)}: readings are {', '.join(READINGS)}")
     check_counts("vtr analyze information", top=flags.top)
     folder = locate(flags.out)
     check_writable(folder)
     videos = training_captions(flags.data, flags.videos)
-    found = [information_values(videos, information_table(videos, reading, folder), flags.top) for reading in readings]
-    storage.write_json(folder / "information.json", {"data": flags.data, "readings": found})
-    write_figure(folder / "figures" / "information.png", information_figure(found))
+    values = [information_values(videos, information_table(videos, reading, folder), flags.top) for reading in readings]
+    storage.write_json(folder / "information.json", {"data": flags.data, "readings": values})
+    write_figure(folder / "figures" / "information.png", information_figure(values))
     print(f"written     {folder.uri}: information.json, figures/information.png, a table for each reading")
-    return found
+    return values
+
+
+def information_values(videos: "Sequence[VideoCaptions]", table: "InformationTable", top: int) -> dict[str, Any]:
+    """The distributions over sentences and videos under one reading, and the `top` captions at either end.
+
+    Sentences are the distinct captions of every video; ties are in the order of the corpus.
+    """
+    import numpy as np
+
+    from vtr_core.data.shards.shard_file import caption_key
+    from vtr_core.losses.granularity import SENTENCE_DECIMALS, VIDEO_DECIMALS
+
+    sentences: dict[tuple[int, int], tuple[str, str]] = {}
+    for video in videos:
+        for caption in video.captions:
+            sentences.setdefault((video.video_key, caption_key(caption)), (video.video_id, caption))
+    texts, keys = list(sentences.values()), np.array(list(sentences), np.int64).reshape(-1, 2)
+    values = table.of_captions(keys[:, 0].copy(), keys[:, 1].copy())
+
+    def rated(order: "np.ndarray") -> list[dict[str, Any]]:
+        places = order[:top].tolist()
+        return [{"video_id": texts[i][0], "caption": texts[i][1], "value": float(values[i])} for i in places]
+
+    return {
+        "reading": table.reading,
+        "corpus": table.corpus,
+        "videos": len(videos),
+        "captions": sum(len(video.captions) for video in videos),
+        "sentences": _histogram(values, SENTENCE_DECIMALS),
+        "by_video": _histogram(table.video_value, VIDEO_DECIMALS),
+        "lowest": rated(np.argsort(values, kind="stable")),
+        "highest": rated(np.argsort(-values, kind="stable")),
+    }
+
+
+def _histogram(values: "np.ndarray", decimals: int) -> dict[str, Any]:
+    import numpy as np
+
+    bins, counts = np.unique(np.round(values, decimals), return_counts=True)
+    moments = {"mean": float(values.mean()), "deviation": float(values.std())}
+    return {"bins": bins.tolist(), "counts": counts.tolist(), **moments}
+
+
+def information_figure(readings: Sequence[Mapping[str, Any]]) -> "Figure":
+    """Histograms of sentences (left) and videos (right), one row for each reading."""
+    from pipelines.report.bar_figure import blank_figure, name_axes
+
+    figure = blank_figure(11, 3.0 * len(readings))
+    for row, values in zip(figure.subplots(len(readings), 2, squeeze=False), readings, strict=True):
+        for axes, name in zip(row, ("sentences", "by_video"), strict=True):
+            bins = values[name]["bins"]
+            width = 0.9 * min((b - a for a, b in pairwise(bins)), default=0.1)
+            axes.bar(bins, values[name]["counts"], width=width, color="#4c72b0")
+            axes.axvline(values[name]["mean"], color="#c44e52", linewidth=1)
+            name_axes(axes, f"information content, {values['reading']}", "number", f"{name}, the mean in red")
+    return figure

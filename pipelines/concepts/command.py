@@ -30,7 +30,7 @@ class ConceptFlags:
     """Output folder or URI of the concept table; an existing table is replaced (default: concepts in the first data set
     or folder, where vtr train finds it)."""
     tagger: str = "default"
-    """default (included), spacy:NAME or spacy:FOLDER, wordnet:FOLDER, treetagger:FOLDER, nltk or nltk:FOLDER."""
+    """default (included), spacy:NAME or spacy:FOLDER, wordnet:FOLDER, treetagger:FOLDER."""
     preset: str | None = None
     """Settings of concepts that this preset of vtr train asks for, such as hybrid-msrvtt-pos; the flags below give the
     others."""
@@ -66,9 +66,9 @@ def main(argv: Sequence[str]) -> None:
         return
     flags = parse(ConceptFlags, argv, "vtr concepts")
     with json_alone(flags.json):
-        found = concepts(flags)
+        result = concepts(flags)
     if flags.json:
-        table, report = found
+        table, report = result
         print_json({"uri": table.uri, "fingerprint": table.fingerprint, "tagger": table.tagger, **asdict(report)})
 
 
@@ -115,19 +115,21 @@ def _concept_settings(flags: ConceptFlags) -> "ConceptSettings":
     from vtr_core.text.concepts import ConceptSettings
     from vtr_core.text.tagging.tagger import parse_parts
 
-    said: dict[str, Any] = {"parts": flags.parts, "pos": flags.pos or None, "stop_words": flags.stop_words}
-    for name, asked in ({} if flags.preset is None else preset(flags.preset).concepts.asked).items():
-        if said[name] not in (None, asked):
+    settings: dict[str, Any] = {"parts": flags.parts, "pos": flags.pos or None, "stop_words": flags.stop_words}
+    for name, value in ({} if flags.preset is None else preset(flags.preset).concepts.asked).items():
+        if settings[name] not in (None, value):
             raise ConfigError(
-                f"--preset {flags.preset} asks for {name} = {asked}, not {said[name]}; leave out that flag"
+                f"--preset {flags.preset} asks for {name} = {value}, not {settings[name]}; leave out that flag"
             )
-        said[name] = asked
-    return ConceptSettings(parse_parts(said["parts"] or "n,v,j"), bool(said["pos"]), said["stop_words"] or "short")
+        settings[name] = value
+    return ConceptSettings(
+        parse_parts(settings["parts"] or "n,v,j"), bool(settings["pos"]), settings["stop_words"] or "short"
+    )
 
 
-def _data_sets(given: Sequence[str]) -> list[str]:
+def _data_sets(uris: Sequence[str]) -> list[str]:
     """The splits of every folder of splits, train first; other URIs unchanged."""
-    return [uri for one in given for uri in _splits_of(one)]
+    return [uri for place in uris for uri in _splits_of(place)]
 
 
 def _splits_of(uri: str) -> list[str]:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from vtr_core.embedding.rankings import QuerySample
 
 
-SimilarityName = Literal["dot", "cosine", "neg_euclidean", "neg_volume", "all"]
+SimilarityName = Literal["dot", "cosine", "neg_euclidean", "all"]
 
 
 Normalization = Literal["dual_softmax", "query_bank"]
@@ -103,7 +103,7 @@ class LocalizationFlags:
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
     data: tuple[str, ...]
     """One or more data sets of videos with ordered steps."""
-    similarity: Literal["dot", "cosine", "neg_euclidean", "neg_volume"] | None = None
+    similarity: Literal["dot", "cosine", "neg_euclidean"] | None = None
     """Similarity of a step's text and a second of video (default: as in training)."""
     window: int = 1
     """Seconds pooled around each second before embedding."""
@@ -111,8 +111,8 @@ class LocalizationFlags:
     """Embed video and audio of a second together."""
     background: Background | None = None
     """Background score that steps compete with: zero, the mean of a video's scores, or zero_text, the score of a zero
-    text vector in that second, and for each step an average second (default: zero_text under neg_euclidean, mean under
-    neg_volume, whose scores are all below 0, so that with zero every span would be one second long; else zero)."""
+    text vector in that second, and for each step an average second (default: zero_text under neg_euclidean, else
+    zero)."""
     draws: int = 10
     """Random rankings averaged for the chance level."""
     seed: int = 0

@@ -134,8 +134,6 @@ def _background(flags: LocalizationFlags, similarity: SimilarityKind) -> Backgro
     match similarity:
         case "neg_euclidean":
             return "zero_text"
-        case "neg_volume":
-            return "mean"
         case "dot" | "cosine" | "generalized_jaccard":
             return "zero"
         case _:

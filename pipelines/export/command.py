@@ -4,16 +4,12 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import tyro
 
 from pipelines.arguments import json_alone, parse, print_help, print_json, wants_help
 from pipelines.systems.registry import SYSTEMS
-
-if TYPE_CHECKING:
-    from vtr_core.storage import Location
-    from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 
 @dataclass(frozen=True)
@@ -34,8 +30,6 @@ class ExportFlags:
     """Licence of the training data, in words (default: not stated)."""
     trained_on: str | None = None
     """The training data, in words (default: not described)."""
-    onnx: bool = False
-    """Also write the towers of a model of clips as ONNX, compared with torch (pip install 'vtr-ray[onnx]')."""
     public: bool = False
     """A repository on the hub that anyone can read; without it a new one is private."""
     json: bool = False
@@ -49,9 +43,9 @@ def main(argv: Sequence[str]) -> None:
         return
     flags = parse(ExportFlags, argv, "vtr export")
     with json_alone(flags.json):
-        found = export(flags)
+        result = export(flags)
     if flags.json:
-        print_json(found)
+        print_json(result)
 
 
 def export(flags: ExportFlags) -> dict[str, object]:
@@ -61,50 +55,33 @@ def export(flags: ExportFlags) -> dict[str, object]:
 
     if not flags.to.startswith(PREFIX):
         check_writable(locate(flags.to))
-        found = _export(flags, flags.to)
+        result = _export(flags, flags.to)
         print(f'next        vtr_core.load("{flags.to}"), or give it to any command that takes a checkpoint')
-        return {"exported": flags.to, **found}
+        return {"exported": flags.to, **result}
     check_hub_name(flags.to.removeprefix(PREFIX))
     with tempfile.TemporaryDirectory(prefix="vtr-export-") as folder:
         place = str(Path(folder) / "model")
-        found = _export(flags, place)
+        result = _export(flags, place)
         address = publish_to_hub(Path(place), flags.to.removeprefix(PREFIX), flags.public)
         print(f"published   {address}")
-    return {"exported": address, **found}
+    return {"exported": address, **result}
 
 
 def _export(flags: ExportFlags, folder: str) -> dict[str, object]:
     from pipelines.evaluation_inputs import device
-    from vtr_core.exchange import CardText, card_figures, check_onnx, export_model, model_card
+    from vtr_core.exchange import CardText, card_figures, export_model, model_card
     from vtr_core.storage import locate
     from vtr_core.train.checkpoint.trained_model import located_model
 
     with located_model(flags.checkpoint, SYSTEMS, device()) as (loaded, checkpoint):
-        if flags.onnx:
-            check_onnx(loaded)
         figures = [card_figures(loaded, uri) for uri in flags.data]
         name = flags.name or loaded.config.preset
         text = CardText(name, flags.licence, flags.data_licence, flags.trained_on)
         export_model(checkpoint, locate(folder), model_card(loaded, text, figures))
-        differences = _write_onnx(loaded, locate(folder)) if flags.onnx else {}
     print(f"model       {loaded.uri}")
-    for one in figures:
-        for direction in one.directions:
+    for measured in figures:
+        for direction in measured.directions:
             recalls = f"{100 * direction.metrics.recall[10]:.1f} (chance {100 * direction.chance.recall[10]:.1f})"
-            print(f"figures     {one.data}  {direction.title}  R@10 {recalls}")
-    for tower, difference in differences.items():
-        print(f"onnx        {tower}.onnx, within {difference:.1e} of torch")
+            print(f"figures     {measured.data}  {direction.title}  R@10 {recalls}")
     print(f"exported    {folder}")
-    return {"model": loaded.uri, "onnx": differences}
-
-
-def _write_onnx(loaded: "LoadedModel", place: "Location") -> dict[str, float]:
-    """Make the towers in a folder of this machine, and put them where the model is; see `export_onnx`."""
-    from vtr_core import storage
-    from vtr_core.exchange import export_onnx
-
-    with tempfile.TemporaryDirectory(prefix="vtr-onnx-") as folder:
-        differences = export_onnx(loaded, Path(folder))
-        for file in sorted(Path(folder).iterdir()):
-            storage.write_bytes(place / file.name, file.read_bytes())
-    return differences
+    return {"model": loaded.uri}

@@ -58,7 +58,7 @@ class IngestFlags:
     """Words outside the vocabulary: dropped (default), or token (each becomes <unk>, which dual encoders read)."""
     tagger: str | None = None
     """Part-of-speech tagger, which makes words measure/verb: default (included), spacy:NAME or spacy:FOLDER,
-    wordnet:FOLDER, treetagger:FOLDER, nltk or nltk:FOLDER (default: no parts of speech)."""
+    wordnet:FOLDER, treetagger:FOLDER (default: no parts of speech)."""
     max_words: int | Literal["longest"] | None = None
     """Captions are cut after this number of words; longest: none is cut (default: 20, or as many as those of the data
     set of --vocabulary)."""

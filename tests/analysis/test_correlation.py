@@ -23,12 +23,6 @@ def test_fitted_correlations_equal_the_eigenvalue_problem(ridge):
     np.testing.assert_allclose(canonical_correlations(first, second, ridge=ridge).fitted, expected, atol=1e-9)
 
 
-def test_plain_correlations_are_the_singular_values_of_the_whitened_covariance():
-    first, second = _spaces()
-    expected = reference.shrunk_correlations(first.numpy(), second.numpy(), 0.0)
-    np.testing.assert_allclose(canonical_correlations(first, second, ridge=0.0).fitted, expected, atol=1e-9)
-
-
 @pytest.mark.parametrize("ridge", [0.0, 0.1])
 def test_held_out_correlations_equal_those_of_the_projections(ridge):
     first, second = _spaces()
@@ -40,12 +34,6 @@ def test_held_out_correlations_equal_those_of_the_projections(ridge):
     found = canonical_correlations(first, second, ridge=ridge)
     np.testing.assert_allclose(found.correlations(other_first, other_second), expected, atol=1e-9)
     torch.testing.assert_close(found.correlations(first, second), found.fitted)
-
-
-def test_a_rotated_and_rescaled_copy_correlates_fully():
-    first, _ = _spaces()
-    turned = 1e-4 * first @ torch.linalg.qr(torch.randn(5, 5, dtype=torch.float64)).Q
-    torch.testing.assert_close(canonical_correlations(first, turned, ridge=0.0).fitted, torch.ones(5).double())
 
 
 def test_directions_that_only_rounding_made_do_not_count():
@@ -62,12 +50,6 @@ def test_fewer_samples_than_dimensions_say_nothing_when_fitted_and_are_seen_thro
     torch.testing.assert_close(found.fitted, torch.ones(len(found.fitted)).double())
     assert found.correlations(first[30:], second[30:]).abs().mean() < 0.15
     assert canonical_correlations(first[:30], second[:30], ridge=10.0).fitted[-1] < 0.99
-
-
-def test_the_top_ones_are_the_first_ones():
-    first, second = _spaces()
-    every = canonical_correlations(first, second)
-    torch.testing.assert_close(canonical_correlations(first, second, top=2).fitted, every.fitted[:2])
 
 
 def test_bad_requests_are_errors():

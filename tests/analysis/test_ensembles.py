@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from vtr_core.analysis.ensembles import Ensemble, difference, spread
+from vtr_core.analysis.ensembles import difference, spread
 from vtr_core.errors import DatasetError
 
 FIRST, SECOND = [20.2, 20.6, 20.1, 20.4], [20.9, 21.0, 20.5]
@@ -17,7 +17,6 @@ def test_spread_of_runs():
         pytest.approx(np.std(FIRST, ddof=1)),
         4,
     )
-    assert Ensemble("a", {"map": FIRST}).spread("map") == found
 
 
 def test_one_run_has_no_spread_and_none_is_an_error():
@@ -35,12 +34,6 @@ def test_z_test_is_two_sided():
     assert found.p_value == pytest.approx(2 * stats.norm.sf(abs(found.z)))
     assert found.welch_p_value == pytest.approx(stats.ttest_ind(FIRST, SECOND, equal_var=False).pvalue)
     assert difference(SECOND, FIRST).p_value == pytest.approx(found.p_value)
-
-
-def test_z_of_1_96_is_the_five_percent_point():
-    found = difference([1.96 - 1, 1.96 + 1], [0.0, 0.0])
-    assert found.z == pytest.approx(1.96)
-    assert found.p_value == pytest.approx(0.05, abs=1e-4)
 
 
 def test_a_single_run_on_a_side_cannot_be_tested():

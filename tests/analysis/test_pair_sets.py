@@ -1,6 +1,6 @@
 import torch
 
-from vtr_core.analysis.causality import every_set, matched_pairs, random_pairs, top_pairs
+from vtr_core.analysis.causality import every_set, random_pairs, top_pairs
 
 SCORES = torch.tensor([[0.1, 0.9, 0.5], [0.8, 0.2, 0.3], [0.4, 0.6, 0.7], [0.5, 0.3, 0.2]])
 
@@ -9,20 +9,11 @@ def _listed(pairs):
     return list(zip(pairs.text.tolist(), pairs.video.tolist(), strict=True))
 
 
-def test_matched_pairs_are_the_captions_with_their_videos():
-    assert _listed(matched_pairs(torch.tensor([2, 0, 2]))) == [(0, 2), (1, 0), (2, 2)]
-
-
 def test_top_pairs_of_both_directions():
     assert _listed(top_pairs(SCORES, 2, "text_to_video")) == [
         (0, 1), (0, 2), (1, 0), (1, 2), (2, 2), (2, 1), (3, 0), (3, 1),
     ]  # fmt: skip
     assert _listed(top_pairs(SCORES, 2, "video_to_text")) == [(1, 0), (3, 0), (0, 1), (2, 1), (2, 2), (0, 2)]
-
-
-def test_all_items_where_there_are_fewer_than_n():
-    assert len(top_pairs(SCORES, 9, "text_to_video").video) == 12
-    assert len(top_pairs(SCORES, 9, "video_to_text").video) == 12
 
 
 def test_random_pairs_are_those_of_the_seed_and_reach_everything():

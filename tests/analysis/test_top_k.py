@@ -3,10 +3,8 @@ import torch
 
 from tests.reference import causality as reference
 from vtr_core.analysis import transforms as top_k
-from vtr_core.analysis.causality import causality_at_k
 from vtr_core.analysis.transforms import top_k_similarity
 from vtr_core.errors import ConfigError
-from vtr_core.similarity import cosine, generalized_jaccard
 
 
 def _sides(similarity):
@@ -24,19 +22,6 @@ def test_equals_loops_across_blocks(similarity, monkeypatch):
     for k, scores in found.items():
         expected = [[reference.top_k_similarity(v, s, k, similarity) for v in video.tolist()] for s in text.tolist()]
         torch.testing.assert_close(scores, torch.tensor(expected, dtype=torch.float64), rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("similarity", ["jaccard", "cosine"])
-def test_all_concepts_give_the_plain_similarity(similarity):
-    text, video = _sides(similarity)
-    plain = generalized_jaccard(text, video) if similarity == "jaccard" else cosine(text, video)
-    torch.testing.assert_close(top_k_similarity(text, video, (8,), similarity)[8], plain)
-
-
-def test_the_kept_concepts_are_those_that_causality_counts():
-    text, video = torch.tensor([[0.9, 0.1, 0.5]]), torch.tensor([[0.3, 0.2, 0.5]])
-    assert top_k_similarity(text, video, (1,), "jaccard")[1].tolist() == [[1.0]]
-    assert causality_at_k(video, text, 1, "jaccard").mean == pytest.approx(0.5 / 0.9)
 
 
 def test_a_pair_that_shares_nothing_scores_0_not_nan():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks import capsule_tables
-from benchmarks.capsule_tables import Flags, markdown, synthetic_tables, train_on_vidrel, vidrel_table
+from benchmarks.capsule_tables import Flags, markdown, train_on_vidrel
 from pipelines.systems.capsules.capsule_tables import TablesFlags
 from vtr_core.data.manifest import Manifest
 
@@ -42,21 +42,6 @@ def test_table_6_on_clips_of_two_streams(tmp_path: Path, asked: list[tuple[Table
     test = given.test[0].partition("=")[2]
     assert given.data is not None
     assert sum(Manifest.load(place).rows for place in (test, f"{given.data}/train", f"{given.data}/val")) == 20
-
-
-def test_every_table_of_the_synthetic_world(asked: list[tuple[TablesFlags, Mapping[str, Any]]]) -> None:
-    synthetic_tables(Flags(runs="r", epochs=5))
-    ((given, changes),) = asked
-    assert (given.only, given.synthetic, given.out) == ((1, 2, 4, 6), True, "r/synthetic")
-    assert changes == {"scaling.workers": 0, "training.epochs": 5}
-
-
-def test_rows_without_audio_are_text_to_video() -> None:
-    metrics = {f"vidrel/t2v/{name}": [10.0, 20.0] for name in ("r1", "r5", "r10", "medr")}
-    chance = dict.fromkeys(metrics, 1.5)
-    table = vidrel_table({"figures": {"": metrics, "not-shared": metrics}, "chance": chance})
-    assert table.count("**15.0** ± 63.5") == 8
-    assert "| *chance* | 1.5 | 1.5 | 1.5 | 1.5 |" in table
 
 
 def test_the_page_marks_what_the_figures_are_of() -> None:

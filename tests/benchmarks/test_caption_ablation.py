@@ -2,14 +2,12 @@
 
 import pytest
 
-from benchmarks.caption_ablation import FINE_TUNED, MSRVTT, SELF_CRITICAL, Flags, command, criticised, main
+from benchmarks.caption_ablation import FINE_TUNED, MSRVTT, SELF_CRITICAL, criticised
 from benchmarks.comparison.rows import markdown
-from benchmarks.report.pages import RESULTS
 from pipelines.tables.paper import Results
 from vtr_core.config.override import override
-from vtr_core.errors import ConfigError
 from vtr_core.run.presets import preset
-from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig
+from vtr_core.systems.captioning.config import CaptioningLossConfig
 
 
 def test_rows_have_the_losses_that_their_names_say() -> None:
@@ -20,15 +18,6 @@ def test_rows_have_the_losses_that_their_names_say() -> None:
         found[row] = (loss.fusion, loss.granularity_margin is not None)
     assert found == {"baseline": (False, False), "margin": (False, True), "fusion": (True, False), "full": (True, True)}
     assert {row for claim in MSRVTT.claims for row in claim} == set(MSRVTT.rows)
-
-
-def test_rows_that_are_fine_tuned_differ_in_nothing_else() -> None:
-    plain = override(preset(MSRVTT.preset), MSRVTT.rows["fusion"])
-    tuned = override(preset(MSRVTT.preset), {**FINE_TUNED, **MSRVTT.rows["fusion"]})
-    assert tuned.loss == plain.loss
-    assert isinstance(tuned.model, CaptionerConfig)
-    assert tuned.model.decoding.consensus_samples > 0
-    assert tuned.training.epochs < plain.training.epochs
 
 
 def test_rows_that_go_on_with_self_critical_training_keep_their_losses() -> None:
@@ -47,14 +36,6 @@ def test_rows_that_go_on_with_self_critical_training_keep_their_losses() -> None
         assert after.training.validate_every == after.training.epochs, "the last checkpoint is judged"
 
 
-def test_the_page_says_which_command_made_it() -> None:
-    whole = command(Flags(pretraining=3000, self_critical=True, seeds=5))
-    assert whole.endswith("--data ../shared/data --pretraining 3000 --self-critical --seeds 5")
-    assert command(Flags()).endswith("--data ../shared/data --seeds 3")
-    with pytest.raises(ConfigError, match="give both, such as --pretraining 3000"):
-        main(["--self-critical"])
-
-
 @pytest.mark.parametrize(("gain", "verdict"), [(3.0, "holds"), (-3.0, "contradicted"), (0.0, "undecided")])
 def test_the_page_judges_by_cider(gain: float, verdict: str) -> None:
     def figures(cider: float) -> dict[str, tuple[float, ...]]:
@@ -65,7 +46,3 @@ def test_the_page_judges_by_cider(gain: float, verdict: str) -> None:
     page = markdown(MSRVTT, results)
     assert f"| full | fusion | {gain:+.1f} ± 0.0 | {verdict} |" in page
     assert "| *nearest training video's caption* | – | – | – | – | |" in page
-
-
-def test_pages_are_written_where_those_of_all_benchmarks_are() -> None:
-    assert (RESULTS / "caption_ablation.md").is_file()

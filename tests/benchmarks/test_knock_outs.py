@@ -32,11 +32,6 @@ def test_costs_are_those_of_the_same_seed() -> None:
     assert page.count("not run") == len(MECHANISMS) - 1
 
 
-def test_one_seed_has_no_interval() -> None:
-    row = {**ROW, "with": [30.0], "switched_off": [10.0], "trained_without": [31.0]}
-    assert "| 30.0 | 10.0 (+20.0) | 31.0 (-1.0) | 1 |" in markdown({"muse-scale-4": row})
-
-
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_mechanism_can_be_switched_off_and_left_out(name: str) -> None:
     mechanism = MECHANISMS[name]

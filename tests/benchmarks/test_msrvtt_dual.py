@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.msrvtt_dual import __main__ as command
 from benchmarks.msrvtt_dual.__main__ import NAMES, SMALLER, TABLES, _settings, _take_over, markdown
 from benchmarks.msrvtt_dual.data import PRESET
-from benchmarks.report.pages import write_page
 from pipelines.systems.dual.thesis_measurements import Sets
 from pipelines.systems.dual.thesis_tables import PAPER, TRAININGS
 from vtr_core.systems.dual.config import HybridEncoderConfig
@@ -63,16 +61,6 @@ def test_differences_are_of_the_same_seeds_and_rows_without_figures_have_none(fi
     assert "improved − original" not in page
 
 
-def test_the_page_says_how_many_seeds_each_row_has_and_ends_with_the_tables(figures: dict[str, Any]) -> None:
-    page = markdown(figures, TABLES_PAGE)
-    assert "Seeds: hybrid 3, latent 3, concepts alone 2." in page
-    assert "500 / 100 / 200" in page
-    assert "Chance: R@10 5.0;" in page
-    assert "\nhead\n" not in page
-    assert "| Method | SumR |\n| --- | ---: |\n| trained | 211.7 → **142.0** |\n\nOn a machine" in page
-    assert page.index("two spaces − latent") < page.index("## Table 3.2: MSR-VTT")
-
-
 def test_new_seeds_stand_apart_and_are_judged_one_by_one(figures: dict[str, Any]) -> None:
     ways = {"original": (13.0, 3.0), "causal": (12.0, 90.0), "kept": (14.0, 50.0), "enough": (13.5, 71.0)}
     named = {"map": 0, "c10": 1}
@@ -84,21 +72,6 @@ def test_new_seeds_stand_apart_and_are_judged_one_by_one(figures: dict[str, Any]
     assert "| concepts alone: enough − original | mAP | +0.5 ± 0.0 | 2 | holds |" in again
     assert "| concepts alone | enough | 71.0, 72.0 | 13.5, 14.5 | 13.0, 14.0 | 2 of 2 |" in again
     assert "| concepts alone | causal | 90.0, 91.0 | 12.0, 13.0 | 13.0, 14.0 | 0 of 2 |" in again
-
-
-def test_new_seeds_replace_their_section_and_leave_the_rest(
-    figures: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(command, "RESULTS", tmp_path)
-    write_page(tmp_path, "msrvtt_dual", figures, markdown(figures, TABLES_PAGE))
-    before = (tmp_path / "msrvtt_dual.md").read_text()
-    ways = ("original", "causal", "kept", "enough")
-    row = {f"msrvtt/concepts, {way}/{figure}": [71.0] for way in ways for figure in ("map", "c10")}
-    command._write_new_seeds({"concept": row}, [10])
-    after = (tmp_path / "msrvtt_dual.md").read_text()
-    section = after[after.index("## New seeds") : after.index("## Table 3.2")]
-    assert after.replace(section, "") == before
-    assert json.loads((tmp_path / "msrvtt_dual.json").read_text())["new_seeds"]["seeds"] == [10]
 
 
 @pytest.mark.parametrize("videos", [[500, 100, 200], [500, 100, 201]])

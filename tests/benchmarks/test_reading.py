@@ -14,7 +14,6 @@ from benchmarks.reading import (
     clip_ways,
     equal,
     made_videos,
-    markdown,
     rate,
     video_ways,
 )
@@ -39,20 +38,3 @@ def test_all_ways_give_the_same_batches_of_whole_videos(tmp_path: Path) -> None:
     give_the_same(ways, OURS_OF_VIDEOS, SCAN_OF_VIDEOS)
     ours, with_means, _ = (next(islice(batches(), 1)).keys() for batches in ways.values())
     assert with_means - ours == {"video.mean", "text.mean"}
-
-
-def test_the_page_has_a_row_for_every_way() -> None:
-    def figures(ours: str) -> dict[str, object]:
-        rates = {ours: [100.0, 200.0, 400.0], "other": [50.0, 50.0, 100.0]}
-        return {"rates": rates, "equal": dict.fromkeys(rates, True)}
-
-    size = {
-        "rows": 10,
-        "batch_rows": 5,
-        "videos": 3,
-        "device": "a machine",
-        "versions": {"pyarrow": "1"},
-        "command": "it",
-    }
-    page = markdown({**size, "clips": figures(OURS), "whole videos": figures(OURS_OF_VIDEOS)})
-    assert page.count("| other | 50 | 50 – 100 | 0.25 | yes |") == 2

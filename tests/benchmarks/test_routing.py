@@ -45,26 +45,6 @@ def _figures():
     }
 
 
-def test_all_published_routings_are_measured_with_table_3_s_dimensions():
-    assert set(routing.ROUTINGS) == set(routing.PAPER)
-    assert {config.pose_dim for config in routing.ROUTINGS.values()} == {16}
-    assert [str(count) for count in routing.NUM_CAPSULES] == list(routing.PAPER_CAPSULES)
-
-
-def test_the_published_figures_reach_the_goals_but_one():
-    """But for 1.05 times the time of none: the table itself has 0.722 s to 0.687 s, 1.051."""
-    published = {n: {"rounds": [s], "peak_gb": gb} for n, (s, gb) in routing.PAPER.items()}
-    ratios = routing.ratios(published)
-    assert ratios["dynamic / self_attention"]["memory"] == pytest.approx(2.25, abs=0.01)
-    assert routing.reached(ratios) == [False, True, True, True]
-
-
-def test_a_step_of_a_few_clips_is_not_judged():
-    few, usual = _figures(), {**_figures(), "rows": routing.LEAST_ROWS}
-    assert routing.markdown(few).count("| not judged |") == len(routing.GOALS)
-    assert "not judged" not in routing.markdown(usual)
-
-
 def test_ratios_are_taken_within_a_round():
     assert paired_ratio([1.0, 20.0, 3.0], [1.0, 10.0, 1.0]) == 2.0
 
@@ -131,11 +111,3 @@ def test_both_ways_give_the_same_poses_and_gradients():
         strict=True,
     ):
         torch.testing.assert_close(ours, loops, atol=1e-5, rtol=1e-4)
-
-
-def test_the_page_has_every_size(monkeypatch):
-    monkeypatch.setattr(routing, "PLACES", {"33 x 33": (9, 1)})
-    figures = {**routing.measure_faces(routing.Flags(faces=1, repeats=1)), "command": "python"}
-    page = routing.faces_markdown(figures)
-    assert "| 33 x 33 |" in page
-    assert figures["sizes"]["33 x 33"]["seconds"]["routing"] > 0

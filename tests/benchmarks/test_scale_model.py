@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from benchmarks import scale_model
-from benchmarks.scale_model import Flags, Hardware, breaks, choices, efficiency, markdown, point, projection
+from benchmarks.scale_model import Flags, Hardware, choices, efficiency, markdown, point, projection
 from benchmarks.training_step import Feeding, StepCost, feeding, random_clips, sampled, step_cost
 from vtr_core.config.data_sets import WordEncoderConfig
 from vtr_core.config.settings import ModelInputs
@@ -82,23 +82,6 @@ def test_fewer_bits_cost_less():
     assert tf32.loss_s == pytest.approx(512 * 8192 * 150_000 / 40e12)
 
 
-def test_a_choice_is_judged_against_one_gpu_and_against_its_limit():
-    rows = choices(FLAGS, MEASURED, COST)
-    assert len(rows) == 8
-    plain, found = rows[0], point(8, 4096, FLAGS, MEASURED, COST)
-    alone = 512 * 30e-6 + 0.5 * 512**2 * 150_000 / 10e12 + 2.4 / 0.8 / 1000
-    assert plain["weak_8_fed"] == pytest.approx(alone / sum(found.parts.values()))
-    assert all(row[f"{kind}_{gpus}_over_limit"] >= 1 for row in rows for kind in ("weak", "strong") for gpus in (8, 64))
-
-
-def test_slow_feeding_makes_the_step_wait():
-    slow = Feeding(clips_per_core_s=100, row_bytes=10_000, rows_read_per_row=1.25, source="")
-    found = point(8, 4096, FLAGS, slow, COST)
-    assert found.bottleneck == "reading cores"
-    assert found.step_s == pytest.approx(4096 / 1600)
-    assert found.clips_per_node_s == pytest.approx(1600)
-
-
 def test_more_gpus_are_never_slower_per_clip_and_never_more_efficient():
     weak = [point(gpus, 512 * gpus, FLAGS, MEASURED, COST) for gpus in scale_model.GPUS]
     strong = [point(gpus, 4096, FLAGS, MEASURED, COST) for gpus in scale_model.GPUS]
@@ -111,23 +94,6 @@ def test_more_gpus_are_never_slower_per_clip_and_never_more_efficient():
     assert {found.compute_s for found in weak} == {weak[0].compute_s}
     compute = [found.compute_s for found in strong]
     assert compute == pytest.approx([compute[0] / gpus for gpus in scale_model.GPUS])
-
-
-@pytest.mark.parametrize("faster", ["float32_tflops", "link_gb_s", "network_gb_s", "s3_gb_s"])
-def test_faster_hardware_never_makes_a_step_slower(faster):
-    better = HARDWARE.__class__(**{**HARDWARE.__dict__, faster: 2 * getattr(HARDWARE, faster)})
-    for gpus in scale_model.GPUS:
-        step = point(gpus, 512 * gpus, FLAGS, MEASURED, COST).step_s
-        assert point(gpus, 512 * gpus, Flags(hardware=better), MEASURED, COST).step_s <= step
-
-
-def test_where_it_breaks():
-    weak = [point(gpus, 512 * gpus, FLAGS, MEASURED, COST) for gpus in scale_model.GPUS]
-    found = breaks(weak, HARDWARE)
-    # 512 · 512·W · 150,000 / 10e12 > 15.36 ms from W = 4 on; 4 · 512·W · 50,000 > 80e9 from W = 1,024 on
-    assert found["the loss takes longer than the model"] == 4
-    assert found["the batch's embeddings exceed a GPU's memory"] == 1024
-    assert found["feeding makes the step wait"] is None
 
 
 def _small(dim: int = 8) -> TrainConfig:
@@ -151,11 +117,6 @@ def test_a_step_s_cost_is_counted():
     trained = (6 + 1) * 16 + (16 + 1) * 32 + (24 + 1) * 32 + (12 + 1) * 32 + 3 * (32 + 1) * 8
     assert cost.gradient_bytes == 4 * trained
     assert cost.checkpoint_bytes >= 3 * cost.gradient_bytes
-
-
-def test_costs_are_in_proportion_to_the_clips():
-    few, more = step_cost(_small(), INPUTS, clips=4), step_cost(_small(), INPUTS, clips=8)
-    assert few == more
 
 
 def test_the_bytes_are_those_of_the_gathered_tensors(monkeypatch: pytest.MonkeyPatch):

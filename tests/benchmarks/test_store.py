@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.store import BUCKET, READ, WRITTEN, markdown, ours, server
+from benchmarks.store import BUCKET, READ, WRITTEN, ours, server
 
 
 @pytest.fixture(autouse=True)
@@ -27,13 +27,3 @@ def test_an_object_is_read_and_written(fault: str, tmp_path: Path) -> None:
             assert bytes(client.read(begin, begin + 2**13)) == content[begin : begin + 2**13]
         client.write(content)
     assert content in (tmp_path / BUCKET / WRITTEN).read_bytes()
-
-
-def test_the_page_compares_with_ours_and_tells_what_a_client_ended_with() -> None:
-    turn = {"read": {"mb_per_s": 10.0, "mb_per_cpu_s": 100.0}}
-    ended = {"read": {"ended": "OSError: gone"}}
-    found = {"none": {"ours": [turn] * 3, "obstore": [{"read": {"mb_per_s": 20.0, "mb_per_cpu_s": 150.0}}] * 3}}
-    found["reset"] = {"ours": [turn], "obstore": [ended]}
-    page = markdown({"found": found, "device": "a machine", "versions": {"pyarrow": "1"}, "command": "x"})
-    assert "| none | read | obstore | 150 (20) | 1.50 |" in page
-    assert "| reset | read | obstore | OSError: gone | |" in page

@@ -40,7 +40,6 @@ NOT_WALKED = {
     "runs/captions-begun": "the same",
     "--write ": "models that the walk does not train; tests/pipelines/embed/test_outputs.py",
     "import hybrid_space": "a published checkpoint; tests/pipelines/systems/dual/commands/test_hybrid_space.py",
-    "--onnx": "the extra onnx; tests/exchange/test_onnx.py",
     "--init runs/first": "a data set with other features; tests/train/checkpoint/test_initial.py",
     "films.csv": "a second table; tests/data/sources/pairs/test_pairs.py",
     "tgif": "a published data set; tests/fuzz/worlds.py has its layout",

@@ -12,7 +12,6 @@ from vtr_core.config.losses import (
     AdaptiveMargin,
     ConstantMargin,
     GeometricMargin,
-    GramVolumeConfig,
     InfoNceConfig,
     LinearMargin,
     MaskedMarginSoftmaxConfig,
@@ -46,8 +45,6 @@ LOSSES: list[LossConfig] = [
     MaxMarginRankingConfig(margin=0.2, same_video=WeightSameVideo(), block_rows=2),
     SigmoidConfig(),
     SigmoidConfig(learnable=False, same_video=WeightSameVideo(), block_rows=3),
-    GramVolumeConfig(temperature=0.1),
-    GramVolumeConfig(temperature=0.1, learnable_temperature=True, block_rows=2),
 ]
 MODALITIES = ("text", "video", "audio")
 

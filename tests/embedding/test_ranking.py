@@ -18,7 +18,7 @@ from vtr_core.metrics import ranks as standing
 from vtr_core.similarity import SimilarityKind
 
 ROWS = 61
-SIMILARITIES: tuple[SimilarityKind, ...] = ("dot", "cosine", "neg_euclidean", "neg_volume")
+SIMILARITIES: tuple[SimilarityKind, ...] = ("dot", "cosine", "neg_euclidean")
 SHARES = {1: [0, 61], 2: [0, 20, 61], 3: [0, 33, 33, 61]}
 """Where each worker's rows begin; the second of three has none."""
 

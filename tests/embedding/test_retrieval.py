@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from tests.builders.toy import toy_dataset
-from tests.reference.volume import volume
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
@@ -94,30 +93,6 @@ def test_a_caption_without_a_known_word_stays_a_failure() -> None:
     assert (t2v.metrics.num_queries, t2v.num_unanswerable) == (2, 1)
     assert t2v.metrics.recall == {1: 0.5, 5: 0.5, 10: 0.5}
     assert (found["v2t"].metrics.num_queries, found["v2t"].metrics.num_items) == (1, 1)
-
-
-def test_volumes_take_the_modalities_apart() -> None:
-    """Three directions span a volume, not the area of a caption and a sum; a clip without audio spans an area."""
-    audio = {"vectors": [[0, 0.3, 1], [0, 0, 0]], "present": [True, False]}
-    rows = rows_of([[1, 0, 0], [0.9, 0.5, 0]], [[1, 0.2, 0.1], [0.9, 0.4, 0]], [1, 2], **audio)
-    texts, vision, sound = (rows.vectors[name] for name in ("text", "video", "audio"))
-    expected = [[-volume(t, vision[0], sound[0]), -volume(t, vision[1])] for t in texts]
-    for name, transposed in (("t2va", False), ("va2t", True)):
-        ranking = next(r for r in rankings(rows) if r.name == name)
-        scores = ranking.scores("neg_volume")(slice(0, 2), slice(0, 2))
-        np.testing.assert_allclose(scores.T if transposed else scores, expected, atol=1e-5)
-    assert by_name(evaluate_retrieval(rows, "neg_volume"))["t2v"].metrics.recall[1] == 1.0
-
-
-def test_a_clip_with_sound_alone_is_scored_by_its_area() -> None:
-    audio = {"vectors": [[0, 1, 0], [1, 1, 0]], "present": [True, True]}
-    texts = [[1, 2, 1], [3, 1, 1]]
-    rows = rows_of([[1, 0, 0], [0, 0, 0]], texts, [1, 2], **audio)
-    rows.present["video"][1] = False
-    ranking = next(r for r in rankings(rows) if r.name == "t2va")
-    scores = ranking.scores("neg_volume")(slice(0, 2), slice(0, 2))
-    expected = [[-volume(t, [1, 0, 0], [0, 1, 0]), -volume(t, [1, 1, 0])] for t in texts]
-    np.testing.assert_allclose(scores, expected, atol=1e-5)
 
 
 def test_audio_alone_is_searched_by_text() -> None:

@@ -6,7 +6,6 @@ from vtr_core.config.losses import (
     AdaptiveMargin,
     ConstantMargin,
     GeometricMargin,
-    GramVolumeConfig,
     InfoNceConfig,
     LinearMargin,
     MaskedMarginSoftmaxConfig,
@@ -40,10 +39,6 @@ CASES: dict[str, LossConfig] = {
     "max_margin_weight": MaxMarginRankingConfig(margin=0.2, same_video=WEIGHT),
     "sigmoid_mask": SigmoidConfig(scale=5.0, bias=-3.0, same_video=MaskSameVideo()),
     "sigmoid_weight": SigmoidConfig(scale=5.0, bias=-3.0, same_video=WEIGHT),
-    "gram_volume": GramVolumeConfig(temperature=0.2, pair_weight=0.0),
-    "gram_volume_learnable_weight": GramVolumeConfig(
-        temperature=0.2, learnable_temperature=True, pair_weight=0.7, same_video=WEIGHT
-    ),
 }
 MARGINS = {"mms_constant": 0.1, "mms_geometric_mask": 0.1 * 1.5**7, "mms_linear_weight": 0.3 * 0.7}
 """The margin of the step, where it is one number."""

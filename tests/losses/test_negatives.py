@@ -9,7 +9,6 @@ from vtr_core.losses.objective import negative_weights
 CLIP, CAPTION = torch.tensor([1, 1, 2, 3, 4, 5, 6]), torch.tensor([7, 8, 9, 9, 10, 11, 12])
 VIDEO = torch.tensor([0, 0, 0, 5, 5, 6, 6])
 KEYS = RowKeys(clip=CLIP, video=VIDEO, caption=CAPTION)
-ALL = slice(0, 7)
 
 
 def _weights(keys, same_video, block=None):
@@ -19,15 +18,6 @@ def _weights(keys, same_video, block=None):
 def _grid(videos, clips):
     rows = torch.arange(videos * clips)
     return RowKeys(clip=rows, video=rows // clips, caption=rows)
-
-
-def test_equal_clips_and_captions_are_no_negatives():
-    keep, mask = _weights(KEYS, KeepSameVideo()), _weights(KEYS, MaskSameVideo())
-    for i in range(7):
-        for j in range(7):
-            same = CLIP[i] == CLIP[j] or CAPTION[i] == CAPTION[j]
-            assert keep[i, j] == float(i == j or not same)
-            assert mask[i, j] == float(i == j or (not same and VIDEO[i] != VIDEO[j]))
 
 
 @pytest.mark.parametrize(
@@ -52,14 +42,3 @@ def test_weights_of_whole_videos_are_the_published_ones(hard_rate):
             same = i // clips == j // clips
             expected = hard_rate * videos if same else (1 - hard_rate) * videos / (videos - 1)
             assert weights[i, j].item() == pytest.approx(expected)
-
-
-def test_the_weights_of_a_row_that_count_have_mean_one_and_the_share_asked_for():
-    weights = _weights(KEYS, WeightSameVideo(hard_rate=0.7))
-    torch.testing.assert_close(weights.sum(dim=1), _weights(KEYS, KeepSameVideo()).sum(dim=1))
-    hard = (weights * (VIDEO.unsqueeze(0) == VIDEO.unsqueeze(1))).sum(dim=1)
-    torch.testing.assert_close(hard, 0.7 * weights.sum(dim=1))
-
-
-def test_without_other_videos_every_clip_weighs_one():
-    assert (_weights(_grid(1, 4), WeightSameVideo(hard_rate=0.3)) == 1).all()

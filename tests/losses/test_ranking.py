@@ -8,11 +8,19 @@ import torch
 from torch import Tensor
 
 from tests.reference import dual as reference
-from vtr_core.losses.ranking import all_negatives_triplet, hardest_negative_triplet
+from vtr_core.losses.ranking import hardest_negative_triplet, triplet_terms
 from vtr_core.similarity import generalized_jaccard
 
 K = torch.arange(20, dtype=torch.float64)
 VIDEO, TEXT = (0.9 * K + 0.2).sin().abs().reshape(5, 4), (0.9 * K + 0.5).sin().abs().reshape(5, 4)
+
+
+def all_negatives_triplet(similarity: Tensor, margin: float, negatives: Tensor | None = None) -> Tensor:
+    """The sum over all negatives, in both directions, as the dual encoder's loss adds up its blocks."""
+    apart = ~torch.eye(len(similarity), dtype=torch.bool)
+    counted = apart if negatives is None else negatives & apart
+    ways = (similarity, similarity.T)
+    return torch.stack([triplet_terms(way, counted, way.diagonal(), margin, "all") for way in ways]).sum()
 
 
 def test_golden_values() -> None:
@@ -27,12 +35,12 @@ def test_golden_values() -> None:
 
 def _cases() -> list[tuple[Tensor, Tensor]]:
     generator = torch.Generator().manual_seed(0)
-    found = []
+    cases = []
     for size in (1, 2, 5, 9):
         similarity = torch.randn(size, size, generator=generator, dtype=torch.float64)
         negatives = torch.rand(size, size, generator=generator) > 0.4
-        found += [(similarity, negatives & negatives.T), (similarity, torch.ones(size, size, dtype=torch.bool))]
-    return found
+        cases += [(similarity, negatives & negatives.T), (similarity, torch.ones(size, size, dtype=torch.bool))]
+    return cases
 
 
 def _value_and_gradient(compute: Callable[[Tensor], Tensor], similarity: Tensor) -> tuple[Tensor, Tensor]:
@@ -46,9 +54,9 @@ def _value_and_gradient(compute: Callable[[Tensor], Tensor], similarity: Tensor)
 @pytest.mark.parametrize(("similarity", "negatives"), _cases())
 def test_values_and_gradients_equal_loops(similarity: Tensor, negatives: Tensor, which: str) -> None:
     loss = hardest_negative_triplet if which == "hardest" else all_negatives_triplet
-    found = _value_and_gradient(lambda s: loss(s, 0.3, negatives), similarity)
+    computed = _value_and_gradient(lambda s: loss(s, 0.3, negatives), similarity)
     expected = _value_and_gradient(lambda s: reference.triplet(s, 0.3, negatives, which), similarity)
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+    torch.testing.assert_close(computed, expected, rtol=0, atol=1e-12)
 
 
 def test_the_diagonal_is_no_negative_whatever_the_mask_says() -> None:

@@ -64,43 +64,6 @@ def test_chunked_equals_whole_bit_for_bit(labelled, query_chunk, item_chunk, tie
     assert chunked == whole
 
 
-@settings(max_examples=40)
-@given(_labelled_scores(), st.randoms(use_true_random=False), TIES)
-def test_the_order_of_items_does_not_matter(labelled, random, ties):
-    scores, query_labels, item_labels = labelled
-    order = list(range(scores.shape[1]))
-    random.shuffle(order)
-    relevant = query_labels[:, None] == item_labels
-    straight = retrieval_metrics(scores, relevant, ties=ties, missing="count_as_failure")
-    assert retrieval_metrics(scores[:, order], relevant[:, order], ties=ties, missing="count_as_failure") == straight
-
-
-@settings(max_examples=40)
-@given(_labelled_scores(), TIES)
-def test_a_growing_transform_of_the_scores_does_not_matter(labelled, ties):
-    scores, query_labels, item_labels = labelled
-    relevant = query_labels[:, None] == item_labels
-    straight = retrieval_metrics(scores, relevant, ties=ties, missing="count_as_failure")
-    assert retrieval_metrics(np.exp(3 * scores), relevant, ties=ties, missing="count_as_failure") == straight
-
-
-@settings(max_examples=40)
-@given(_labelled_scores())
-def test_the_expected_policy_lies_between_the_others(labelled):
-    scores, query_labels, item_labels = labelled
-    relevant = query_labels[:, None] == item_labels
-    low, middle, high = (
-        retrieval_metrics(scores, relevant, ties=ties, missing="count_as_failure")
-        for ties in ("pessimistic", "expected", "optimistic")
-    )
-    for k in (1, 5, 10):
-        assert low.recall[k] <= middle.recall[k] <= high.recall[k]
-    assert high.mean_rank <= middle.mean_rank <= low.mean_rank
-    tolerance = 1e-12
-    assert low.mean_average_precision <= middle.mean_average_precision + tolerance
-    assert middle.mean_average_precision <= high.mean_average_precision + tolerance
-
-
 def test_no_block_is_larger_than_asked_for():
     scores = np.random.default_rng(0).normal(size=(50, 70))
     blocks = []

@@ -12,14 +12,6 @@ def _pool(qrels):
     return {name: Judgement(stratum, RELEVANT[value]) for name, (stratum, value) in qrels.items()}
 
 
-def test_with_everything_judged_it_is_average_precision():
-    hits = [True, False, True, False, False, True]
-    pool = {str(i): Judgement("1", hit) for i, hit in enumerate(hits)}
-    result = inferred_average_precision([str(i) for i in range(6)], pool)
-    assert result.value == pytest.approx((1 + 2 / 3 + 3 / 6) / 3, abs=1e-4)
-    assert result.num_relevant == 3
-
-
 def test_by_hand_with_two_strata():
     """Stratum a: judged in full, 1 of 2 relevant. Stratum b: 2 of 4 judged, 1 relevant, so 2 are estimated relevant."""
     pool = _pool({"a1": ("a", 1), "a2": ("a", 0), "b1": ("b", -1), "b2": ("b", 0), "b3": ("b", 1), "b4": ("b", -1)})

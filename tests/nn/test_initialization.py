@@ -9,7 +9,6 @@ from vtr_core.nn.initialization import (
     RELU_SIZE,
     SIGMOID_SIZE,
     SILU_SIZE,
-    SOFTMAX_SIZE,
     contrasted_size,
     keep_size,
 )
@@ -24,18 +23,12 @@ def _seeded() -> None:
     torch.manual_seed(0)
 
 
-@pytest.mark.parametrize(("given", "wanted"), [(1.0, 1.0), (0.02, 1.0), (30.0, 0.1)])
-def test_a_layer_gives_the_size_that_is_wanted(given: float, wanted: float) -> None:
+@pytest.mark.parametrize(("in_size", "out_size"), [(1.0, 1.0), (0.02, 1.0), (30.0, 0.1)])
+def test_a_layer_gives_the_size_that_is_wanted(in_size: float, out_size: float) -> None:
     layer = nn.Linear(300, 400)
-    keep_size(layer, given, wanted)
-    assert size(layer(given * torch.randn(200, 300))) == pytest.approx(wanted, rel=0.05)
+    keep_size(layer, in_size, out_size)
+    assert size(layer(in_size * torch.randn(200, 300))) == pytest.approx(out_size, rel=0.05)
     assert not layer.bias.any()
-
-
-def test_also_of_inputs_that_go_together() -> None:
-    layer = nn.Linear(300, 4000)
-    keep_size(layer)
-    assert size(layer(torch.randn(400, 1).expand(400, 300))) == pytest.approx(1, rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -51,21 +44,9 @@ def test_sizes_behind_functions(function, expected: float) -> None:
     assert size(function(torch.randn(200_000))) == pytest.approx(expected, rel=0.01)
 
 
-def test_the_size_of_a_softmax() -> None:
-    assert size(400 * torch.randn(2000, 400).softmax(dim=1)) == pytest.approx(SOFTMAX_SIZE, rel=0.02)
-
-
 def test_products_of_embeddings_deviate_by_1() -> None:
     a, b = contrasted_size(256) * torch.randn(2, 300, 256)
     assert float((a @ b.T).std()) == pytest.approx(1, rel=0.05)
-
-
-@pytest.mark.parametrize("inputs", [64, 1024])
-def test_also_where_one_layer_makes_both(inputs: int) -> None:
-    layer = nn.Linear(inputs, 256)
-    keep_size(layer, wanted=contrasted_size(256, inputs))
-    a, b = layer(torch.randn(2, 300, inputs))
-    assert float((a @ b.T).detach().std()) == pytest.approx(1, rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -78,5 +59,5 @@ def test_also_where_one_layer_makes_both(inputs: int) -> None:
     ],
 )
 def test_convolutions_too(layer: nn.Conv1d | nn.Conv2d | nn.ConvTranspose2d, shape: tuple[int, ...]) -> None:
-    keep_size(layer, given=2.0, wanted=0.5)
+    keep_size(layer, in_size=2.0, out_size=0.5)
     assert size(layer(2 * torch.randn(shape))) == pytest.approx(0.5, rel=0.08)

@@ -148,7 +148,6 @@ FAULTS = [
     (["search", "a dog", "--index", "none", "--page", "d"], "d cannot be written: it is a folder"),
     (["search", "--topics", "t", "--index", "none", "--run", "d"], "d cannot be written: it is a folder"),
     (["tables", "capsules", "--only", "3", "--out", "d/manifest.json"], "manifest.json is a file; name a folder"),
-    (["tagger", "train", "--treebank", "none", "--out", "d/manifest.json"], "is a file; name a folder"),
     (["evaluate", "none", "--data", "d", "--task"], "--task needs a value"),
     (["evaluate", "none", "--data", "d", "--similarity", "manhattan"], "--similarity"),
     (["evaluate", "none", "--data", "d", "--normalize", "query_bank"], "--query-bank URI go together"),

@@ -48,13 +48,13 @@ def test_an_export_tells_where_it_is(
 ) -> None:
     def _export(flags: Any, folder: str) -> dict[str, object]:
         sys.stdout.write(f"exported    {folder}\n")
-        return {"model": flags.checkpoint, "onnx": {}}
+        return {"model": flags.checkpoint}
 
     monkeypatch.setattr("pipelines.export.command._export", _export)
     to = str(tmp_path / "x")
     run("export", ["runs/a", "--to", to, "--json"])
     told = capsys.readouterr()
-    assert json.loads(told.out) == {"exported": to, "model": "runs/a", "onnx": {}}
+    assert json.loads(told.out) == {"exported": to, "model": "runs/a"}
     assert f"exported    {to}" in told.err
 
 

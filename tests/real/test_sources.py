@@ -16,7 +16,7 @@ from vtr_core.data.sources.pairs import Pairs
 from vtr_core.data.sources.published_captions import read_msvd
 from vtr_core.data.sources.source import KEPT, Drops
 from vtr_core.errors import InputError
-from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary, word_counts
 
 pytestmark = pytest.mark.real
 
@@ -93,7 +93,7 @@ def test_msrvtt_official_training_captions_have_7807_words(shared_data, tmp_path
     videos = [video for video in source.videos(Drops()) if video.split == "train"]
     captions = list(source.captions(videos))
     assert (len(videos), len(captions)) == (6513, 130260)
-    assert len(Vocabulary.from_captions(captions, 5, "alphanumeric")) == 7807
+    assert len(Vocabulary.from_counts(word_counts(captions, "alphanumeric"), 5)) == 7807
 
 
 def test_msrvtt_1ka_has_one_sentence_per_test_video(shared_data, tmp_path):

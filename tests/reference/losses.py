@@ -84,12 +84,6 @@ def sigmoid_contrastive(similarity, scale, bias, negatives=None):
     return total / size
 
 
-def volume(*vectors):
-    """The root of the determinant of the vectors' normalised Gram matrix, by expansion along the first row."""
-    units = [[x / dot(vector, vector) ** 0.5 for x in vector] for vector in vectors]
-    return determinant([[dot(a, b) for b in units] for a in units]) ** 0.5
-
-
 def determinant(matrix):
     if len(matrix) == 1:
         return matrix[0][0]

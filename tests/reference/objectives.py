@@ -7,7 +7,6 @@ import torch
 from tests.reference import losses
 from vtr_core.config.losses import (
     AdaptiveMargin,
-    GramVolumeConfig,
     InfoNceConfig,
     MaskedMarginSoftmaxConfig,
     MaxMarginRankingConfig,
@@ -22,19 +21,14 @@ ORDER = ["text", "video", "audio"]
 def by_pair(config, embeddings, keys, margin, parameters):
     """Losses by group. `margin` is the number of the step; `parameters` the values that are learned, by name."""
     names = [name for name in ORDER if name in embeddings.vectors]
-    groups = [(pair, ()) for pair in combinations(names, 2)]
-    if isinstance(config, GramVolumeConfig) and len(names) == 3:
-        groups = [(tuple(names), ()), (("text", "video"), ("audio",)), (("text", "audio"), ("video",))]
-    return {"_".join(held): _group(config, embeddings, keys, margin, parameters, held, not_) for held, not_ in groups}
+    return {
+        "_".join(pair): _group(config, embeddings, keys, margin, parameters, pair) for pair in combinations(names, 2)
+    }
 
 
-def _group(config, embeddings, keys, margin, parameters, held, lacking):
+def _group(config, embeddings, keys, margin, parameters, held):
     present = embeddings.present
-    rows = [
-        row
-        for row in range(len(keys.clip))
-        if all(present[name][row] for name in held) and not any(present[name][row] for name in lacking)
-    ]
+    rows = [row for row in range(len(keys.clip)) if all(present[name][row] for name in held)]
     if len(rows) < 2:
         return torch.zeros((), dtype=torch.float64)
     sides = [[list(embeddings.vectors[name][row]) for row in rows] for name in held]
@@ -56,16 +50,6 @@ def _group(config, embeddings, keys, margin, parameters, held, lacking):
             if config.positives == "same_caption":
                 return _mean_over_positives(similarity, weights, key[0], key[1])
             return losses.masked_margin_softmax(similarity, [0.0] * len(rows), weights, turned)
-        case GramVolumeConfig():
-            scale = _scale(config, parameters)
-            clips = list(zip(*sides[1:], strict=True))
-            logits = _matrix(lambda text, clip: -scale * losses.volume(text, *clip), sides[0], clips)
-            total = losses.masked_margin_softmax(logits, [0.0] * len(rows), weights, turned)
-            for other in sides[1:]:
-                pairs = _matrix(lambda a, b: scale * _cosine(a, b), sides[0], other)
-                added = losses.masked_margin_softmax(pairs, [0.0] * len(rows), weights, turned)
-                total = total + config.pair_weight * added
-            return total
         case MaxMarginRankingConfig():
             own = [weights[i][i] for i in range(len(rows))]
             return losses.max_margin_ranking(_matrix(_cosine, *sides), config.margin, weights, turned, own)

@@ -1,7 +1,7 @@
 """Principal components and canonical correlations straight from covariance matrices."""
 
 import numpy as np
-from scipy.linalg import eigh, inv, sqrtm
+from scipy.linalg import eigh, inv
 
 
 def covariance(a, b):
@@ -30,11 +30,3 @@ def canonical_pairs(first, second, ridge):
     w = inv(s22) @ s12.T @ u
     pairs = [np.corrcoef(first @ u[:, i], second @ w[:, i])[0, 1] for i in range(u.shape[1])]
     return u, w, np.array(pairs)
-
-
-def shrunk_correlations(first, second, ridge):
-    """Singular values of S₁₁^−½ S₁₂ S₂₂^−½ with ridge terms."""
-    s11, s22, s12 = covariance(first, first), covariance(second, second), covariance(first, second)
-    s11 = s11 + ridge * np.trace(s11) / len(s11) * np.eye(len(s11))
-    s22 = s22 + ridge * np.trace(s22) / len(s22) * np.eye(len(s22))
-    return np.linalg.svd(inv(sqrtm(s11)) @ s12 @ inv(sqrtm(s22)), compute_uv=False)

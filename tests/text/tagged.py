@@ -18,12 +18,8 @@ def tagged(text: str) -> list[TaggedWord]:
 
 
 def true(text: str) -> list[TreebankWord]:
-    """The same as words of a treebank; features stand in brackets: "I/PRON[Case=Nom]"."""
-    words = []
-    for word in tagged(text):
-        pos, _, features = word.pos.rstrip("]").partition("[")
-        words.append(TreebankWord(word.text, word.lemma, pos, features))
-    return words
+    """The same as words of a treebank."""
+    return [TreebankWord(*word) for word in tagged(text)]
 
 
 @dataclass

@@ -61,8 +61,8 @@ def clip_entropies(activations: Float32[np.ndarray, "clips capsules"]) -> Float6
     The entropy of the mean activations would not do: it is as large if every clip has one capsule of its own. 0 for a
     clip without any activation.
     """
-    found: Float64[np.ndarray, " clips"] = entropy(activations.astype(np.float64), base=2, axis=1)
-    return np.where(activations.sum(axis=1) > 0, found, 0.0)
+    bits: Float64[np.ndarray, " clips"] = entropy(activations.astype(np.float64), base=2, axis=1)
+    return np.where(activations.sum(axis=1) > 0, bits, 0.0)
 
 
 def capsule_usage(activations: Float32[np.ndarray, "clips capsules"]) -> CapsuleUsage:

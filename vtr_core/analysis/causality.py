@@ -161,13 +161,13 @@ def top_pairs(scores: Float[Tensor, "captions videos"], n: int, direction: Direc
     """
     match direction:
         case "text_to_video":
-            found = scores.topk(min(n, scores.shape[1]), dim=1).indices
-            captions = torch.arange(len(scores)).repeat_interleave(found.shape[1])
-            return Pairs(f"text->video top {n}", found.reshape(-1), captions)
+            top = scores.topk(min(n, scores.shape[1]), dim=1).indices
+            captions = torch.arange(len(scores)).repeat_interleave(top.shape[1])
+            return Pairs(f"text->video top {n}", top.reshape(-1), captions)
         case "video_to_text":
-            found = scores.topk(min(n, len(scores)), dim=0).indices.T
-            videos = torch.arange(scores.shape[1]).repeat_interleave(found.shape[1])
-            return Pairs(f"video->text top {n}", videos, found.reshape(-1))
+            top = scores.topk(min(n, len(scores)), dim=0).indices.T
+            videos = torch.arange(scores.shape[1]).repeat_interleave(top.shape[1])
+            return Pairs(f"video->text top {n}", videos, top.reshape(-1))
         case _:
             assert_never(direction)
 

@@ -46,8 +46,8 @@ def tag_precision(
     _check(scores)
     relevance = from_matrix(present.T)
     by_concept = np.ascontiguousarray(scores.T)
-    found = standing(lambda queries, items: by_concept[queries, items], relevance, _QUERY_CHUNK, _ITEM_CHUNK)
-    precision = average_precision(found, relevance, "expected")
+    ranks = standing(lambda queries, items: by_concept[queries, items], relevance, _QUERY_CHUNK, _ITEM_CHUNK)
+    precision = average_precision(ranks, relevance, "expected")
     counts = present.sum(axis=0)
     return TagPrecision(np.where(counts > 0, precision, np.nan), counts / len(present))
 
@@ -60,15 +60,15 @@ def fates(train: TagPrecision, other: TagPrecision, fewest: int, train_samples: 
     not generalised: learned on the training data but not on the other split. too rare: fewer than `fewest` training
     samples, or none on the other split.
     """
-    found: list[Fate] = []
+    outcomes: list[Fate] = []
     for concept in range(len(train.precision)):
         if train.prevalence[concept] * train_samples < fewest or not np.isfinite(other.precision[concept]):
-            found.append("too rare")
+            outcomes.append("too rare")
         elif not _learned(train, concept):
-            found.append("failed")
+            outcomes.append("failed")
         else:
-            found.append("learned" if _learned(other, concept) else "not generalised")
-    return found
+            outcomes.append("learned" if _learned(other, concept) else "not generalised")
+    return outcomes
 
 
 def _learned(tags: TagPrecision, concept: int) -> bool:
@@ -119,19 +119,19 @@ def cooccurrence(present: Bool[np.ndarray, "videos concepts"]) -> Cooccurrence:
     return Cooccurrence(together.astype(np.int64), np.where(np.isfinite(correlation), correlation, np.nan), videos)
 
 
-def strongest_pairs(found: Cooccurrence, most: int, fewest_videos: int) -> list[ConceptPair]:
+def strongest_pairs(counts: Cooccurrence, most: int, fewest_videos: int) -> list[ConceptPair]:
     """At most `most` pairs with the highest correlation, of those that co-occur in at least `fewest_videos` videos.
 
     Concepts are numbered by descending frequency; of equal correlations the pair with the lower numbers comes first.
     """
-    first, second = np.triu_indices(len(found.together), 1)
-    values = found.correlation[first, second]
-    kept = np.flatnonzero(np.isfinite(values) & (found.together[first, second] >= fewest_videos))
-    order = kept[np.argsort(-values[kept], kind="stable")][:most]
-    return [_pair(found, int(first[i]), int(second[i])) for i in order]
+    first, second = np.triu_indices(len(counts.together), 1)
+    values = counts.correlation[first, second]
+    usable = np.flatnonzero(np.isfinite(values) & (counts.together[first, second] >= fewest_videos))
+    order = usable[np.argsort(-values[usable], kind="stable")][:most]
+    return [_pair(counts, int(first[i]), int(second[i])) for i in order]
 
 
-def _pair(found: Cooccurrence, first: int, second: int) -> ConceptPair:
-    together = int(found.together[first, second])
-    shares = (together / int(found.together[one, one]) for one in (first, second))
-    return ConceptPair(first, second, together, float(found.correlation[first, second]), *shares)
+def _pair(counts: Cooccurrence, first: int, second: int) -> ConceptPair:
+    together = int(counts.together[first, second])
+    shares = (together / int(counts.together[concept, concept]) for concept in (first, second))
+    return ConceptPair(first, second, together, float(counts.correlation[first, second]), *shares)

@@ -15,10 +15,10 @@ from vtr_core.text.tokens.vocabulary import tokenise
 
 @dataclass(frozen=True)
 class ClipConcepts:
-    """`named` has a row for each clip and a column for each of `words`: 1 where the clip names the word."""
+    """`mentions` has a row for each clip and a column for each of `words`: 1 where the clip names the word."""
 
     words: tuple[str, ...]
-    named: csr_array
+    mentions: csr_array
 
 
 def concept_words(captions: Sequence[str]) -> frozenset[str]:
@@ -39,9 +39,9 @@ def clip_concepts(
     video = np.unique(video_key, return_inverse=True)[1]
     in_videos = _ones(video[clip], concept, (len(words_of), len(ids)))
     frequency = (in_videos > 0).sum(axis=0)
-    kept = sorted((word, number) for word, number in ids.items() if frequency[number] >= min_videos)
-    named = _ones(clip, concept, (len(words_of), len(ids)))
-    return ClipConcepts(tuple(word for word, _ in kept), named[:, [number for _, number in kept]])
+    frequent = sorted((word, number) for word, number in ids.items() if frequency[number] >= min_videos)
+    mentions = _ones(clip, concept, (len(words_of), len(ids)))
+    return ClipConcepts(tuple(word for word, _ in frequent), mentions[:, [number for _, number in frequent]])
 
 
 def _ones(row: np.ndarray, column: np.ndarray, shape: tuple[int, int]) -> csr_array:
@@ -61,8 +61,8 @@ def is_active(
     clips = len(activations)
     if not clips:
         return np.zeros(activations.shape, np.bool_)
-    wanted = max(1, int(active_share * clips))
-    last = np.partition(activations, clips - wanted, axis=0)[clips - wanted]
+    count = max(1, int(active_share * clips))
+    last = np.partition(activations, clips - count, axis=0)[clips - count]
     return np.where(last > activations.min(axis=0), activations >= last, activations > last)
 
 
@@ -70,12 +70,12 @@ def joint_counts(
     concepts: ClipConcepts, active: Bool[np.ndarray, "clips capsules"]
 ) -> Int64[np.ndarray, "words capsules"]:
     """The number of clips that name a concept while a capsule is active: the product of both 0/1 matrices."""
-    return concepts.named.T @ active.astype(np.int64)
+    return concepts.mentions.T @ active.astype(np.int64)
 
 
 def mutual_information(
     joint: Int64[np.ndarray, "words capsules"],
-    named: Int64[np.ndarray, " words"],
+    mentions: Int64[np.ndarray, " words"],
     active: Int64[np.ndarray, " capsules"],
     clips: int,
 ) -> Float64[np.ndarray, "words capsules"]:
@@ -83,7 +83,7 @@ def mutual_information(
 
     The plug-in estimate: relative frequencies in place of probabilities, 0 log 0 = 0. Rounding never makes it negative.
     """
-    rows, columns = named[:, None], active[None, :]
+    rows, columns = mentions[:, None], active[None, :]
     cells = (
         (joint, rows, columns),
         (rows - joint, rows, clips - columns),
@@ -96,7 +96,7 @@ def mutual_information(
 
 def lift(
     joint: Int64[np.ndarray, "words capsules"],
-    named: Int64[np.ndarray, " words"],
+    mentions: Int64[np.ndarray, " words"],
     active: Int64[np.ndarray, " capsules"],
     clips: int,
 ) -> Float64[np.ndarray, "words capsules"]:
@@ -104,13 +104,13 @@ def lift(
 
     1 for a capsule that is never active.
     """
-    expected = np.outer(named, active) / clips
+    expected = np.outer(mentions, active) / clips
     return np.divide(joint, expected, out=np.ones(joint.shape), where=expected > 0)
 
 
 def exact_p_values(
     joint: Int64[np.ndarray, "words capsules"],
-    named: Int64[np.ndarray, " words"],
+    mentions: Int64[np.ndarray, " words"],
     active: Int64[np.ndarray, " capsules"],
     clips: int,
 ) -> Float64[np.ndarray, "words capsules"]:
@@ -124,23 +124,23 @@ def exact_p_values(
     result = np.ones(joint.shape)
     for active_clips in np.unique(active):
         columns = np.flatnonzero(active == active_clips)
-        for named_clips in np.unique(named):
-            rows = np.flatnonzero(named == named_clips)
-            table = _two_sided(log_factorial, int(named_clips), int(active_clips), clips)
-            least = max(0, int(named_clips + active_clips) - clips)
+        for mentioning in np.unique(mentions):
+            rows = np.flatnonzero(mentions == mentioning)
+            table = _two_sided(log_factorial, int(mentioning), int(active_clips), clips)
+            least = max(0, int(mentioning + active_clips) - clips)
             result[np.ix_(rows, columns)] = table[joint[np.ix_(rows, columns)] - least]
     return result
 
 
-def _two_sided(log_factorial: np.ndarray, named: int, active: int, clips: int) -> np.ndarray:
+def _two_sided(log_factorial: np.ndarray, mentions: int, active: int, clips: int) -> np.ndarray:
     """The p-value of every joint count that the margins allow, from the smallest up."""
-    k = np.arange(max(0, named + active - clips), min(named, active) + 1)
+    k = np.arange(max(0, mentions + active - clips), min(mentions, active) + 1)
 
     def log_choose(n: int, r: np.ndarray) -> np.ndarray:
         return np.asarray(log_factorial[n] - log_factorial[r] - log_factorial[n - r])
 
     total = log_factorial[clips] - log_factorial[active] - log_factorial[clips - active]
-    mass = np.exp(log_choose(named, k) + log_choose(clips - named, active - k) - total)
+    mass = np.exp(log_choose(mentions, k) + log_choose(clips - mentions, active - k) - total)
     up_to, from_on = np.cumsum(mass), np.cumsum(mass[::-1])[::-1]
     return np.minimum(1.0, 2 * np.minimum(up_to, from_on))
 
@@ -159,7 +159,7 @@ class ConceptProfiles:
 
     words: tuple[str, ...]
     clips: int
-    named: Int64[np.ndarray, " words"]
+    mentions: Int64[np.ndarray, " words"]
     """Clips that name the concept."""
     information: Float64[np.ndarray, "words capsules"]
     """Mutual information in bits."""
@@ -174,8 +174,8 @@ class ConceptProfiles:
         Significant: q ≤ `false_discoveries`.
         """
         q, information = self.q[:, capsule], self.information[:, capsule]
-        found = np.flatnonzero((q <= false_discoveries) & (self.lift[:, capsule] > 1))
-        return sorted(found.tolist(), key=lambda word: (-information[word], self.words[word]))
+        significant = np.flatnonzero((q <= false_discoveries) & (self.lift[:, capsule] > 1))
+        return sorted(significant.tolist(), key=lambda word: (-information[word], self.words[word]))
 
 
 def concept_profiles(
@@ -184,13 +184,13 @@ def concept_profiles(
     """The profiles of all capsules; the rows of `activations` are the clips of `concepts`."""
     active = is_active(activations, active_share)
     joint = joint_counts(concepts, active)
-    named = concepts.named.sum(axis=0)
-    counts = (joint, named, active.sum(axis=0).astype(np.int64), len(activations))
+    mentions = concepts.mentions.sum(axis=0)
+    counts = (joint, mentions, active.sum(axis=0).astype(np.int64), len(activations))
     p = exact_p_values(*counts)
     return ConceptProfiles(
         words=concepts.words,
         clips=len(activations),
-        named=named,
+        mentions=mentions,
         information=mutual_information(*counts),
         lift=lift(*counts),
         p=p,

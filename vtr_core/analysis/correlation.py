@@ -45,11 +45,10 @@ def canonical_correlations(
     """Pairs of directions u, w that maximise uᵀ S₁₂ w with uᵀ(S₁₁ + r₁I)u = wᵀ(S₂₂ + r₂I)w = 1, in float64.
 
     The `top` pairs of the highest correlation; None: all. r = ridge × mean variance of the space's dimensions, so it
-    does not depend on the scale of either space; 0 is plain CCA. Each centred space is decomposed as U diag(s) Vᵀ (QR,
-    then singular values), never through its covariance, whose condition number is the square; directions with s below
-    1e-10 of the largest are left out. The pairs are the singular vectors of D₁ U₁ᵀ U₂ D₂ with
-    D = diag(s / √(s² + r (n − 1))). With fewer samples than dimensions and no ridge every fitted correlation is 1,
-    which means nothing: use held-out samples.
+    does not depend on the scale of either space; 0 is plain CCA. Each centred space is decomposed as U diag(s) Vᵀ,
+    never through its covariance, whose condition number is the square; directions with s below 1e-10 of the largest are
+    left out. The pairs are the singular vectors of D₁ U₁ᵀ U₂ D₂ with D = diag(s / √(s² + r (n − 1))). With fewer
+    samples than dimensions and no ridge every fitted correlation is 1, which means nothing: use held-out samples.
     """
     if len(first) < 2:
         raise DatasetError(f"canonical correlations of {len(first)} samples; at least 2")
@@ -74,23 +73,13 @@ class _Whitened:
         if not self.centred.any():
             raise DatasetError("all samples of a space are the same; their correlation is undefined")
         freedom = len(values) - 1
-        u, s, v = _thin_svd(self.centred)
-        kept = s > _SMALLEST_DIRECTION * s[0]
-        u, s, v = u[:, kept], s[kept], v[:, kept]
+        u, s, vt = torch.linalg.svd(self.centred, full_matrices=False)
+        usable = s > _SMALLEST_DIRECTION * s[0]
+        u, s, v = u[:, usable], s[usable], vt[usable].T
         mean_variance = s.square().sum() / freedom / samples.shape[1]
         lengths = (s.square() + ridge * mean_variance * freedom).sqrt()
         self.shrunk = u * (s / lengths)
         self.back = v / lengths * freedom**0.5
-
-
-def _thin_svd(values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """U, s and V of values = U diag(s) Vᵀ; of a tall matrix by the singular values of its triangular factor."""
-    if len(values) <= values.shape[1]:
-        u, s, vt = torch.linalg.svd(values, full_matrices=False)
-        return u, s, vt.T
-    q, r = torch.linalg.qr(values)
-    u, s, vt = torch.linalg.svd(r)
-    return q @ u, s, vt.T
 
 
 def _pearson(

@@ -45,22 +45,22 @@ def truncated_cosines(
     text: Float[Tensor, "captions dim"],
     video: Float[Tensor, "videos dim"],
     components: PrincipalComponents,
-    kept: Sequence[int],
+    counts: Sequence[int],
 ) -> Iterator[tuple[int, Float[Tensor, "captions videos"]]]:
-    """The cosines of all pairs after projection on the first m components, for each m of `kept`, ascending.
+    """The cosines of all pairs after projection on the first m components, for each m of `counts`, ascending.
 
     Vectors are projected without subtracting the mean: then all components together are a rotation and give the cosines
     of the full vectors. Products are accumulated from one m to the next, not recomputed. A vector of length 0 has
     cosine 0.
     """
     dim = text.shape[1]
-    if not kept or min(kept) < 1 or max(kept) > dim:
-        raise ConfigError(f"components kept: {list(kept)}; numbers from 1 to {dim}")
+    if not counts or min(counts) < 1 or max(counts) > dim:
+        raise ConfigError(f"components kept: {list(counts)}; numbers from 1 to {dim}")
     directions = components.directions.float()
     s, v = text.float() @ directions, video.float() @ directions
     products = torch.zeros(len(s), len(v))
     done = 0
-    for m in sorted(set(kept)):
+    for m in sorted(set(counts)):
         products.addmm_(s[:, done:m], v[:, done:m].T)
         done = m
         lengths = s[:, :m].norm(dim=1).unsqueeze(1) * v[:, :m].norm(dim=1)

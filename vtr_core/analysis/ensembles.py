@@ -1,7 +1,7 @@
 """Several trainings: spread over seeds, significance of differences, the stable region of a dimension."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
@@ -29,18 +29,6 @@ class Difference:
     """p-value of the Z-test, which takes the standard deviations as exact."""
     welch_p_value: float
     """p-value of Welch's t-test, which is the valid one with few seeds."""
-
-
-@dataclass(frozen=True)
-class Ensemble:
-    """Runs of one training variant that differ in their seed only: metrics by name, a value for each run."""
-
-    name: str
-    figures: Mapping[str, Sequence[float]]
-
-    def spread(self, figure: str) -> Spread:
-        """Mean and standard deviation of a metric."""
-        return spread(self.figures[figure])
 
 
 def spread(values: Sequence[float]) -> Spread:

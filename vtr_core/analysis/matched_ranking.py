@@ -61,14 +61,14 @@ class MatchedRanking:
             raise MetricError("a score is not finite; its average precision is undefined")
         return QueryPrecisions(self._text_to_video(scores), self._video_to_text(scores))
 
-    def shares(self, found: QueryPrecisions) -> Float64[np.ndarray, " queries"]:
+    def shares(self, precisions: QueryPrecisions) -> Float64[np.ndarray, " queries"]:
         """What each video with captions contributes with them: numbers whose mean is that of both directions' mAP.
 
         Captions of a video are not independent of each other, so intervals are over videos.
         """
-        sums = np.bincount(self._caption_video.numpy(), weights=found.captions, minlength=self._num_videos)
-        own = sums[self._queries.numpy()] * len(self._queries) / len(found.captions)
-        return (own + found.videos) / 2
+        sums = np.bincount(self._caption_video.numpy(), weights=precisions.captions, minlength=self._num_videos)
+        own = sums[self._queries.numpy()] * len(self._queries) / len(precisions.captions)
+        return (own + precisions.videos) / 2
 
     def _text_to_video(self, scores: Tensor) -> Float64[np.ndarray, " captions"]:
         own = scores.gather(1, self._caption_video.unsqueeze(1))

@@ -59,10 +59,10 @@ class TransformObjective:
     def _measure(self, transform: Transform) -> Measured:
         space = self._space
         text, video = self._transformed(transform)
-        found = self._precisions(text, video)
+        precisions = self._precisions(text, video)
         causality = causality_at_k(video[space.caption_video], text, self._k, space.similarity)
-        low = self._bootstrap.lower(self._ranking.shares(found) - self._trained)
-        return Measured(transform, found.directional.mean, causality.mean, low)
+        low = self._bootstrap.lower(self._ranking.shares(precisions) - self._trained)
+        return Measured(transform, precisions.directional.mean, causality.mean, low)
 
     def _transformed(self, transform: Transform) -> tuple[Tensor, Tensor]:
         return transform.apply(self._space.text), transform.apply(self._space.video)
@@ -133,24 +133,38 @@ def coordinate_search(
     """
     if not tolerance >= 0:
         raise ConfigError(f"the tolerance of the search is {tolerance}; it must be 0 or more")
-    seen = {one.transform: one for one in also}
+    known = {measured.transform: measured for measured in also}
+    measured_once = _measured_once(measure, known)
 
-    def known(transform: Transform) -> Measured:
-        if transform not in seen:
-            seen[transform] = measure(transform)
-        return seen[transform]
+    def rank(measured: Measured) -> tuple[float, float]:
+        if not allowed(measured, first, known.values(), tolerance, keep_map):
+            return -1.0, measured.accuracy
+        return min(measured.causality, enough), measured.accuracy
 
-    def rank(found: Measured) -> tuple[float, float]:
-        may = allowed(found, first, seen.values(), tolerance, keep_map)
-        return (min(found.causality, enough), found.accuracy) if may else (-1.0, found.accuracy)
-
-    first = known(start)
-    accurate = _descend(known, first, refinements, lambda found: (found.accuracy, found.causality))
-    _descend(known, max(seen.values(), key=rank), refinements, rank)
-    return SearchResult(first, accurate, max(seen.values(), key=rank), tuple(seen.values()), tolerance)
+    first = measured_once(start)
+    accurate = _descend(measured_once, first, refinements, _by_accuracy)
+    _descend(measured_once, max(known.values(), key=rank), refinements, rank)
+    return SearchResult(first, accurate, max(known.values(), key=rank), tuple(known.values()), tolerance)
 
 
-def allowed(one: Measured, start: Measured, seen: Collection[Measured], tolerance: float, keep_map: KeepMap) -> bool:
+def _measured_once(measure: Measure, known: dict[Transform, Measured]) -> Measure:
+    """`measure`, which is asked only for transforms that are not in `known`, and adds them to it."""
+
+    def measured_once(transform: Transform) -> Measured:
+        if transform not in known:
+            known[transform] = measure(transform)
+        return known[transform]
+
+    return measured_once
+
+
+def _by_accuracy(measured: Measured) -> tuple[float, float]:
+    return measured.accuracy, measured.causality
+
+
+def allowed(
+    candidate: Measured, start: Measured, known: Collection[Measured], tolerance: float, keep_map: KeepMap
+) -> bool:
     """Whether a transform may be taken for its causality.
 
     It is kept where it is no less accurate than the start (`keep_map`), which is always kept itself, and its accuracy
@@ -159,11 +173,12 @@ def allowed(one: Measured, start: Measured, seen: Collection[Measured], toleranc
     leaves room for that.
     """
 
-    def kept(other: Measured) -> bool:
-        enough = keep_map == "mean" or other.gain_low >= 0 or other == start
-        return enough and other.accuracy >= start.accuracy
+    def is_kept(measured: Measured) -> bool:
+        surely = keep_map == "mean" or measured.gain_low >= 0 or measured == start
+        return surely and measured.accuracy >= start.accuracy
 
-    return kept(one) and one.accuracy >= max(other.accuracy for other in seen if kept(other)) - tolerance
+    highest = max(measured.accuracy for measured in known if is_kept(measured))
+    return is_kept(candidate) and candidate.accuracy >= highest - tolerance
 
 
 def _descend(
@@ -175,8 +190,8 @@ def _descend(
         while moved:
             moved = False
             for coordinate in coordinates(current.transform.similarity):
-                found = [measure(one) for one in _line(current.transform, coordinate, 0.5**refinement)]
-                best = max(found, key=rank)
+                line = _line(current.transform, coordinate, 0.5**refinement)
+                best = max(map(measure, line), key=rank)
                 if rank(best) > rank(current):
                     current, moved = best, True
     return current
@@ -184,23 +199,12 @@ def _descend(
 
 def _line(at: Transform, coordinate: Coordinate, step: float) -> Iterator[Transform]:
     """The transforms along one coordinate, with steps of `step` times the first ones."""
-    limits = LIMITS[coordinate]
+    lowest, highest = LIMITS[coordinate]
+    value = getattr(at, coordinate)
     for count in STEPS:
-        factor = FIRST_FACTOR ** (count * step)
-        match coordinate:
-            case "power":
-                yield replace(at, power=_within(limits, at.power * factor))
-            case "scale":
-                yield replace(at, scale=_within(limits, at.scale * factor))
-            case "shift":
-                yield replace(at, shift=_within(limits, at.shift + FIRST_SHIFT * count * step))
-            case _:
-                assert_never(coordinate)
-
-
-def _within(limits: tuple[float, float], value: float) -> float:
-    """The value clipped to the limits; rounded, so that a step and its reverse lead to the same transform."""
-    return round(min(limits[1], max(limits[0], value)), 6)
+        moved = value + FIRST_SHIFT * count * step if coordinate == "shift" else value * FIRST_FACTOR ** (count * step)
+        # rounded, so that a step and its reverse lead to the same transform
+        yield replace(at, **{coordinate: round(min(highest, max(lowest, moved)), 6)})
 
 
 def pareto_front(measured: Sequence[Measured]) -> list[Measured]:
@@ -209,9 +213,9 @@ def pareto_front(measured: Sequence[Measured]) -> list[Measured]:
     Of several with the same accuracy and the same causality the first one stays.
     """
     front: list[Measured] = []
-    for one in sorted(measured, key=lambda found: (-found.accuracy, -found.causality)):
-        if not front or one.causality > front[-1].causality:
-            front.append(one)
+    for candidate in sorted(measured, key=_by_accuracy, reverse=True):
+        if not front or candidate.causality > front[-1].causality:
+            front.append(candidate)
     return front
 
 
@@ -242,18 +246,13 @@ def thesis_search(measure: Measure, start: Transform, *, flat: float = FLAT) -> 
     """
     if not flat >= 0:
         raise ConfigError(f"the tolerance of the search is {flat}; it must be 0 or more")
-    seen: dict[Transform, Measured] = {}
-
-    def known(transform: Transform) -> Measured:
-        if transform not in seen:
-            seen[transform] = measure(transform)
-        return seen[transform]
-
-    first = known(start)
+    known: dict[Transform, Measured] = {}
+    measured_once = _measured_once(measure, known)
+    first = measured_once(start)
     partners: tuple[Coordinate, ...] = ("scale", "power") if start.similarity == "jaccard" else ("power",)
-    found = [first, *(_with_shift(known, start, partner, flat) for partner in partners)]
-    best = max(found, key=_rank)
-    return SearchResult(first, best, best, tuple(seen.values()), flat)
+    results = [first, *(_with_shift(measured_once, start, partner, flat) for partner in partners)]
+    best = max(results, key=_by_accuracy)
+    return SearchResult(first, best, best, tuple(known.values()), flat)
 
 
 def _with_shift(measure: Measure, start: Transform, partner: Coordinate, flat: float) -> Measured:
@@ -261,8 +260,7 @@ def _with_shift(measure: Measure, start: Transform, partner: Coordinate, flat: f
     at = start
     for _ in range(_ROUNDS):
         before = at
-        coordinates: tuple[Coordinate, ...] = (partner, "shift")
-        for coordinate in coordinates:
+        for coordinate in (partner, "shift"):
             at = _along(measure, at, coordinate, start, flat).transform
         if at == before:
             break
@@ -273,32 +271,13 @@ def _along(measure: Measure, at: Transform, coordinate: Coordinate, start: Trans
     """The most accurate value along a coordinate, or the model's own one where the curve is flat."""
     grid = GRIDS[coordinate]
 
+    def measured(value: float) -> Measured:
+        return measure(replace(at, **{coordinate: value}))
+
     def most_accurate(places: Sequence[int]) -> int:
-        return max(places, key=lambda place: _rank(measure(moved(at, coordinate, grid[place]))))
+        return max(places, key=lambda place: _by_accuracy(measured(grid[place])))
 
     coarse = most_accurate(range(0, len(grid), _COARSE))
     near = range(max(0, coarse - _COARSE + 1), min(len(grid), coarse + _COARSE))
-    best = measure(moved(at, coordinate, grid[most_accurate(near)]))
-    kept = measure(moved(at, coordinate, _value(start, coordinate)))
-    return kept if best.accuracy - kept.accuracy <= flat else best
-
-
-def _rank(one: Measured) -> tuple[float, float]:
-    return one.accuracy, one.causality
-
-
-def moved(at: Transform, coordinate: Coordinate, value: float) -> Transform:
-    """A copy of the transform with another value of one parameter."""
-    match coordinate:
-        case "power":
-            return replace(at, power=value)
-        case "scale":
-            return replace(at, scale=value)
-        case "shift":
-            return replace(at, shift=value)
-        case _:
-            assert_never(coordinate)
-
-
-def _value(at: Transform, coordinate: Coordinate) -> float:
-    return {"power": at.power, "scale": at.scale, "shift": at.shift}[coordinate]
+    best, own = measured(grid[most_accurate(near)]), measured(getattr(start, coordinate))
+    return own if best.accuracy - own.accuracy <= flat else best

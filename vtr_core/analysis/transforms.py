@@ -99,13 +99,13 @@ def read_transform(uri: str, similarity: ConceptSimilarity) -> Transform:
         values = storage.read_json(locate(uri))
     except FileNotFoundError as error:
         raise ConfigError(f"{uri} does not exist; a transform is what vtr analyze causality writes") from error
-    found = _parsed(uri, values)
-    if found.similarity != similarity:
+    transform = _parsed(uri, values)
+    if transform.similarity != similarity:
         raise ConfigError(
-            f"{uri} is a transform for {found.similarity} similarity, the model compares concepts by {similarity}; "
+            f"{uri} is a transform for {transform.similarity} similarity, the model compares concepts by {similarity}; "
             "give one that vtr analyze causality wrote for this model"
         )
-    return found
+    return transform
 
 
 def _parsed(uri: str, values: Any) -> Transform:
@@ -153,8 +153,8 @@ class ConceptSpace:
 
     def few_captions(self, most: int, seed: int) -> "ConceptSpace":
         """The space with at most this many captions of each video, drawn with `seed`; all videos are kept."""
-        kept = drawn_captions(self.caption_video, len(self.video), most, seed)
-        return ConceptSpace(self.text[kept], self.video, self.caption_video[kept], self.similarity)
+        drawn = drawn_captions(self.caption_video, len(self.video), most, seed)
+        return ConceptSpace(self.text[drawn], self.video, self.caption_video[drawn], self.similarity)
 
 
 def concept_similarity(
@@ -191,13 +191,13 @@ def top_k_similarity(
         raise ConfigError(f"similarity from the top k concepts: k is {list(ks)}; give numbers of at least 1")
     most = min(max(ks), text.shape[1])
     rows = max(1, PAIR_BLOCK // video.numel())
-    found: dict[int, list[Tensor]] = {k: [] for k in ks}
+    blocks: dict[int, list[Tensor]] = {k: [] for k in ks}
     for start in range(0, len(text), rows):
         above, below = _cumulative(text[start : start + rows], video, most, similarity)
-        for k, parts in found.items():
+        for k, parts in blocks.items():
             place = min(k, most) - 1
             parts.append(above[..., place] / torch.where(below[..., place] > 0, below[..., place], 1))
-    return {k: torch.cat(parts) for k, parts in found.items()}
+    return {k: torch.cat(parts) for k, parts in blocks.items()}
 
 
 def _cumulative(

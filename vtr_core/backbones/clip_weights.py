@@ -52,10 +52,10 @@ def transformers_state(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
             state = inside
             break
     plain = {name.removeprefix("text."): value for name, value in state.items()}
-    kept = {name: value for name, value in plain.items() if name.rpartition(".")[2] not in _NOT_PARAMETERS}
-    if any(name.startswith("vision_model.") for name in kept):
-        return {name: value.float() for name, value in kept.items()}
-    return renamed_layers(kept)
+    parameters = {name: value for name, value in plain.items() if name.rpartition(".")[2] not in _NOT_PARAMETERS}
+    if any(name.startswith("vision_model.") for name in parameters):
+        return {name: value.float() for name, value in parameters.items()}
+    return renamed_layers(parameters)
 
 
 def renamed_layers(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -63,7 +63,7 @@ def renamed_layers(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
     `resblocks.…`, the layers of a transformer alone, become `layers.…`.
     """
-    found: dict[str, Tensor] = {}
+    renamed: dict[str, Tensor] = {}
     for name, value in state.items():
         queries = _QUERIES.match(name)
         if queries is not None:
@@ -71,12 +71,12 @@ def renamed_layers(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
             if len(value) % 3:
                 raise CheckpointError(f"{name} is {tuple(value.shape)}, no three matrices; give the published file")
             for letter, part in zip("qkv", value.float().chunk(3), strict=True):
-                found[_replaced(f"{layer}.") + f"self_attn.{letter}_proj.{kind}"] = part.contiguous()
+                renamed[_replaced(f"{layer}.") + f"self_attn.{letter}_proj.{kind}"] = part.contiguous()
         elif name in _TURNED:
-            found[_TURNED[name]] = value.float().T.contiguous()
+            renamed[_TURNED[name]] = value.float().T.contiguous()
         else:
-            found[_WHOLE.get(name, _replaced(name))] = value.float()
-    return found
+            renamed[_WHOLE.get(name, _replaced(name))] = value.float()
+    return renamed
 
 
 def _replaced(name: str) -> str:

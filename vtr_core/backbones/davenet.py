@@ -59,9 +59,9 @@ class Block(nn.Module):
 
     def forward(self, heard: Float[Tensor, "clips _ 1 columns"]) -> Float[Tensor, "clips width 1 fewer"]:
         """The output of the block."""
-        kept = heard if self.downsample is None else self.downsample(heard)
+        shortcut = heard if self.downsample is None else self.downsample(heard)
         heard = torch.relu(self.bn1(self.conv1(heard)))
-        return torch.relu(self.bn2(self.conv2(heard)) + kept)
+        return torch.relu(self.bn2(self.conv2(heard)) + shortcut)
 
 
 def _along_time(before: int, width: int, stride: int) -> nn.Conv2d:

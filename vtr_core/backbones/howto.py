@@ -76,8 +76,8 @@ class WindowExtractor:
 
     def _seen(self, windows: UInt8[Tensor, "windows frames height width 3"]) -> Float[Tensor, "windows dim"]:
         frames = to_floats(windows.flatten(0, 1).numpy(), KINETICS_MEAN, self.device)
-        found: Tensor = self.network(frames.unflatten(0, windows.shape[:2]).transpose(1, 2))
-        return found
+        features: Tensor = self.network(frames.unflatten(0, windows.shape[:2]).transpose(1, 2))
+        return features
 
 
 def _below(state: dict[str, Tensor], name: str) -> dict[str, Tensor]:

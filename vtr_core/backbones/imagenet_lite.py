@@ -61,8 +61,8 @@ class LastConvolution(nn.Module):
     def places(self, pictures: Float[Tensor, "frames 3 height width"]) -> Float[Tensor, "frames dim rows columns"]:
         """The last convolution's output, with 1280 channels and a 32nd of the pictures' height and width."""
         pictures = pictures.contiguous(memory_format=torch.channels_last)
-        found: Tensor = self.network.extract_features(pictures)
-        return found
+        maps: Tensor = self.network.extract_features(pictures)
+        return maps
 
 
 class Pooled(LastConvolution):

@@ -1,56 +1,17 @@
 """All recipes by name. Networks are imported when a recipe is loaded, so that listing them is instant."""
 
+from functools import partial
+from importlib import import_module
+
 from vtr_core.backbones.recipe import Extractor, Recipe, Weights
 from vtr_core.errors import ConfigError, nearest
 from vtr_core.video.streams import Picture, PictureStream, Rate, SoundStream, Uniform
 
 
-def _imagenet_lite(weights: str | None, device: str) -> Extractor:
-    from vtr_core.backbones.imagenet_lite import load
-
-    return load(weights, device)
-
-
-def _imagenet_lite_tokens(weights: str | None, device: str) -> Extractor:
-    from vtr_core.backbones.imagenet_lite import load_tokens
-
-    return load_tokens(weights, device)
-
-
-def _log_mel(weights: str | None, device: str) -> Extractor:
-    from vtr_core.backbones.log_mel import load
-
-    return load(weights, device)
-
-
-def _howto_2d(weights: str | None, device: str) -> Extractor:
-    from vtr_core.backbones.howto import load_2d
-
-    return load_2d(weights, device)
-
-
-def _howto_3d(weights: str | None, device: str) -> Extractor:
-    from vtr_core.backbones.howto import load_3d
-
-    return load_3d(weights, device)
-
-
-def _resnext_resnet(weights: str | None, device: str) -> Extractor:
-    from vtr_core.backbones.howto import load_side_by_side
-
-    return load_side_by_side(weights, device)
-
-
-def _davenet(weights: str | None, device: str) -> Extractor:
-    from vtr_core.backbones.davenet import load
-
-    return load(weights, device)
-
-
-def _video_swin(weights: str | None, device: str) -> Extractor:
-    from vtr_core.backbones.swin import load
-
-    return load(weights, device)
+def _load(module: str, function: str, weights: str | None, device: str) -> Extractor:
+    """The extractor of a recipe's network, whose module is imported now."""
+    extractor: Extractor = getattr(import_module(f"vtr_core.backbones.{module}"), function)(weights, device)
+    return extractor
 
 
 _LITE_WEIGHTS = Weights(
@@ -70,7 +31,7 @@ RECIPES = (
         dim=1280,
         rows_per_second=1.0,
         weights=_LITE_WEIGHTS,
-        load=_imagenet_lite,
+        load=partial(_load, "imagenet_lite", "load"),
     ),
     Recipe(
         name="log-mel",
@@ -81,7 +42,7 @@ RECIPES = (
         dim=80,
         rows_per_second=1.0,
         weights=None,
-        load=_log_mel,
+        load=partial(_load, "log_mel", "load"),
     ),
     Recipe(
         name="howto-2d",
@@ -93,7 +54,7 @@ RECIPES = (
         dim=2048,
         rows_per_second=1.0,
         weights=Weights("resnet152-b121ed2d.pth", "torchvision's resnet152, V1", "BSD-3-Clause", "b121ed2d"),
-        load=_howto_2d,
+        load=partial(_load, "howto", "load_2d"),
     ),
     Recipe(
         name="howto-3d",
@@ -105,7 +66,7 @@ RECIPES = (
         dim=2048,
         rows_per_second=1.5,
         weights=Weights("resnext101.pth", "the authors of HowTo100M's extractor", "not stated", None),
-        load=_howto_3d,
+        load=partial(_load, "howto", "load_3d"),
     ),
     Recipe(
         name="resnext-resnet",
@@ -117,7 +78,7 @@ RECIPES = (
         dim=4096,
         rows_per_second=2.0,
         weights=Weights("resnext-resnet.safetensors", "made of two files of weights", "that of the two", None),
-        load=_resnext_resnet,
+        load=partial(_load, "howto", "load_side_by_side"),
     ),
     Recipe(
         name="davenet",
@@ -128,7 +89,7 @@ RECIPES = (
         dim=1024,
         rows_per_second=6.25,
         weights=Weights("model_avlnet.pth", "AVLnet's releases (roudimit/AVLnet)", "BSD-3-Clause", None),
-        load=_davenet,
+        load=partial(_load, "davenet", "load"),
     ),
     Recipe(
         name="imagenet-lite-tokens",
@@ -139,7 +100,7 @@ RECIPES = (
         dim=50 * 1280,
         rows_per_second=1.0,
         weights=_LITE_WEIGHTS,
-        load=_imagenet_lite_tokens,
+        load=partial(_load, "imagenet_lite", "load_tokens"),
         most_rows=12,
     ),
     Recipe(
@@ -156,16 +117,15 @@ RECIPES = (
             "Apache-2.0",
             None,
         ),
-        load=_video_swin,
+        load=partial(_load, "swin", "load"),
     ),
 )
 
 
 def recipe(name: str) -> Recipe:
     """The recipe called `name`; ConfigError where there is none."""
-    for one in RECIPES:
-        if one.name == name:
-            return one
-    names = [one.name for one in RECIPES]
-    hint = nearest(name, names, f"recipes: {', '.join(names)}")
+    by_name = {each.name: each for each in RECIPES}
+    if name in by_name:
+        return by_name[name]
+    hint = nearest(name, list(by_name), f"recipes: {', '.join(by_name)}")
     raise ConfigError(f"there is no recipe {name!r}; {hint}")

@@ -49,9 +49,9 @@ class ResNet(nn.Module):
 
     def forward(self, pictures: Float[Tensor, "windows 3 *places"]) -> Float[Tensor, "windows dim"]:
         """The features, (windows, 2048)."""
-        seen = self.maxpool(self.relu(self.bn1(self.conv1(pictures))))
-        seen = self.layer4(self.layer3(self.layer2(self.layer1(seen))))
-        return torch.flatten(seen, 2).mean(dim=2)
+        maps = self.maxpool(self.relu(self.bn1(self.conv1(pictures))))
+        maps = self.layer4(self.layer3(self.layer2(self.layer1(maps))))
+        return torch.flatten(maps, 2).mean(dim=2)
 
 
 class Bottleneck(nn.Module):
@@ -72,18 +72,18 @@ class Bottleneck(nn.Module):
         shortcut = nn.Sequential(convolution(before, outer, 1, stride, bias=False), norm(outer))
         self.downsample = shortcut if changes else None
 
-    def forward(self, seen: Float[Tensor, "windows _ *places"]) -> Float[Tensor, "windows channels *smaller"]:
+    def forward(self, maps: Float[Tensor, "windows _ *places"]) -> Float[Tensor, "windows channels *smaller"]:
         """The output of the block."""
-        kept = seen if self.downsample is None else self.downsample(seen)
-        seen = self.relu(self.bn1(self.conv1(seen)))
-        seen = self.relu(self.bn2(self.conv2(seen)))
-        return self.relu(self.bn3(self.conv3(seen)) + kept)
+        shortcut = maps if self.downsample is None else self.downsample(maps)
+        maps = self.relu(self.bn1(self.conv1(maps)))
+        maps = self.relu(self.bn2(self.conv2(maps)))
+        return self.relu(self.bn3(self.conv3(maps)) + shortcut)
 
 
 def _stage(shape: ResNetShape, stage: int, before: int) -> nn.Sequential:
     first = Bottleneck(shape, stage, before, stride=1 if stage == 0 else 2)
-    others = [Bottleneck(shape, stage, shape.outer[stage], stride=1) for _ in range(shape.blocks[stage] - 1)]
-    return nn.Sequential(first, *others)
+    rest = [Bottleneck(shape, stage, shape.outer[stage], stride=1) for _ in range(shape.blocks[stage] - 1)]
+    return nn.Sequential(first, *rest)
 
 
 def _layers(dimensions: int) -> tuple[type[nn.Module], type[nn.Module], type[nn.Module]]:

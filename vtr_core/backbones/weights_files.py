@@ -16,7 +16,7 @@ FOLDER = "VTR_WEIGHTS"
 """Environment variable: a folder with files of weights, in whatever folders below it."""
 
 
-def weights_file(recipe: Recipe, given: Mapping[str, str]) -> Path | None:
+def weights_file(recipe: Recipe, files: Mapping[str, str]) -> Path | None:
     """The file of `recipe`'s weights: the given one, else that of its package or below the folder `FOLDER` names; None
     for recipes without weights.
 
@@ -25,23 +25,23 @@ def weights_file(recipe: Recipe, given: Mapping[str, str]) -> Path | None:
     """
     if recipe.weights is None:
         return None
-    named = given.get(recipe.name)
-    if named is not None:
-        if not Path(named).is_file():
-            raise ConfigError(f"there is no file {named} with the weights of {recipe.name}")
-        return Path(named)
-    found = installed(recipe)
-    if found is None:
+    file = files.get(recipe.name)
+    if file is not None:
+        if not Path(file).is_file():
+            raise ConfigError(f"there is no file {file} with the weights of {recipe.name}")
+        return Path(file)
+    path = installed(recipe)
+    if path is None:
         raise ConfigError(
             f"the weights of {recipe.name} are not here: get {recipe.weights.file} ({recipe.weights.where}) and give "
             f"--weights {recipe.name} FILE, or put it into a folder that {FOLDER} names"
         )
-    if recipe.weights.sha256 is not None and not file_sha256(found).startswith(recipe.weights.sha256):
+    if recipe.weights.sha256 is not None and not file_sha256(path).startswith(recipe.weights.sha256):
         raise CheckpointError(
-            f"{found} is not the published {recipe.weights.file}: its sha256 does not begin with "
+            f"{path} is not the published {recipe.weights.file}: its sha256 does not begin with "
             f"{recipe.weights.sha256[:8]}; get it again ({recipe.weights.where})"
         )
-    return found
+    return path
 
 
 def installed(recipe: Recipe) -> Path | None:
@@ -54,10 +54,10 @@ def installed(recipe: Recipe) -> Path | None:
 def places_of(file: str, package: str | None) -> list[Path]:
     """Where a file of this name lies: in an installed package, of which nothing is imported, and below `FOLDER`."""
     spec = None if package is None else find_spec(package)
-    given = os.environ.get(FOLDER)
+    folder = os.environ.get(FOLDER)
     roots = [Path(spec.origin).parent] if spec is not None and spec.origin is not None else []
     return [
-        found for root in [*roots, *([Path(given).expanduser()] if given else [])] for found in sorted(root.rglob(file))
+        path for root in [*roots, *([Path(folder).expanduser()] if folder else [])] for path in sorted(root.rglob(file))
     ]
 
 

@@ -125,15 +125,15 @@ SimilarityPrecision = Literal["float32", "tf32", "bf16x3", "bf16"]
 class ContrastiveLossConfig(Settings):
     """Settings of every contrastive loss."""
 
-    similarity: ClassVar[Literal["dot", "cosine", "neg_volume"]] = "cosine"
+    similarity: ClassVar[Literal["dot", "cosine"]] = "cosine"
     """The similarity that it compares."""
     same_video: SameVideo = KeepSameVideo()
     """Weighting of other clips of the same video as negatives."""
     block_rows: PositiveInt | None = None
     """Rows of the similarity matrix that are held at once, to bound memory (default: all of the worker's share)."""
     similarity_precision: SimilarityPrecision = "float32"
-    """Precision of the factors of the similarities' products, which are summed in float32; volumes of gram_volume stay
-    float32. Of losses that were seen `bf16x3` is off by less than 1e-5 of them, `tf32` by 1e-4, `bf16` by 1e-3."""
+    """Precision of the factors of the similarities' products, which are summed in float32. Of losses that were seen
+    `bf16x3` is off by less than 1e-5 of them, `tf32` by 1e-4, `bf16` by 1e-3."""
     granularity_margin: GranularityMarginConfig | None = None
     """Add L_b and L_mcl, a contrastive loss of video and text with the granularity bias as its margin (None:
     neither)."""
@@ -201,18 +201,5 @@ class SigmoidConfig(ContrastiveLossConfig):
     """Learn log t and b with the model."""
 
 
-class GramVolumeConfig(TemperatureConfig):
-    """GRAM: InfoNCE on the volume that a clip's L2-normalised modalities span; text is the anchor."""
-
-    similarity = "neg_volume"
-    kind: Literal["gram_volume"] = "gram_volume"
-    pair_weight: NonNegativeFloat = 1.0
-    """Weight of InfoNCE between text and each other modality. The published loss has 0 and starts from aligned
-    encoders: for nearly orthogonal vectors, as of untrained encoders, the volume is flat, and it does not depend on
-    signs."""
-
-
-ObjectiveConfig = (
-    MaskedMarginSoftmaxConfig | InfoNceConfig | MilNceConfig | MaxMarginRankingConfig | SigmoidConfig | GramVolumeConfig
-)
+ObjectiveConfig = MaskedMarginSoftmaxConfig | InfoNceConfig | MilNceConfig | MaxMarginRankingConfig | SigmoidConfig
 """The losses of one joint space, which any system of one can take."""

@@ -206,9 +206,8 @@ Normalisation = Literal["matrix", "query", "train"]
 class EvaluationConfig(Settings):
     """How embeddings are compared at validation and test."""
 
-    similarity: Literal["dot", "cosine", "neg_euclidean", "neg_volume"] = "dot"
-    """Similarity of two embeddings: dot product, cosine, negative Euclidean distance, or the negative volume by which
-    the loss `gram_volume` compares."""
+    similarity: Literal["dot", "cosine", "neg_euclidean"] = "dot"
+    """Similarity of two embeddings: dot product, cosine, or negative Euclidean distance."""
     batch_rows: PositiveInt = 1024
     """Rows embedded at once."""
     latent_weight: Annotated[float, Field(ge=0.0, le=1.0)] = 0.6

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, assert_never
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,8 +13,8 @@ from vtr_core.config.losses import ContrastiveLossConfig
 from vtr_core.config.run import TrainConfig
 from vtr_core.embedding.embedded_rows import EmbeddedRows
 from vtr_core.metrics.ranks import ScoreChunk
-from vtr_core.nn.embeddings import TEXT, triple_volume
-from vtr_core.similarity import Similarity, SimilarityKind, neg_volume, similarity_function
+from vtr_core.nn.embeddings import TEXT
+from vtr_core.similarity import Similarity, SimilarityKind, similarity_function
 
 
 @dataclass(frozen=True)
@@ -83,21 +83,12 @@ def first_of_clips(rows: EmbeddedRows) -> Int64[np.ndarray, " clips"]:
 def block_scores(queries: Entries, items: Entries, similarity: SimilarityKind) -> ScoreChunk:
     """Scores of a range of queries and a range of items; higher is more similar.
 
-    Of several modalities the similarities are averaged, see `mean_scores`, and the volume is taken under `neg_volume`,
-    see `neg_volumes`.
+    Of several modalities the similarities are averaged, see `mean_scores`.
     """
-    match similarity:
-        case "neg_volume":
-            return lambda query_part, item_part: neg_volumes(
-                queries.select(query_part), items.select(item_part)
-            ).numpy()
-        case "dot" | "cosine" | "neg_euclidean" | "generalized_jaccard":
-            score = similarity_function(similarity)
-            return lambda query_part, item_part: mean_scores(
-                queries.select(query_part), items.select(item_part), [score] * len(items.parts)
-            ).numpy()
-        case _:
-            assert_never(similarity)
+    score = similarity_function(similarity)
+    return lambda query_part, item_part: mean_scores(
+        queries.select(query_part), items.select(item_part), [score] * len(items.parts)
+    ).numpy()
 
 
 def mean_scores(queries: Entries, items: Entries, scores: Sequence[Similarity]) -> Float[Tensor, "queries items"]:
@@ -116,31 +107,6 @@ def mean_scores(queries: Entries, items: Entries, scores: Sequence[Similarity]) 
             total += torch.where(both, score(query, item), 0)
             count += both
     return total / count.clamp(min=1)
-
-
-def neg_volumes(queries: Entries, items: Entries) -> Float[Tensor, "queries items"]:
-    """Minus the volume spanned by the vectors of a query and an item (Cicchetti et al. 2025, GRAM).
-
-    With one modality each: −√(1 − cos²). With two modalities of the query or of the item: minus the volume of the three
-    unit vectors; where one of the two is absent, minus the area with the other.
-    """
-    if len(queries.parts) > len(items.parts):
-        return neg_volumes(items, queries).T
-    (query,) = queries.parts
-    if len(items.parts) == 1:
-        return neg_volume(query, items.parts[0])
-    first, second = items.parts
-    has_first, has_second = items.present
-    scores = query.new_empty(len(query), len(first))
-    for kept, part in ((has_first & ~has_second, first), (~has_first, second)):
-        scores[:, _index(kept)] = neg_volume(query, part[_index(kept)])
-    both = _index(has_first & has_second)
-    scores[:, both] = -triple_volume(query, first[both], second[both], smallest_determinant=0.0)
-    return scores
-
-
-def _index(mask: np.ndarray) -> Tensor:
-    return torch.from_numpy(mask)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Contrastive losses of a similarity matrix whose diagonal holds the matching pairs, and of a batch."""
 
+from itertools import combinations
 from math import log
 from typing import assert_never
 
@@ -10,7 +11,6 @@ from torch.nn.functional import logsigmoid, normalize
 
 from vtr_core.config.losses import (
     GeometricMargin,
-    GramVolumeConfig,
     InfoNceConfig,
     LinearMargin,
     MaskedMarginSoftmaxConfig,
@@ -20,11 +20,10 @@ from vtr_core.config.losses import (
     SigmoidConfig,
 )
 from vtr_core.data.batches import RowKeys
-from vtr_core.errors import ConfigError
-from vtr_core.losses.mil_nce import MilNce, mil_nce
 from vtr_core.losses.objective import (
     Group,
     ItemTerms,
+    Modalities,
     Objective,
     Temperature,
     both_blocks,
@@ -36,7 +35,7 @@ from vtr_core.losses.objective import (
     scheduled_margin,
     whole_weights,
 )
-from vtr_core.nn.embeddings import TEXT, Embeddings, pair_volume, triple_volume
+from vtr_core.nn.embeddings import TEXT, Embeddings
 from vtr_core.nn.precision import full_precision
 
 
@@ -88,12 +87,7 @@ class MaskedMarginSoftmax(Objective):
         super().__init__(config)
         self._margin = config.margin
 
-    def item_terms(
-        self,
-        modalities: tuple[Float[Tensor, "items dim"], ...],
-        step: int,
-        keys: RowKeys,  # noqa: ARG002
-    ) -> ItemTerms:
+    def item_terms(self, modalities: Modalities, step: int, keys: RowKeys) -> ItemTerms:  # noqa: ARG002
         """Cross-entropies in both directions; δ_i applies to row i and column i."""
         a, b = modalities
         margins = per_row(margin_at(self._margin, step, a, b), a)
@@ -157,12 +151,7 @@ class InfoNce(Objective):
         self.temperature = Temperature(config)
         self._positives = config.positives
 
-    def item_terms(
-        self,
-        modalities: tuple[Float[Tensor, "items dim"], ...],
-        step: int,  # noqa: ARG002
-        keys: RowKeys,
-    ) -> ItemTerms:
+    def item_terms(self, modalities: Modalities, step: int, keys: RowKeys) -> ItemTerms:  # noqa: ARG002
         """Cross-entropies of S/τ in both directions, of each row's match or of all its positives."""
         scale = self.temperature(modalities[0])
         a, b = normalize(modalities[0], dim=1) * scale, normalize(modalities[1], dim=1)
@@ -217,12 +206,7 @@ class MaxMarginRanking(Objective):
         super().__init__(config)
         self._margin = config.margin
 
-    def item_terms(
-        self,
-        modalities: tuple[Float[Tensor, "items dim"], ...],
-        step: int,  # noqa: ARG002
-        keys: RowKeys,  # noqa: ARG002
-    ) -> ItemTerms:
+    def item_terms(self, modalities: Modalities, step: int, keys: RowKeys) -> ItemTerms:  # noqa: ARG002
         """Hinge losses in both directions."""
         a, b = (normalize(vectors, dim=1) for vectors in modalities)
 
@@ -280,12 +264,7 @@ class Sigmoid(Objective):
         self.log_scale = nn.Parameter(torch.tensor(log(config.scale)), requires_grad=config.learnable)
         self.bias = nn.Parameter(torch.tensor(config.bias), requires_grad=config.learnable)
 
-    def item_terms(
-        self,
-        modalities: tuple[Float[Tensor, "items dim"], ...],
-        step: int,  # noqa: ARG002
-        keys: RowKeys,  # noqa: ARG002
-    ) -> ItemTerms:
+    def item_terms(self, modalities: Modalities, step: int, keys: RowKeys) -> ItemTerms:  # noqa: ARG002
         """The binary losses of the rows t S + b."""
         scale, bias = self.log_scale.to(modalities[0]).exp(), self.bias.to(modalities[0])
         a, b = normalize(modalities[0], dim=1) * scale, normalize(modalities[1], dim=1)
@@ -304,89 +283,83 @@ class Sigmoid(Objective):
         return {"scale": self.log_scale.detach().exp(), "bias": self.bias.detach()} if self._learnable else {}
 
 
-__all__ = ["info_nce", "masked_margin_softmax", "max_margin_ranking", "mil_nce", "sigmoid_contrastive"]
+@full_precision
+def mil_nce(
+    similarity: Float[Tensor, "batch texts"], negatives: Bool[Tensor, "batch batch"] | None = None
+) -> Float[Tensor, ""]:
+    """MIL-NCE: every clip has a bag of candidate texts, at least one of which is assumed to match.
+
+    L = −mean_i log( Σ_{c} e^{S_i,ic} / (Σ_{j,c} e^{S_i,jc} + Σ_{j,c} e^{S_j,ic}) )        (Miech et al. 2020, Eq. 1)
+
+    The texts of clip j are columns j·c … (j+1)·c − 1. The positives are in both sums of the denominator, as in the
+    published code, so the minimum is ln 2, not 0. Raises ValueError where the number of texts is not a multiple of the
+    number of clips.
+    """
+    batch, texts = similarity.shape
+    if texts % batch:
+        raise ValueError(f"{texts} texts cannot be divided into bags of {batch} clips")
+    bags, weights = similarity.unflatten(1, (batch, -1)), whole_weights(negatives, similarity)
+    return bag_terms(bags, bags.transpose(0, 1), weights, weights.T, 0).mean()
 
 
-class GramVolume(Objective):
-    """InfoNCE in both directions of −V/τ, V_ij the volume of text i with the other modalities of clip j.
+def bag_terms(
+    rows: Float[Tensor, "block items bag"],
+    columns: Float[Tensor, "block items bag"],
+    row_weights: Float[Tensor, "block items"],
+    column_weights: Float[Tensor, "block items"],
+    first: int,
+) -> Float[Tensor, " block"]:
+    """−log( Σ_c e^{S_i,ic} / (Σ_{j,c} v_ij e^{S_i,jc} + Σ_{j,c} w_ij e^{S_j,ic}) ) for the items of a block.
 
-    `pair_weight` times InfoNCE of the cosines of text with each of the others, at the same τ, is added: it aligns
-    encoders that are not aligned yet.
+    `rows[i, j]` compares clip i with the bag of j, `columns[i, j]` clip j with the bag of i; v are `row_weights`, w
+    `column_weights`, 1 at the matches. Weights that depend on the row are those of item i in both sums.
+    """
+    positives = rows.diagonal(first).logsumexp(dim=0)
+    sums = [
+        (similarity + log_weights(weights, first).unsqueeze(2)).flatten(1).logsumexp(dim=1)
+        for similarity, weights in ((rows, row_weights), (columns, column_weights))
+    ]
+    return torch.logaddexp(*sums) - positives
 
-    Source: Cicchetti et al. 2025 (GRAM), section 3. Text is the anchor; a clip's other modalities stay together.
-    Every row with text takes part once, in the group of exactly the modalities that it has: "text_video_audio" with
-    three-dimensional volumes, "text_video" and "text_audio" over the rows that lack the third with areas. Rows of
-    different groups are no negatives of each other; rows without text take no part. A model of two modalities has one
-    group. Raises ConfigError without text or with other than one or two further modalities.
+
+class MilNce(Objective):
+    """`mil_nce` of the plain dot products, as in the paper; its minimum is ln 2 for every pair of modalities.
+
+    In pairs with text a clip's bag is its own caption and its further candidates (`Embeddings.candidates`); in pairs
+    without text a bag holds one vector. Duplicates are recognised by clip and own caption, not by the candidates.
     """
 
-    guesses_alike = False
-
-    def __init__(self, config: GramVolumeConfig) -> None:
-        super().__init__(config)
-        self.temperature = Temperature(config)
-        self._pair_weight = config.pair_weight
-
     def groups(self, embeddings: Embeddings) -> list[Group]:
-        """Text with both others, and with either of them where the other is missing."""
-        names, vectors, present = in_order(embeddings.vectors), embeddings.vectors, embeddings.present
-        if TEXT not in names or len(names) not in (2, 3):
-            raise ConfigError(
-                f"gram_volume takes text and one or two further modalities, got {', '.join(names)}; "
-                "choose another loss.kind or other features"
-            )
-        text, *others = names
-        if len(others) == 1:
-            return [Group("_".join(names), (vectors[text], vectors[others[0]]), present[text] & present[others[0]])]
-        groups = [Group("_".join(names), tuple(vectors[name] for name in names), _all_present(embeddings))]
-        for name, other in (others, others[::-1]):
-            rows = present[text] & present[name] & ~present[other]
-            groups.append(Group(f"{text}_{name}", (vectors[text], vectors[name]), rows))
+        """Every pair of modalities as (clips, bags); in pairs with text, the text provides the bags."""
+        present, groups = embeddings.present, []
+        for a, b in combinations(in_order(embeddings.vectors), 2):
+            clips, bags = (b, a) if a == TEXT else (a, b)
+            modalities = (embeddings.vectors[clips], _bags(embeddings, bags))
+            groups.append(Group(f"{a}_{b}", modalities, present[a] & present[b]))
         return groups
 
-    def item_terms(
-        self,
-        modalities: tuple[Float[Tensor, "items dim"], ...],
-        step: int,  # noqa: ARG002
-        keys: RowKeys,  # noqa: ARG002
-    ) -> ItemTerms:
-        """Text i against all clips, and all texts against clip i."""
-        scale = self.temperature(modalities[0])
-        text, others = modalities[0], modalities[1:]
+    def item_terms(self, modalities: Modalities, step: int, keys: RowKeys) -> ItemTerms:  # noqa: ARG002
+        """Clip i against all bags, and all clips against the bag of i."""
+        clips, bags = modalities
 
         def terms(block: slice, weights: Tensor) -> Tensor:
-            rows = _volumes(text[block], others)
-            columns = rows if len(rows) == len(text) else _volumes(text, tuple(vectors[block] for vectors in others))
-            of_rows = cross_entropies(-scale * rows, weights, block.start)
-            of_columns = cross_entropies(-scale * columns.T, weights, block.start)
-            return of_rows + of_columns + self._pair_terms(scale, modalities, block, weights)
+            size = bags.shape[1]
+            rows = self._multiply(clips[block], bags.flatten(0, 1)).unflatten(1, (-1, size))
+            columns = self._multiply(bags[block].flatten(0, 1), clips).unflatten(0, (-1, size)).transpose(1, 2)
+            return bag_terms(rows, columns, weights, weights, block.start)
 
         return terms
 
-    def _pair_terms(
-        self, scale: Tensor, modalities: tuple[Tensor, ...], block: slice, weights: Tensor
-    ) -> float | Float[Tensor, " block"]:
-        if self._pair_weight == 0:
-            return 0.0
-        text, *others = (normalize(vectors, dim=1) for vectors in modalities)
-        blocks = [part for other in others for part in both_blocks(scale * text, other, block, self._multiply)]
-        return self._pair_weight * torch.stack([cross_entropies(part, weights, block.start) for part in blocks]).sum(0)
-
     def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
-        """Cosines over τ, as in the pairwise InfoNCE terms."""
-        return self.temperature(a) * normalize(a, dim=1) @ normalize(b, dim=1).T
-
-    def metrics(self, step: int) -> dict[str, Tensor]:  # noqa: ARG002
-        """The temperature where it is learned."""
-        return self.temperature.metrics()
+        """Dot products."""
+        return a @ b.T
 
 
-def _volumes(text: Float[Tensor, "texts dim"], others: tuple[Tensor, ...]) -> Float[Tensor, "texts clips"]:
-    return pair_volume(text, others[0]) if len(others) == 1 else triple_volume(text, others[0], others[1])
-
-
-def _all_present(embeddings: Embeddings) -> Bool[Tensor, " batch"]:
-    return torch.stack(list(embeddings.present.values())).all(dim=0)
+def _bags(embeddings: Embeddings, modality: str) -> Float[Tensor, "batch bag dim"]:
+    vectors = embeddings.vectors[modality].unsqueeze(1)
+    if modality != TEXT or embeddings.candidates is None:
+        return vectors
+    return torch.cat([vectors, embeddings.candidates], dim=1)
 
 
 def build_objective(config: ObjectiveConfig) -> Objective:
@@ -402,7 +375,5 @@ def build_objective(config: ObjectiveConfig) -> Objective:
             return MaxMarginRanking(config)
         case SigmoidConfig():
             return Sigmoid(config)
-        case GramVolumeConfig():
-            return GramVolume(config)
         case _:
             assert_never(config)

@@ -82,7 +82,7 @@ class PairScorer(nn.Module):
             hidden, out = nn.Linear(dim, dim), nn.Linear(dim, 1, bias=False)
             for layer in (self.video, self.caption, hidden):
                 keep_size(layer)
-            keep_size(out, given=GELU_SIZE)
+            keep_size(out, in_size=GELU_SIZE)
             self.head = nn.Sequential(hidden, nn.GELU(), out)
             self.fused_norm, self.score_norm = PresentBatchNorm(dim), PresentBatchNorm(1)
             nn.init.constant_(self.score_norm.weight, _SCORE_SIZE)
@@ -129,8 +129,8 @@ class PairScorer(nn.Module):
         video, caption = pairs // len(captions), pairs % len(captions)
         tokens = torch.cat([videos[video], captions[caption]], dim=1)
         mask = torch.cat([video_mask[video], caption_mask[caption]], dim=1)
-        seen = mask.unsqueeze(1) | torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
-        return Sequences(self.fusion(tokens, seen), mask).mean()
+        attends = mask.unsqueeze(1) | torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
+        return Sequences(self.fusion(tokens, attends), mask).mean()
 
     def _scores(self, fused: Float[Tensor, "pairs dim"], present: Bool[Tensor, " pairs"]) -> Float[Tensor, " pairs"]:
         assert self.fused_norm is not None

@@ -54,8 +54,8 @@ def row_cross_entropy(
     Entries that are neither the match nor negatives are left out.
     """
     matches = is_match(logits, first)
-    kept = logits if negatives is None else logits.masked_fill(~(negatives | matches), -torch.inf)
-    return kept.logsumexp(dim=1) - logits[matches]
+    counted = logits if negatives is None else logits.masked_fill(~(negatives | matches), -torch.inf)
+    return counted.logsumexp(dim=1) - logits[matches]
 
 
 class BiasExtractor(nn.Module):
@@ -269,11 +269,11 @@ def embedding_margin(
     """
     if margin is None:
         return GranularityLosses()
-    seen = VIDEO if VIDEO in embeddings.vectors else in_order(embeddings.vectors)[1]
-    pairs = embeddings.present[TEXT] & embeddings.present[seen]
+    modality = VIDEO if VIDEO in embeddings.vectors else in_order(embeddings.vectors)[1]
+    pairs = embeddings.present[TEXT] & embeddings.present[modality]
     if int(pairs.sum()) < 2:
         return GranularityLosses()
-    text, video = (at_least_float32(embeddings.vectors[name][pairs]) for name in (TEXT, seen))
+    text, video = (at_least_float32(embeddings.vectors[name][pairs]) for name in (TEXT, modality))
     own = share.rows(len(text))
     block = slice(own.start, own.stop)
     with torch.autocast(text.device.type, enabled=False):

@@ -125,6 +125,8 @@ def _equal(key: Int64[Tensor, " batch"], block: slice) -> Bool[Tensor, "block ba
     return key[block].unsqueeze(1) == key
 
 
+Modalities = tuple[Float[Tensor, "items ..."], ...]
+"""The vectors of a group's items, one tensor for each modality."""
 ItemTerms = Callable[[slice, Float[Tensor, "block items"]], Float[Tensor, " block"]]
 """(block, weights of its entries) → the term of every item of the block; the loss is the mean of all items' terms."""
 
@@ -166,12 +168,7 @@ class Objective(nn.Module, ABC):
         self._multiply = product(config.similarity_precision)
 
     @abstractmethod
-    def item_terms(
-        self,
-        modalities: tuple[Float[Tensor, "items ..."], ...],
-        step: int,
-        keys: RowKeys,
-    ) -> ItemTerms:
+    def item_terms(self, modalities: Modalities, step: int, keys: RowKeys) -> ItemTerms:
         """The function that computes the terms of any block of a group's items, whose keys are `keys`."""
 
     def groups(self, embeddings: Embeddings) -> list[Group]:

@@ -1,4 +1,4 @@
-"""Triplet ranking losses over all negatives or the hardest one, in both directions."""
+"""Triplet ranking losses over all negatives or the hardest one."""
 
 from typing import Literal, assert_never
 
@@ -22,18 +22,11 @@ def hardest_negative_triplet(
     diagonal never is. A row or column without a negative costs 0. The sum is over the batch and both directions, not a
     mean.
     """
-    return _both_ways(similarity, margin, negatives, "hardest")
-
-
-@full_precision
-def all_negatives_triplet(
-    similarity: Float[Tensor, "batch batch"], margin: float, negatives: Bool[Tensor, "batch batch"] | None = None
-) -> Float[Tensor, ""]:
-    """Σ_ij max(0, m + S_ij − S_ii) + Σ_ij max(0, m + S_ji − S_ii) over the negatives j: all of them, not the hardest.
-
-    The arguments are those of `hardest_negative_triplet`.
-    """
-    return _both_ways(similarity, margin, negatives, "all")
+    apart = ~is_match(similarity, 0)
+    counted = apart if negatives is None else negatives & apart
+    matches = similarity.diagonal()
+    rows = triplet_terms(similarity, counted, matches, margin, "hardest")
+    return (rows + triplet_terms(similarity.T, counted, matches, margin, "hardest")).sum()
 
 
 def triplet_terms(
@@ -41,27 +34,14 @@ def triplet_terms(
     negatives: Bool[Tensor, "block items"],
     matches: Float[Tensor, " block"],
     margin: float,
-    which: Negatives,
+    compared: Negatives,
 ) -> Float[Tensor, " block"]:
     """The term of each row of a block of S, in one direction; `matches` are the scores of the rows' own items."""
     hinges = torch.relu(margin + similarity - matches.unsqueeze(1)) * negatives
-    match which:
+    match compared:
         case "hardest":  # hinges are at least 0, so the zeros of masked entries change no maximum
             return hinges.amax(dim=1)
         case "all":
             return hinges.sum(dim=1)
         case _:
-            assert_never(which)
-
-
-def _both_ways(
-    similarity: Float[Tensor, "batch batch"],
-    margin: float,
-    negatives: Bool[Tensor, "batch batch"] | None,
-    which: Negatives,
-) -> Float[Tensor, ""]:
-    others = ~is_match(similarity, 0)
-    counted = others if negatives is None else negatives & others
-    matches = similarity.diagonal()
-    rows = triplet_terms(similarity, counted, matches, margin, which)
-    return (rows + triplet_terms(similarity.T, counted, matches, margin, which)).sum()
+            assert_never(compared)

@@ -10,14 +10,14 @@ from jaxtyping import Float, Int
 from vtr_core.metrics.ranks import MetricError, Relevance, Standing, TiePolicy
 
 
-def average_precision(found: Standing, relevance: Relevance, ties: TiePolicy) -> Float[np.ndarray, " queries"]:
+def average_precision(ranks: Standing, relevance: Relevance, ties: TiePolicy) -> Float[np.ndarray, " queries"]:
     """AP_q = mean over the relevant items of q of the precision at their rank; 0 for a query without any.
 
     expected: the mean of AP over random orders of items with equal scores, see `expected_precision`.
     optimistic, pessimistic: the relevant ones come first or last among items with equal scores.
     """
     rows = np.repeat(np.arange(relevance.num_queries), relevance.counts)
-    sums = np.bincount(rows, weights=_precision(found, relevance, ties), minlength=relevance.num_queries)
+    sums = np.bincount(rows, weights=_precision(ranks, relevance, ties), minlength=relevance.num_queries)
     return sums / np.maximum(relevance.counts, 1)
 
 
@@ -38,21 +38,21 @@ def expected_precision(
     """
     harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, num_items + 1))])
     h = harmonic[higher + equal] - harmonic[higher]
-    others = (relevant_equal - 1) / np.maximum(equal - 1, 1)
-    tied = ((relevant_higher + 1) * h + others * (equal - (higher + 1) * h)) / equal
+    per_item = (relevant_equal - 1) / np.maximum(equal - 1, 1)
+    tied = ((relevant_higher + 1) * h + per_item * (equal - (higher + 1) * h)) / equal
     return np.where(equal == 1, (relevant_higher + 1) / (higher + 1), tied)
 
 
-def _precision(found: Standing, relevance: Relevance, ties: TiePolicy) -> Float[np.ndarray, " pairs"]:
+def _precision(ranks: Standing, relevance: Relevance, ties: TiePolicy) -> Float[np.ndarray, " pairs"]:
     """The precision at the rank of every relevant item."""
     if ties == "expected":
         return expected_precision(
-            found.higher, found.equal, found.relevant_higher, found.relevant_equal, relevance.num_items
+            ranks.higher, ranks.equal, ranks.relevant_higher, ranks.relevant_equal, relevance.num_items
         )
     starts = np.repeat(relevance.offsets[:-1], relevance.counts)
-    relevant_so_far = np.arange(len(found.higher)) - starts + 1
-    others_first = found.equal - found.relevant_equal if ties == "pessimistic" else 0
-    return relevant_so_far / (found.higher - found.relevant_higher + relevant_so_far + others_first)
+    relevant_so_far = np.arange(len(ranks.higher)) - starts + 1
+    others_first = ranks.equal - ranks.relevant_equal if ties == "pessimistic" else 0
+    return relevant_so_far / (ranks.higher - ranks.relevant_higher + relevant_so_far + others_first)
 
 
 RELEVANT_PRIOR, JUDGED_PRIOR = 0.00001, 0.00003
@@ -126,15 +126,15 @@ def inferred_average_precision(
 
 def _precision_sums(ranking: Sequence[str], pool: Mapping[str, Judgement]) -> dict[str, float]:
     """Per stratum, the sum of the expected precisions at the ranks of its judged relevant items."""
-    seen = _Seen(Counter(), Counter(), Counter())
+    above = _Seen(Counter(), Counter(), Counter())
     sums = dict.fromkeys({item.stratum for item in pool.values()}, 0.0)
     for rank, name in enumerate(ranking, start=1):
         judgement = pool.get(name)
         if judgement is None:
             continue
         if judgement.relevant:
-            sums[judgement.stratum] += seen.precision(rank)
-        seen.add(judgement)
+            sums[judgement.stratum] += above.precision(rank)
+        above.add(judgement)
     return sums
 
 

@@ -31,12 +31,8 @@ class BleuCounts:
 
     def total(self) -> "BleuCounts":
         """The sums over all hypotheses, as counts of a single one, for corpus BLEU."""
-        return BleuCounts(
-            self.words.sum(keepdims=True),
-            self.reference_words.sum(keepdims=True),
-            self.possible.sum(0, keepdims=True),
-            self.matched.sum(0, keepdims=True),
-        )
+        fields = (self.words, self.reference_words, self.possible, self.matched)
+        return BleuCounts(*(counts.sum(axis=0, keepdims=True) for counts in fields))
 
 
 def bleu_counts(
@@ -47,16 +43,16 @@ def bleu_counts(
     Every document 0, 1, … has exactly one hypothesis and at least one reference.
     """
     width, items = max(1, grams.num_grams), int(hypotheses.sum())
-    own, others = grams.of(hypotheses), grams.of(~hypotheses)
-    key = document[others.caption] * width + others.gram
+    own, expected = grams.of(hypotheses), grams.of(~hypotheses)
+    key = document[expected.caption] * width + expected.gram
     order = np.argsort(key, kind="stable")
     keys, first = np.unique(key[order], return_index=True)
-    most = np.maximum.reduceat(others.count[order], first) if len(first) else others.count[:0]
-    wanted = document[own.caption] * width + own.gram
-    place = np.searchsorted(keys, wanted)
+    most = np.maximum.reduceat(expected.count[order], first) if len(first) else expected.count[:0]
+    own_key = document[own.caption] * width + own.gram
+    place = np.searchsorted(keys, own_key)
     known = place < len(keys)
-    known[known] = keys[place[known]] == wanted[known]
-    matched = np.zeros(len(wanted), np.int64)
+    known[known] = keys[place[known]] == own_key[known]
+    matched = np.zeros(len(own_key), np.int64)
     matched[known] = np.minimum(own.count[known], most[place[known]])
     cell = document[own.caption] * LONGEST + own.order
     words = np.zeros(items, np.int64)
@@ -103,24 +99,12 @@ def java_missing() -> str | None:
     return None
 
 
-def meteor_of(
-    hypotheses: Mapping[str, Sequence[str]], references: Mapping[str, Sequence[Sequence[str]]]
-) -> dict[str, float]:
-    """METEOR of every item in [0, 1] (Denkowski and Lavie 2014), of captions given as words."""
-    from pycocoevalcap.meteor.meteor import Meteor
-
-    given = {name: [" ".join(words)] for name, words in hypotheses.items()}
-    expected = {name: [" ".join(words) for words in texts] for name, texts in references.items()}
-    _, scores = Meteor().compute_score(expected, given)
-    return dict(zip(expected, map(float, scores), strict=True))
-
-
 def treebank_words(captions: Mapping[str, Sequence[str]]) -> dict[str, list[list[str]]]:
     """The words of captions by Stanford's Penn Treebank tokeniser, in lower case, without punctuation."""
     from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
-    given = {name: [{"caption": text} for text in texts] for name, texts in captions.items()}
-    return {name: [text.split() for text in texts] for name, texts in PTBTokenizer().tokenize(given).items()}
+    records = {name: [{"caption": text} for text in texts] for name, texts in captions.items()}
+    return {name: [text.split() for text in texts] for name, texts in PTBTokenizer().tokenize(records).items()}
 
 
 BETA = 1.2
@@ -197,25 +181,6 @@ def cider(hypotheses: Hypotheses, references: References, *, tokenizer: CaptionT
     return _cider(_cut(hypotheses, references, tokenizer))
 
 
-def bleu(
-    hypotheses: Hypotheses, references: References, *, tokenizer: CaptionTokenizer = "spaces"
-) -> dict[int, CaptionScores]:
-    """BLEU-1 to BLEU-4; `mean` is corpus BLEU, from counts summed over the set, as published, not a mean of items."""
-    return _bleu(_cut(hypotheses, references, tokenizer))
-
-
-def rouge_l(hypotheses: Hypotheses, references: References, *, tokenizer: CaptionTokenizer = "spaces") -> CaptionScores:
-    """ROUGE-L; see `rouge_l_of`."""
-    return _rouge_l(_cut(hypotheses, references, tokenizer))
-
-
-def meteor(
-    hypotheses: Hypotheses, references: References, *, tokenizer: CaptionTokenizer = "spaces"
-) -> CaptionScores | None:
-    """METEOR; None where it cannot run, and `java_missing()` says why."""
-    return _meteor(_cut(hypotheses, references, tokenizer))
-
-
 def caption_metrics(
     hypotheses: Hypotheses,
     references: References,
@@ -225,14 +190,14 @@ def caption_metrics(
 ) -> CaptionMetrics:
     """All metrics; METEOR only where it is requested and available."""
     cut = _cut(hypotheses, references, tokenizer)
-    found = _meteor(cut) if with_meteor else None
-    absent = None if found is not None else java_missing() if with_meteor else "it was not asked for"
+    grams, document, is_hypothesis = cut.arrays()
+    absent = java_missing() if with_meteor else "it was not asked for"
     scores = _cider(cut)
     return CaptionMetrics(
-        bleu={n: one.mean for n, one in _bleu(cut).items()},
-        meteor=None if found is None else found.mean,
+        bleu=dict(enumerate(bleu_of(bleu_counts(grams, document, is_hypothesis).total())[0].tolist(), start=1)),
+        meteor=_meteor(cut) if absent is None else None,
         meteor_absent=absent,
-        rouge_l=_rouge_l(cut).mean,
+        rouge_l=float(np.mean([rouge_l_of(*pair) for pair in zip(cut.hypotheses, cut.references, strict=True)])),
         cider=scores.mean,
         by_id=scores.by_id,
         num_items=len(cut.ids),
@@ -264,8 +229,8 @@ def _cut(hypotheses: Hypotheses, references: References, tokenizer: CaptionToken
         if missing is not None:
             raise ConfigError(f"the tokenizer treebank cannot run: {missing}; use words, alphanumeric or spaces")
         own = treebank_words({name: [text] for name, text in hypotheses.items()})
-        others = treebank_words(references)
-        return _Cut(ids, [own[name][0] for name in ids], [others[name] for name in ids])
+        expected = treebank_words(references)
+        return _Cut(ids, [own[name][0] for name in ids], [expected[name] for name in ids])
     return _Cut(
         ids,
         [_words(hypotheses[name], tokenizer) for name in ids],
@@ -286,10 +251,10 @@ def _words(text: str, tokenizer: Literal["spaces", "words", "alphanumeric"]) -> 
 def _check(hypotheses: Hypotheses, references: References) -> None:
     if not hypotheses:
         raise InputError("there is no hypothesis to score; give a caption for at least one id")
-    for one, other, what in ((hypotheses, references, "reference"), (references, hypotheses, "hypothesis")):
-        missing = [name for name in one if name not in other]
+    for ids, other, kind in ((hypotheses, references, "reference"), (references, hypotheses, "hypothesis")):
+        missing = [name for name in ids if name not in other]
         if missing:
-            raise InputError(f"{len(missing)} ids have no {what}, the first is {missing[0]!r}; both need the same ids")
+            raise InputError(f"{len(missing)} ids have no {kind}, the first is {missing[0]!r}; both need the same ids")
     empty = [name for name, texts in references.items() if not texts]
     if empty:
         raise InputError(f"{len(empty)} ids have no reference, the first is {empty[0]!r}; leave them out")
@@ -299,30 +264,13 @@ def _cider(cut: _Cut) -> CaptionScores:
     grams, document, is_hypothesis = cut.arrays()
     vectors = weighted(grams, inverse_document_frequency(grams, document, ~is_hypothesis))
     scores = consensus(vectors, document, is_hypothesis, ~is_hypothesis)[: len(cut.ids)]
-    return _scores(cut, scores.tolist())
+    return CaptionScores(float(np.mean(scores)), dict(zip(cut.ids, scores.tolist(), strict=True)))
 
 
-def _bleu(cut: _Cut) -> dict[int, CaptionScores]:
-    grams, document, is_hypothesis = cut.arrays()
-    counts = bleu_counts(grams, document, is_hypothesis)
-    by_item, whole = bleu_of(counts), bleu_of(counts.total())[0]
-    return {
-        n + 1: CaptionScores(float(whole[n]), dict(zip(cut.ids, by_item[:, n].tolist(), strict=True)))
-        for n in range(len(whole))
-    }
+def _meteor(cut: _Cut) -> float:
+    """The mean METEOR of all items, in [0, 1] (Denkowski and Lavie 2014)."""
+    from pycocoevalcap.meteor.meteor import Meteor
 
-
-def _rouge_l(cut: _Cut) -> CaptionScores:
-    return _scores(cut, [rouge_l_of(*pair) for pair in zip(cut.hypotheses, cut.references, strict=True)])
-
-
-def _meteor(cut: _Cut) -> CaptionScores | None:
-    if java_missing() is not None:
-        return None
-    given, expected = dict(zip(cut.ids, cut.hypotheses, strict=True)), dict(zip(cut.ids, cut.references, strict=True))
-    found = meteor_of(given, expected)
-    return _scores(cut, [found[name] for name in cut.ids])
-
-
-def _scores(cut: _Cut, values: list[float]) -> CaptionScores:
-    return CaptionScores(float(np.mean(values)), dict(zip(cut.ids, values, strict=True)))
+    hypotheses = {name: [" ".join(words)] for name, words in zip(cut.ids, cut.hypotheses, strict=True)}
+    references = {name: list(map(" ".join, texts)) for name, texts in zip(cut.ids, cut.references, strict=True)}
+    return float(np.mean(Meteor().compute_score(references, hypotheses)[1]))

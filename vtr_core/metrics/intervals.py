@@ -12,7 +12,7 @@ from scipy.stats import t
 from vtr_core.metrics.ranks import MetricError
 
 
-def wilson_interval(share: float, count: int, z: float = 1.959964) -> tuple[float, float]:
+def wilson_interval(share: float, count: int, z: float = 1.959963984540054) -> tuple[float, float]:
     """The interval of the true proportions p with |share − p| ≤ z √(p (1 − p) / count); by default of 95 % confidence.
 
     share: in [0, 1], of `count` ≥ 1 sampled queries. Source: Wilson 1927, "Probable inference, the law of succession,

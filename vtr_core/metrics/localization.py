@@ -135,11 +135,11 @@ class StepTruth:
 
 def predicted_segments(assignment: Bool[np.ndarray, "seconds steps"], labels: Sequence[str]) -> list[Segment]:
     """One segment per placed step, of all its seconds, which are consecutive."""
-    found = []
+    segments = []
     for step in np.flatnonzero(assignment.any(axis=0)).tolist():
         shown = np.flatnonzero(assignment[:, step])
-        found.append(Segment(int(shown[0]), int(shown[-1]) + 1, labels[step]))
-    return found
+        segments.append(Segment(int(shown[0]), int(shown[-1]) + 1, labels[step]))
+    return segments
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,8 @@ def step_overlap(assignment: Bool[np.ndarray, "seconds steps"], truth: StepTruth
         return None
     detected = predicted_segments(assignment, truth.labels)
     by_segment = [
-        _best([_segments(true, found) for found in detected if found.label == true.label]) for true in truth.segments
+        _best([_segments(true, predicted) for predicted in detected if predicted.label == true.label])
+        for true in truth.segments
     ]
     by_label = [
         _frames(_seconds(truth.segments, label), _seconds(detected, label))
@@ -240,15 +241,15 @@ def mean_overlap(videos: Sequence[StepOverlap | None]) -> StepOverlap:
     return StepOverlap(_mean([video.segment for video in known]), _mean([video.frame for video in known]))
 
 
-def _segments(true: Segment, found: Segment) -> Overlap:
-    common = max(0, min(true.end, found.end) - max(true.first, found.first))
-    envelope = max(true.end, found.end) - min(true.first, found.first)
-    return Overlap(common / found.seconds, common / envelope)
+def _segments(true: Segment, predicted: Segment) -> Overlap:
+    common = max(0, min(true.end, predicted.end) - max(true.first, predicted.first))
+    envelope = max(true.end, predicted.end) - min(true.first, predicted.first)
+    return Overlap(common / predicted.seconds, common / envelope)
 
 
-def _frames(true: set[int], found: set[int]) -> Overlap:
-    common = len(true & found)
-    return Overlap(common / len(found) if found else 0.0, common / len(true | found))
+def _frames(true: set[int], predicted: set[int]) -> Overlap:
+    common = len(true & predicted)
+    return Overlap(common / len(predicted) if predicted else 0.0, common / len(true | predicted))
 
 
 def _seconds(segments: Sequence[Segment], label: str) -> set[int]:

@@ -7,7 +7,7 @@ Exponentials of similarities can overflow or underflow, so everything is compute
 import numpy as np
 from jaxtyping import Bool, Float, Int64, Real
 
-from vtr_core.metrics.ranks import ScoreChunk
+from vtr_core.metrics.ranks import ScoreChunk, slices
 
 QUERY_CHUNK, ITEM_CHUNK = 512, 16384
 
@@ -27,10 +27,10 @@ def log_sums(
     Holds one block of scores at a time.
     """
     total = np.full(num_items, -np.inf)
-    for queries in _slices(num_queries, QUERY_CHUNK):
-        kept = slice(None) if counted is None else counted[queries]
-        for items in _slices(num_items, ITEM_CHUNK):
-            block = score_chunk(queries, items)[kept] / np.float64(temperature)
+    for queries in slices(num_queries, QUERY_CHUNK):
+        rows = slice(None) if counted is None else counted[queries]
+        for items in slices(num_items, ITEM_CHUNK):
+            block = score_chunk(queries, items)[rows] / np.float64(temperature)
             total[items] = np.logaddexp(total[items], np.logaddexp.reduce(block, axis=0, initial=-np.inf))
     return total
 
@@ -39,8 +39,8 @@ def best_items(score_chunk: ScoreChunk, num_queries: int, num_items: int) -> Int
     """The item that scores highest for each query, the first one on a tie."""
     best = np.zeros(num_queries, np.int64)
     score = np.full(num_queries, -np.inf)
-    for queries in _slices(num_queries, QUERY_CHUNK):
-        for items in _slices(num_items, ITEM_CHUNK):
+    for queries in slices(num_queries, QUERY_CHUNK):
+        for items in slices(num_items, ITEM_CHUNK):
             block = score_chunk(queries, items)
             highest = block.max(axis=1)
             better = highest > score[queries]
@@ -86,7 +86,3 @@ def query_bank(
     """
     values = scores.astype(np.float64)
     return np.where(active[:, None], values / temperature - sums, values)
-
-
-def _slices(length: int, chunk: int) -> list[slice]:
-    return [slice(start, min(start + chunk, length)) for start in range(0, length, chunk)]

@@ -93,10 +93,10 @@ def chunked_retrieval_metrics(
 
 
 def standing_metrics(
-    found: Standing, relevance: Relevance, ks: Sequence[int] = (1, 5, 10), ties: TiePolicy = "expected"
+    ranks: Standing, relevance: Relevance, ks: Sequence[int] = (1, 5, 10), ties: TiePolicy = "expected"
 ) -> RetrievalMetrics:
     """The metrics of `chunked_retrieval_metrics` from the `Standing` of all relevant items."""
-    better, tied = _first_hits(found, relevance)
+    better, tied = _first_hits(ranks, relevance)
     num_tied = int((tied > 0).sum())
     if num_tied > TIED_SHARE_TO_WARN * relevance.num_queries:
         _log.warning(
@@ -106,12 +106,12 @@ def standing_metrics(
             ties,
         )
     failures = np.full(relevance.num_queries - len(better), float(relevance.num_items))
-    ranks = np.concatenate([rank(better, tied, ties), failures])
+    rank_of_query = np.concatenate([rank(better, tied, ties), failures])
     return RetrievalMetrics(
         recall={k: float(recall_at(k, better, tied, ties).sum() / relevance.num_queries) for k in ks},
-        median_rank=float(np.median(ranks)),
-        mean_rank=float(ranks.mean()),
-        mean_average_precision=float(average_precision(found, relevance, ties).mean()),
+        median_rank=float(np.median(rank_of_query)),
+        mean_rank=float(rank_of_query.mean()),
+        mean_average_precision=float(average_precision(ranks, relevance, ties).mean()),
         num_queries=relevance.num_queries,
         num_items=relevance.num_items,
         num_tied=num_tied,
@@ -153,10 +153,10 @@ def _relevance(shape: tuple[int, ...], relevant: ArrayLike | Relevance | None) -
     return relevance
 
 
-def _first_hits(found: Standing, relevance: Relevance) -> tuple[np.ndarray, np.ndarray]:
+def _first_hits(ranks: Standing, relevance: Relevance) -> tuple[np.ndarray, np.ndarray]:
     """`better` and `tied` of the best relevant item of every query that has one."""
     best = relevance.offsets[:-1][relevance.counts > 0]
-    return found.higher[best], found.equal[best] - found.relevant_equal[best]
+    return ranks.higher[best], ranks.equal[best] - ranks.relevant_equal[best]
 
 
 ROUNDING = 1e-9

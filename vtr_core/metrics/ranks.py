@@ -70,8 +70,8 @@ class Relevance:
 
     def only(self, queries: Bool[np.ndarray, " queries"]) -> "Relevance":
         """The same relevance, except that nothing is relevant to the queries where `queries` is false."""
-        kept = np.repeat(queries, self.counts)
-        return Relevance(self.items[kept], _offsets(self.counts * queries), self.num_items)
+        pairs = np.repeat(queries, self.counts)
+        return Relevance(self.items[pairs], _offsets(self.counts * queries), self.num_items)
 
     def slice(self, queries: slice) -> "Relevance":
         """The relevance of a contiguous range of queries."""
@@ -138,25 +138,25 @@ def standing(score_chunk: ScoreChunk, relevance: Relevance, query_chunk: int, it
     """
     counts = PairCounts(relevance)
     for queries in slices(relevance.num_queries, query_chunk):
-        kept: dict[int, np.ndarray] = {}
+        blocks: dict[int, np.ndarray] = {}
         for items in slices(relevance.num_items, item_chunk):
             if counts.relevant_in(queries, items):
                 block = score_chunk(queries, items)
                 counts.take(queries, items, block)
-                keep(kept, items.start, block)
+                keep(blocks, items.start, block)
         for items in slices(relevance.num_items, item_chunk):
-            held = items.start in kept
-            counts.count(queries, kept.pop(items.start) if held else score_chunk(queries, items))
+            held = items.start in blocks
+            counts.count(queries, blocks.pop(items.start) if held else score_chunk(queries, items))
     return counts.standing()
 
 
 Key = TypeVar("Key")
 
 
-def keep(kept: dict[Key, np.ndarray], name: Key, block: np.ndarray) -> None:
+def keep(blocks: dict[Key, np.ndarray], name: Key, block: np.ndarray) -> None:
     """Keep a block for counting, unless that would exceed KEPT_SCORES kept scores."""
-    if sum(other.size for other in kept.values()) + block.size <= KEPT_SCORES:
-        kept[name] = block
+    if sum(other.size for other in blocks.values()) + block.size <= KEPT_SCORES:
+        blocks[name] = block
 
 
 class PairCounts:
@@ -205,8 +205,8 @@ class PairCounts:
 
     def _inside(self, queries: slice, items: slice) -> Int[np.ndarray, " pairs"]:
         own = self._own(queries)
-        found = self._relevance.items[own]
-        return own.start + np.flatnonzero((found >= items.start) & (found < items.stop))
+        relevant = self._relevance.items[own]
+        return own.start + np.flatnonzero((relevant >= items.start) & (relevant < items.stop))
 
 
 def _count(
@@ -214,14 +214,14 @@ def _count(
 ) -> Int[np.ndarray, "2 pairs"]:
     """Items of the block with a higher score, and with an equal one, for every pair."""
     counts = np.zeros((2, len(scores)), np.int64)
-    wanted = scores.astype(block.dtype)
+    exact = scores.astype(block.dtype)
     for row, own in zip(block, _pairs_by_query(relevance), strict=True):
         if own.stop - own.start > FEW:
             counts[:, own] = _higher_and_equal(np.sort(row), scores[own])
             continue
         for pair in range(own.start, own.stop):
-            counts[0, pair] = np.count_nonzero(row > wanted[pair])
-            counts[1, pair] = np.count_nonzero(row == wanted[pair])
+            counts[0, pair] = np.count_nonzero(row > exact[pair])
+            counts[1, pair] = np.count_nonzero(row == exact[pair])
     return counts
 
 
@@ -236,9 +236,9 @@ def _count_relevant(scores: Float64[np.ndarray, " pairs"], relevance: Relevance)
 def _higher_and_equal(
     ascending: Real[np.ndarray, " values"], scores: Float64[np.ndarray, " own"]
 ) -> Int[np.ndarray, "2 own"]:
-    wanted = scores.astype(ascending.dtype)
-    up_to = np.searchsorted(ascending, wanted, side="right")
-    return np.stack([len(ascending) - up_to, up_to - np.searchsorted(ascending, wanted, side="left")])
+    exact = scores.astype(ascending.dtype)
+    up_to = np.searchsorted(ascending, exact, side="right")
+    return np.stack([len(ascending) - up_to, up_to - np.searchsorted(ascending, exact, side="left")])
 
 
 def _pairs_by_query(relevance: Relevance) -> Iterator[slice]:

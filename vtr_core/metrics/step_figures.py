@@ -37,9 +37,9 @@ class ScoredVideo:
 
     def placed(self, assignment: Assignment) -> Assignment:
         """`assignment` without the steps that have no score."""
-        kept = assignment.copy()
-        kept[:, list(self.unscored)] = False
-        return kept
+        placed = assignment.copy()
+        placed[:, list(self.unscored)] = False
+        return placed
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def by_even_parts(videos: Sequence[ScoredVideo], exactly_one: bool) -> StepFigur
 
     Step k of T seconds takes ⌊kT/K⌋ … ⌊(k+1)T/K⌋ − 1; none is placed where T < K. No score is used.
     """
-    return _figures(videos, [_even_parts(video, exactly_one) for video in videos])
+    return _figures(videos, [even_parts(*video.scores.shape, exactly_one) for video in videos])
 
 
 def by_chance(videos: Sequence[ScoredVideo], exactly_one: bool, draws: int, seed: int) -> StepFigures:
@@ -109,11 +109,6 @@ def even_parts(seconds: int, steps: int, exactly_one: bool) -> Assignment:
             end = first + 1
         assignment[first:end, step] = True
     return assignment
-
-
-def _even_parts(video: ScoredVideo, exactly_one: bool) -> Assignment:
-    seconds, steps = video.scores.shape
-    return even_parts(seconds, steps, exactly_one)
 
 
 def _drawn(video: ScoredVideo, exactly_one: bool, draws: int, generator: np.random.Generator) -> np.ndarray:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float
-from scipy.stats import binomtest, mannwhitneyu, sem
+from scipy.stats import mannwhitneyu, sem
 
 from vtr_core.errors import InputError
+from vtr_core.metrics.intervals import wilson_interval
 
 FALSE_ACCEPT_RATES = (1e-3, 1e-2, 1e-1)
 
@@ -88,7 +89,7 @@ def verification_metrics(
     right = int(((distances > threshold) == different).sum())
     return VerificationMetrics(
         accuracy=right / len(distances),
-        accuracy_interval=wilson(right, len(distances)),
+        accuracy_interval=Interval(*wilson_interval(right / len(distances), len(distances))),
         threshold=float(threshold),
         best_accuracy=best_accuracy,
         best_threshold=best,
@@ -169,12 +170,6 @@ def true_accept_at(curve: RocCurve, false_accept_rate: float) -> float:
     return float(curve.true_accept[curve.false_accept <= false_accept_rate].max())
 
 
-def wilson(right: int, total: int) -> Interval:
-    """Wilson's 95 % interval of a proportion."""
-    found = binomtest(right, total).proportion_ci(method="wilson")
-    return Interval(float(found.low), float(found.high))
-
-
 @dataclass(frozen=True)
 class FoldAccuracy:
     """The mean over folds and its standard error, as LFW's View 2 reports them."""
@@ -196,12 +191,12 @@ def fold_accuracy(
     names = np.unique(folds)
     if len(names) < 2:
         raise InputError(f"pairs of {len(names)} fold cannot be cross-validated; give pairs of at least 2, LFW has 10")
-    found = []
+    accuracies = []
     for name in names:
         inside = folds == name
         threshold, _ = best_threshold(distances[~inside], different[~inside])
-        found.append(float(((distances[inside] > threshold) == different[inside]).mean()))
-    return FoldAccuracy(float(np.mean(found)), float(sem(found)), tuple(found))
+        accuracies.append(float(((distances[inside] > threshold) == different[inside]).mean()))
+    return FoldAccuracy(float(np.mean(accuracies)), float(sem(accuracies)), tuple(accuracies))
 
 
 def _check(distances: np.ndarray, different: np.ndarray, threshold: float) -> None:

@@ -24,5 +24,5 @@ class Backbone(nn.Module):
         """Do not train the first `freeze` layers and the embeddings below them; 0: train everything, all: nothing."""
         layers = self.layers_by_depth()
         count = len(layers) if freeze == "all" else freeze + 1 if freeze else 0
-        for parameter in (one for layer in layers[:count] for one in layer):
+        for parameter in (parameter for layer in layers[:count] for parameter in layer):
             parameter.requires_grad_(False)

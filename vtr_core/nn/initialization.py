@@ -1,39 +1,10 @@
-"""Initial weights: uniform within ±1/√in, or from the sizes of a layer's input and desired output."""
+"""Initial weights from the sizes of a layer's input and desired output; other layers begin as torch's own do."""
 
-from collections.abc import Callable, Mapping
 from math import sqrt
-from typing import Any, TypeVar, assert_never
+from typing import assert_never
 
 import torch
-from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
-
-L = TypeVar("L", bound=nn.Module)
-F = TypeVar("F", nn.Linear, nn.Conv1d, nn.Conv2d)
-
-
-def fan_in_linear(in_dim: int, out_dim: int) -> nn.Linear:
-    """W_ij, b_i ~ U(−1/√in, 1/√in)."""
-    return _filled(_empty(lambda: nn.Linear(in_dim, out_dim)))
-
-
-def fan_in_convolution(in_dim: int, filters: int, width: int, padding: int) -> nn.Conv1d:
-    """W, b ~ U(−1/√(in · width), 1/√(in · width))."""
-    return _filled(_empty(lambda: nn.Conv1d(in_dim, filters, width, padding=padding)))
-
-
-def fan_in_convolution_2d(in_dim: int, filters: int, width: int, stride: int = 1, padding: int = 0) -> nn.Conv2d:
-    """W, b ~ U(−1/√(in · width²), 1/√(in · width²))."""
-    return _filled(_empty(lambda: nn.Conv2d(in_dim, filters, width, stride, padding)))
-
-
-def bidirectional_gru(in_dim: int, hidden_dim: int) -> nn.GRU:
-    """All weights and biases ~ U(−1/√hidden, 1/√hidden), of one layer in both directions; batches come first."""
-    layer = _empty(lambda: nn.GRU(in_dim, hidden_dim, batch_first=True, bidirectional=True))
-    bound = 1 / sqrt(hidden_dim)
-    for values in layer.parameters():
-        nn.init.uniform_(values, -bound, bound)
-    return layer
+from torch import nn
 
 
 def embedding(num_words: int, dim: int, padding: int, bound: float | None = None) -> nn.Embedding:
@@ -45,33 +16,6 @@ def embedding(num_words: int, dim: int, padding: int, bound: float | None = None
         nn.init.uniform_(layer.weight, -bound, bound)
     with torch.no_grad():
         layer.weight[padding].fill_(0)
-    return layer
-
-
-def _empty(make: Callable[[], L]) -> L:
-    """The layer that `make` builds, with uninitialised weights and without a draw from torch's random generator."""
-    with _Undrawn():
-        return make()
-
-
-class _Undrawn(TorchFunctionMode):
-    """Skips the uniform draws with which torch initialises new layers."""
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
-    ) -> Any:
-        given = kwargs or {}
-        if func in (nn.init.uniform_, nn.init.kaiming_uniform_, Tensor.uniform_):
-            return args[0] if args else given["tensor"]
-        return func(*args, **given)
-
-
-def _filled(layer: F) -> F:
-    """The layer with W, b ~ U(−1/√in, 1/√in), which is He's uniform rule at slope √5."""
-    assert layer.bias is not None
-    nn.init.kaiming_uniform_(layer.weight, a=sqrt(5))
-    bound = 1 / sqrt(layer.weight[0].numel())
-    nn.init.uniform_(layer.bias, -bound, bound)
     return layer
 
 
@@ -90,15 +34,15 @@ SOFTMAX_SIZE = sqrt(2.718)
 """Root mean square of n times the softmax of n standard normal logits, whose squares have mean e for large n."""
 
 
-def keep_size(layer: Weighted, given: float = 1.0, wanted: float = 1.0) -> None:
-    """Draw W from a normal distribution so that inputs of size `given` come out with size `wanted`; b = 0.
+def keep_size(layer: Weighted, in_size: float = 1.0, out_size: float = 1.0) -> None:
+    """Draw W from a normal distribution so that inputs of size `in_size` come out with size `out_size`; b = 0.
 
-    W_ij ~ N(0, wanted² / (given² · in))        (LeCun et al. 1998, section 4.6; He et al. 2015, Eq. 10)
+    W_ij ~ N(0, out_size² / (in_size² · in))        (LeCun et al. 1998, section 4.6; He et al. 2015, Eq. 10)
 
     It holds on average over W for any inputs, also for correlated ones. `in` is the fan-in, the number of products in a
     sum: for a convolution those of its window, where padding at the edges makes the sums smaller.
     """
-    nn.init.normal_(layer.weight, std=wanted / (given * sqrt(_products(layer))))
+    nn.init.normal_(layer.weight, std=out_size / (in_size * sqrt(_products(layer))))
     if layer.bias is not None:
         nn.init.zeros_(layer.bias)
 

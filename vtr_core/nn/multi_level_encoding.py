@@ -9,7 +9,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from vtr_core.config.sequence_models import TemporalLevelsConfig
 from vtr_core.errors import InputError
-from vtr_core.nn.initialization import bidirectional_gru, embedding, fan_in_convolution
+from vtr_core.nn.initialization import embedding
 from vtr_core.text.tokens.vocabulary import NUM_SPECIAL, PADDING
 
 
@@ -36,8 +36,8 @@ def _one_direction(
     parts = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     weights: list[Tensor] = [gru.get_parameter(f"{part}_{name}") for part in parts]
     start = values.new_zeros(1, len(values), gru.hidden_size)
-    found: Tensor = torch.gru(values, start, weights, True, 1, 0.0, gru.training, False, True)[0]
-    return found
+    outputs: Tensor = torch.gru(values, start, weights, True, 1, 0.0, gru.training, False, True)[0]
+    return outputs
 
 
 def _reversed(
@@ -63,7 +63,7 @@ def strongest_responses(
     """
     layers = [cast(nn.Conv1d, layer) for layer in convolutions]
     gap = max(layer.kernel_size[0] for layer in layers) - 1
-    found, lengths = [], mask.sum(dim=1)
+    strongest, lengths = [], mask.sum(dim=1)
     first = torch.cumsum(lengths + gap, dim=0) - (lengths + gap)
     line = _line(hidden, mask, first, gap).T.contiguous().unsqueeze(0)
     for layer in layers:
@@ -73,8 +73,8 @@ def strongest_responses(
         real = (window < (lengths + before).unsqueeze(1)).unsqueeze(2)
         # a response is never negative, so 0 changes no maximum
         other = torch.relu(layer.bias) if padded_windows and layer.bias is not None else 0.0
-        found.append(torch.where(real, own, other).amax(dim=1))
-    return torch.cat(found, dim=1)
+        strongest.append(torch.where(real, own, other).amax(dim=1))
+    return torch.cat(strongest, dim=1)
 
 
 def _line(
@@ -102,9 +102,9 @@ class TemporalLevels(nn.Module):
     ) -> None:
         super().__init__()
         self._reads_padding, self._padded_windows = reads_padding, padded_windows
-        self.gru = bidirectional_gru(in_dim, config.hidden_dim)
+        self.gru = nn.GRU(in_dim, config.hidden_dim, batch_first=True, bidirectional=True)
         self.convolutions = nn.ModuleList(
-            fan_in_convolution(2 * config.hidden_dim, config.num_filters, width, padding=width - 1)
+            nn.Conv1d(2 * config.hidden_dim, config.num_filters, width, padding=width - 1)
             for width in config.kernel_sizes
         )
         self.dropout = nn.Dropout(dropout)

@@ -62,8 +62,8 @@ class PresentBatchNorm(nn.Module):
     @torch.no_grad()
     def _remember(self, mean: Tensor, variance: Tensor, count: Tensor) -> None:
         usable = (count > 1) & torch.isfinite(mean) & torch.isfinite(variance)
-        for kept, now in ((self.mean, mean), (self.variance, variance)):
-            kept.copy_(torch.where(usable, torch.lerp(kept, now.to(kept), self._momentum), kept))
+        for average, latest in ((self.mean, mean), (self.variance, variance)):
+            average.copy_(torch.where(usable, torch.lerp(average, latest.to(average), self._momentum), average))
 
 
 def share_statistics(model: nn.Module, total: Total) -> None:

@@ -122,6 +122,6 @@ def _tensor_cores() -> Iterator[None]:
 
 def _to_tf32(x: Tensor) -> Tensor:
     """float32 numbers rounded to 10 bits of mantissa, half away from zero; NaN and infinities stay."""
-    half, kept = 1 << (_TF32_DROPPED - 1), -(1 << _TF32_DROPPED)
-    rounded = ((x.contiguous().view(torch.int32) + half) & kept).view(torch.float32)
+    half, mask = 1 << (_TF32_DROPPED - 1), -(1 << _TF32_DROPPED)
+    rounded = ((x.contiguous().view(torch.int32) + half) & mask).view(torch.float32)
     return torch.where(x.isfinite(), rounded, x)

@@ -8,13 +8,28 @@ from torch import Tensor, nn
 
 from vtr_core.config.towers import AlexNetTower, CapsuleTower, InceptionTower, LeNetTower, ResNetTower, TowerConfig
 from vtr_core.nn.capsules.capsule_tower import CapsuleFaces
-from vtr_core.nn.initialization import fan_in_convolution_2d, fan_in_linear
 from vtr_core.nn.normalization import ChannelBatchNorm
 
+Maps = Float[Tensor, "batch channels rows columns"]
 KERNEL = 5
 
 
-class LeNet(nn.Module):
+class _Layers(nn.Module):
+    """A sequence of layers from images to vectors of `dim` values; maps lie channels last in memory where asked for."""
+
+    dim: int
+    layers: nn.Sequential
+    channels_last = False
+
+    def forward(self, images: Maps) -> Float[Tensor, "batch dim"]:
+        """The output of the last layer."""
+        if self.channels_last:
+            images = images.contiguous(memory_format=torch.channels_last)
+        features: Tensor = self.layers(images)
+        return features
+
+
+class LeNet(_Layers):
     """5 × 5 convolutions to 6 and 16 channels, each with ReLU and 2 × 2 max-pooling; linear layers of 120 and 84 units.
 
     LeCun et al. 1998, with ReLU instead of tanh and max- instead of average pooling, as it is used today.
@@ -28,31 +43,26 @@ class LeNet(nn.Module):
         if min(places) < 1:
             raise ValueError(f"images of {grid[0]} × {grid[1]} are too small for LeNet; it takes 16 × 16 or more")
         self.layers = nn.Sequential(
-            fan_in_convolution_2d(channels, 6, KERNEL),
+            nn.Conv2d(channels, 6, KERNEL),
             nn.ReLU(),
             nn.MaxPool2d(2),
-            fan_in_convolution_2d(6, 16, KERNEL),
+            nn.Conv2d(6, 16, KERNEL),
             nn.ReLU(),
             nn.MaxPool2d(2),
             nn.Flatten(),
             nn.Dropout(dropout),
-            fan_in_linear(16 * places[0] * places[1], 120),
+            nn.Linear(16 * places[0] * places[1], 120),
             nn.ReLU(),
             nn.Dropout(dropout),
-            fan_in_linear(120, self.dim),
+            nn.Linear(120, self.dim),
             nn.ReLU(),
         )
-
-    def forward(self, images: Float[Tensor, "batch channels rows columns"]) -> Float[Tensor, "batch dim"]:
-        """The last hidden layer."""
-        features: Tensor = self.layers(images)
-        return features
 
 
 POOLED = 6
 
 
-class AlexNet(nn.Module):
+class AlexNet(_Layers):
     """Five convolutions, three of them with max-pooling, adaptive average pooling to 6 × 6, and two linear layers.
 
     Krizhevsky et al. 2012, in the one-column version of Krizhevsky 2014. Greyscale images have one input channel.
@@ -65,43 +75,39 @@ class AlexNet(nn.Module):
             raise ValueError(f"images of {grid[0]} × {grid[1]} are too small for AlexNet; it takes 32 × 32 or more")
         self.dim = hidden_dim
         self.layers = nn.Sequential(
-            fan_in_convolution_2d(channels, 64, 11, 4, 2),
+            nn.Conv2d(channels, 64, 11, 4, 2),
             nn.ReLU(),
             nn.MaxPool2d(3, 2, 1),
-            fan_in_convolution_2d(64, 192, 5, padding=2),
+            nn.Conv2d(64, 192, 5, padding=2),
             nn.ReLU(),
             nn.MaxPool2d(3, 2, 1),
-            fan_in_convolution_2d(192, 384, 3, padding=1),
+            nn.Conv2d(192, 384, 3, padding=1),
             nn.ReLU(),
-            fan_in_convolution_2d(384, 256, 3, padding=1),
+            nn.Conv2d(384, 256, 3, padding=1),
             nn.ReLU(),
-            fan_in_convolution_2d(256, 256, 3, padding=1),
+            nn.Conv2d(256, 256, 3, padding=1),
             nn.ReLU(),
             nn.MaxPool2d(3, 2, 1),
             nn.AdaptiveAvgPool2d(POOLED),
             nn.Flatten(),
             nn.Dropout(dropout),
-            fan_in_linear(256 * POOLED * POOLED, hidden_dim),
+            nn.Linear(256 * POOLED * POOLED, hidden_dim),
             nn.ReLU(),
             nn.Dropout(dropout),
-            fan_in_linear(hidden_dim, hidden_dim),
+            nn.Linear(hidden_dim, hidden_dim),
             nn.ReLU(),
         )
-
-    def forward(self, images: Float[Tensor, "batch channels rows columns"]) -> Float[Tensor, "batch dim"]:
-        """The last hidden layer."""
-        features: Tensor = self.layers(images)
-        return features
 
 
 STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))
 """Channels, blocks, and the stride of the first of them."""
 
 
-class ResNet34(nn.Module):
+class ResNet34(_Layers):
     """A 7 × 7 convolution, stages of 3, 4, 6 and 3 residual blocks, and global average pooling (He et al. 2016)."""
 
     dim = STAGES[-1][0]
+    channels_last = True
 
     def __init__(self, channels: int, dropout: float) -> None:
         super().__init__()
@@ -123,11 +129,6 @@ class ResNet34(nn.Module):
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-
-    def forward(self, images: Float[Tensor, "batch channels rows columns"]) -> Float[Tensor, "batch dim"]:
-        """The pooled features of the last stage."""
-        features: Tensor = self.layers(images.contiguous(memory_format=torch.channels_last))
-        return features
 
 
 class Residual(nn.Module):
@@ -151,10 +152,7 @@ class Residual(nn.Module):
         return torch.relu(self.residual(maps) + self.shortcut(maps))
 
 
-Maps = Float[Tensor, "batch channels rows columns"]
-
-
-class InceptionV3(nn.Module):
+class InceptionV3(_Layers):
     """A stem of five convolutions, six inception modules, global average pooling (Szegedy et al. 2016, Table 1).
 
     The baseline of Siamese Capsule Networks has six modules, without saying which. Here they are the first six: three
@@ -163,6 +161,7 @@ class InceptionV3(nn.Module):
     """
 
     dim = 768
+    channels_last = True
 
     def __init__(self, channels: int, dropout: float) -> None:
         super().__init__()
@@ -181,11 +180,6 @@ class InceptionV3(nn.Module):
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
-
-    def forward(self, images: Maps) -> Float[Tensor, "batch dim"]:
-        """The pooled features of the last module."""
-        features: Tensor = self.layers(images.contiguous(memory_format=torch.channels_last))
-        return features
 
 
 class Branches(nn.Module):

@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from vtr_core.errors import ConfigError
-from vtr_core.nn.initialization import fan_in_linear
 
 
 def check_heads(setting: str, dim: int, num_heads: int) -> None:
@@ -66,31 +65,31 @@ class TransformerBlock(nn.Module):
         check_heads("hidden_dim", dim, heads)
         self._heads, self._post_norm = heads, post_norm
         self.attention_norm, self.mlp_norm = nn.LayerNorm(dim), nn.LayerNorm(dim)
-        self.projections, self.out = fan_in_linear(dim, 3 * dim), fan_in_linear(dim, dim)
-        self.mlp = nn.Sequential(fan_in_linear(dim, mlp_dim), nn.GELU(), fan_in_linear(mlp_dim, dim))
+        self.projections, self.out = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
+        self.mlp = nn.Sequential(nn.Linear(dim, mlp_dim), nn.GELU(), nn.Linear(mlp_dim, dim))
         self.dropout = nn.Dropout(dropout)
 
     def forward(
-        self, tokens: Float[Tensor, "rows length dim"], seen: Bool[Tensor, "#rows length length"]
+        self, tokens: Float[Tensor, "rows length dim"], attends: Bool[Tensor, "#rows length length"]
     ) -> Float[Tensor, "rows length dim"]:
-        """The tokens after the block; seen[·, i, j]: token i attends to token j, and each to at least one."""
-        return self.go_on(tokens, seen, None)[0]
+        """The tokens after the block; attends[·, i, j]: token i attends to token j, and each to at least one."""
+        return self.go_on(tokens, attends, None)[0]
 
     def go_on(
         self,
         tokens: Float[Tensor, "rows length dim"],
-        seen: Bool[Tensor, "#rows length all"],
+        attends: Bool[Tensor, "#rows length all"],
         past: KeyValues | None,
     ) -> tuple[Float[Tensor, "rows length dim"], KeyValues]:
         """The tokens after the block, which also attend to those of `past`, and the keys and values of all of them.
 
-        seen: as in `forward`, with the tokens of `past` first along the last axis.
+        attends: as in `forward`, with the tokens of `past` first along the last axis.
         """
-        given = tokens if self._post_norm else self.attention_norm(tokens)
-        query, key, value = self.projections(given).unflatten(2, (3, self._heads, -1)).unbind(2)
+        inputs = tokens if self._post_norm else self.attention_norm(tokens)
+        query, key, value = self.projections(inputs).unflatten(2, (3, self._heads, -1)).unbind(2)
         own = KeyValues(key.transpose(1, 2), value.transpose(1, 2))
         whole = own if past is None else past.then(own)
-        attended = scaled_dot_product_attention(query.transpose(1, 2), whole.keys, whole.values, seen.unsqueeze(1))
+        attended = scaled_dot_product_attention(query.transpose(1, 2), whole.keys, whole.values, attends.unsqueeze(1))
         tokens = tokens + self.dropout(self.out(attended.transpose(1, 2).flatten(2)))
         if self._post_norm:
             tokens = self.attention_norm(tokens)

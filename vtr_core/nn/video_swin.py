@@ -28,10 +28,10 @@ def stretched(
 
     What follows a clip's last frame is not read; a clip without frames is black.
     """
-    kept = mask.sum(dim=1, keepdim=True)
-    place = torch.arange(length, device=frames.device) * kept // length
+    lengths = mask.sum(dim=1, keepdim=True)
+    place = torch.arange(length, device=frames.device) * lengths // length
     taken = frames[torch.arange(len(frames), device=frames.device).unsqueeze(1), place]
-    return torch.where((kept > 0).view(-1, 1, 1, 1, 1), taken, 0)
+    return torch.where((lengths > 0).view(-1, 1, 1, 1, 1), taken, 0)
 
 
 def normalized(
@@ -56,12 +56,12 @@ def fitting(sizes: Window, is_shifted: bool) -> tuple[Window, Window]:
 
 
 def windows(
-    seen: Float[Tensor, "clips steps rows cols dim"], window: Window
+    patches: Float[Tensor, "clips steps rows cols dim"], window: Window
 ) -> Float[Tensor, "clips_windows patches dim"]:
     """The windows of all clips, clip by clip."""
-    clips, steps, rows, columns, dim = seen.shape
+    clips, steps, rows, columns, dim = patches.shape
     t, h, w = window
-    cut = seen.reshape(clips, steps // t, t, rows // h, h, columns // w, w, dim)
+    cut = patches.reshape(clips, steps // t, t, rows // h, h, columns // w, w, dim)
     return cut.permute(0, 1, 3, 5, 2, 4, 6, 7).reshape(-1, t * h * w, dim)
 
 
@@ -91,8 +91,8 @@ def relative_positions(window: Window) -> Int64[Tensor, "patches patches"]:
     places = torch.stack(torch.meshgrid([torch.arange(side) for side in window], indexing="ij")).flatten(1)
     apart = places[:, :, None] - places[:, None, :] + torch.tensor(window).view(3, 1, 1) - 1
     spans = [2 * side - 1 for side in window]
-    found: Tensor = apart[0] * spans[1] * spans[2] + apart[1] * spans[2] + apart[2]
-    return found
+    rows: Tensor = apart[0] * spans[1] * spans[2] + apart[1] * spans[2] + apart[2]
+    return rows
 
 
 WIDTH, DEPTHS, HEADS = 128, (2, 2, 18, 2), (4, 8, 16, 32)
@@ -124,10 +124,10 @@ class VideoSwin(Backbone):
 
     def forward(self, frames: Float[Tensor, "clips 3 time height width"]) -> Float[Tensor, "clips steps rows cols dim"]:
         """Features; (clips, 16, 7, 7, 1024) for clips of 32 × 224 × 224 pixels."""
-        seen = self.patch_embed(frames)
+        patches = self.patch_embed(frames)
         for stage in self.layers:
-            seen = stage(seen)
-        return self.norm(seen)
+            patches = stage(patches)
+        return self.norm(patches)
 
     def places(
         self, frames: UInt8[Tensor, "clips frames 3 height width"], mask: Bool[Tensor, "clips frames"], length: int
@@ -135,20 +135,20 @@ class VideoSwin(Backbone):
         """The output of `forward` for clips stretched to `length` frames, step by step and row by row, with a mask that
         is false for clips without frames.
         """
-        seen = self(normalized(stretched(frames, mask, length), self.norm.weight.dtype)).flatten(1, 3)
-        return seen, mask.any(dim=1, keepdim=True).expand(-1, seen.shape[1])
+        features = self(normalized(stretched(frames, mask, length), self.norm.weight.dtype)).flatten(1, 3)
+        return features, mask.any(dim=1, keepdim=True).expand(-1, features.shape[1])
 
     def layers_by_depth(self) -> list[list[nn.Parameter]]:
         """The parameters of the embedding of patches, of each block, and of the last norm.
 
         Patch merging counts to the block before it.
         """
-        found = [list(self.patch_embed.parameters())]
+        layers = [list(self.patch_embed.parameters())]
         for stage in self.layers:
             assert isinstance(stage, Stage)
-            found += [list(block.parameters()) for block in stage.blocks]
-            found[-1] += [] if stage.downsample is None else list(stage.downsample.parameters())
-        return [*found, list(self.norm.parameters())]
+            layers += [list(block.parameters()) for block in stage.blocks]
+            layers[-1] += [] if stage.downsample is None else list(stage.downsample.parameters())
+        return [*layers, list(self.norm.parameters())]
 
 
 class PatchEmbedding(nn.Module):
@@ -175,12 +175,12 @@ class Stage(nn.Module):
         self.blocks = nn.ModuleList([Block(width, heads, is_shifted=index % 2 == 1) for index in range(depth)])
         self.downsample = Merging(width) if merges else None
 
-    def forward(self, seen: Float[Tensor, "clips steps rows cols _"]) -> Float[Tensor, "clips steps _ _ dim"]:
+    def forward(self, patches: Float[Tensor, "clips steps rows cols _"]) -> Float[Tensor, "clips steps _ _ dim"]:
         """The output of the stage."""
         for block in self.blocks:
             again = self._recompute and torch.is_grad_enabled()
-            seen = checkpoint(block, seen, use_reentrant=False) if again else block(seen)
-        return seen if self.downsample is None else self.downsample(seen)
+            patches = checkpoint(block, patches, use_reentrant=False) if again else block(patches)
+        return patches if self.downsample is None else self.downsample(patches)
 
 
 class Merging(nn.Module):
@@ -191,9 +191,9 @@ class Merging(nn.Module):
         self.reduction = nn.Linear(4 * width, 2 * width, bias=False)
         self.norm = nn.LayerNorm(4 * width)
 
-    def forward(self, seen: Float[Tensor, "clips steps rows cols _"]) -> Float[Tensor, "clips steps _ _ dim"]:
+    def forward(self, patches: Float[Tensor, "clips steps rows cols _"]) -> Float[Tensor, "clips steps _ _ dim"]:
         """The merged patches, with half as many rows and columns."""
-        even = F.pad(seen, (0, 0, 0, seen.shape[3] % 2, 0, seen.shape[2] % 2))
+        even = F.pad(patches, (0, 0, 0, patches.shape[3] % 2, 0, patches.shape[2] % 2))
         corners = [even[:, :, row::2, column::2] for column in (0, 1) for row in (0, 1)]
         return self.reduction(self.norm(torch.cat(corners, dim=-1)))
 
@@ -209,20 +209,22 @@ class Block(nn.Module):
         self.norm2 = nn.LayerNorm(width)
         self.mlp = Mlp(width)
 
-    def forward(self, seen: Float[Tensor, "clips steps rows cols dim"]) -> Float[Tensor, "clips steps rows cols dim"]:
+    def forward(
+        self, patches: Float[Tensor, "clips steps rows cols dim"]
+    ) -> Float[Tensor, "clips steps rows cols dim"]:
         """The output of the block."""
-        seen = seen + self._attended(self.norm1(seen))
-        return seen + self.mlp(self.norm2(seen))
+        patches = patches + self._attended(self.norm1(patches))
+        return patches + self.mlp(self.norm2(patches))
 
-    def _attended(self, seen: Tensor) -> Tensor:
+    def _attended(self, patches: Tensor) -> Tensor:
         """Window attention: pads to whole windows, shifts, partitions, attends, and reverses these steps."""
-        sizes = (seen.shape[1], seen.shape[2], seen.shape[3])
+        sizes = (patches.shape[1], patches.shape[2], patches.shape[3])
         window, shift = fitting(sizes, self._is_shifted)
         missing = [-size % side for size, side in zip(sizes, window, strict=True)]
-        padded = F.pad(seen, (0, 0, 0, missing[2], 0, missing[1], 0, missing[0]))
+        padded = F.pad(patches, (0, 0, 0, missing[2], 0, missing[1], 0, missing[0]))
         whole = (padded.shape[1], padded.shape[2], padded.shape[3])
         rolled = torch.roll(padded, [-step for step in shift], (1, 2, 3))
-        mask = shift_mask(whole, window, shift).to(seen.device) if any(shift) else None
+        mask = shift_mask(whole, window, shift).to(patches.device) if any(shift) else None
         attended = self.attn(windows(rolled, window), mask)
         back = torch.roll(unwindowed(attended, window, whole), shift, (1, 2, 3))
         return back[:, : sizes[0], : sizes[1], : sizes[2]]
@@ -235,9 +237,9 @@ class Mlp(nn.Module):
         super().__init__()
         self.fc1, self.fc2 = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
-    def forward(self, seen: Float[Tensor, "*places dim"]) -> Float[Tensor, "*places dim"]:
+    def forward(self, patches: Float[Tensor, "*places dim"]) -> Float[Tensor, "*places dim"]:
         """The output of both layers."""
-        return self.fc2(F.gelu(self.fc1(seen)))
+        return self.fc2(F.gelu(self.fc1(patches)))
 
 
 class WindowAttention(nn.Module):
@@ -255,16 +257,16 @@ class WindowAttention(nn.Module):
         self.proj = nn.Linear(width, width)
 
     def forward(
-        self, seen: Float[Tensor, "windows patches dim"], mask: Float[Tensor, "places patches patches"] | None
+        self, patches: Float[Tensor, "windows patches dim"], mask: Float[Tensor, "places patches patches"] | None
     ) -> Float[Tensor, "windows patches dim"]:
         """The attended patches; mask: added to the attention scores, for each window of a clip."""
-        patches = seen.shape[1]
-        query, key, value = self.qkv(seen).unflatten(2, (3, self._heads, -1)).permute(2, 0, 3, 1, 4)
-        index = self.relative_position_index[:patches, :patches]
+        count = patches.shape[1]
+        query, key, value = self.qkv(patches).unflatten(2, (3, self._heads, -1)).permute(2, 0, 3, 1, 4)
+        index = self.relative_position_index[:count, :count]
         bias = self.relative_position_bias_table[index].permute(2, 0, 1)
         if mask is not None:
-            bias = (bias + mask[:, None]).repeat(len(seen) // len(mask), 1, 1, 1)
-        attended = F.scaled_dot_product_attention(query, key, value, attn_mask=bias.expand(len(seen), -1, -1, -1))
+            bias = (bias + mask[:, None]).repeat(len(patches) // len(mask), 1, 1, 1)
+        attended = F.scaled_dot_product_attention(query, key, value, attn_mask=bias.expand(len(patches), -1, -1, -1))
         return self.proj(attended.transpose(1, 2).flatten(2))
 
 

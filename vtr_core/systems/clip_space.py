@@ -1,22 +1,20 @@
-"""Models of clips in one joint space: how they are trained, embed, are served and exported by modality."""
+"""Models of clips in one joint space: how they are trained, embed and are served."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
-from jaxtyping import Bool, Float, Float32, Shaped
-from torch import Tensor, nn
+from jaxtyping import Bool, Float32
+from torch import nn
 
 from vtr_core.config.run import ModelConfig, TrainConfig
-from vtr_core.data.batches import ClipBatch, clip_batch
+from vtr_core.data.batches import clip_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.data.stream.assemble import Columns
 from vtr_core.embedding.data_frames import columns_of, embeddings_frame
 from vtr_core.embedding.embedded_rows import EmbeddedRows, check_features, embed, embed_captions, embed_columns
-from vtr_core.nn.embeddings import TEXT
 from vtr_core.systems.joint_space import RetrievalTask
 from vtr_core.systems.loaded_model import Column, Signature, TrainedModel
 from vtr_core.systems.spaces import Encoded, JointSpace
@@ -72,40 +70,6 @@ def _pieces(columns: Columns, max_rows: int) -> list[Columns]:
     return [{name: array[first : first + max_rows] for name, array in columns.items()} for first in starts]
 
 
-class Tower(nn.Module):
-    """The vectors of one modality, which every row has; the others are absent."""
-
-    def __init__(self, model: nn.Module, name: str, features: Mapping[str, int], max_words: int) -> None:
-        super().__init__()
-        self.model, self.name = model, name
-        self._features, self._max_words = dict(features), max_words
-
-    def forward(self, values: Shaped[Tensor, "rows values"]) -> Float[Tensor, "rows dim"]:
-        """values: tokens int64 (rows, max_words), or a feature float32 (rows, dim)."""
-        rows, name = values.shape[0], self.name
-        keys = torch.zeros(rows, dtype=torch.int64)
-        tokens = values if name == TEXT else torch.zeros((rows, self._max_words), dtype=torch.int64)
-        held = {other: values if other == name else torch.zeros((rows, dim)) for other, dim in self._features.items()}
-        there = {
-            other: (torch.ones if other == name else torch.zeros)(rows, dtype=torch.bool) for other in self._features
-        }
-        batch = ClipBatch(features=held, present=there, tokens=tokens, clip_key=keys, video_key=keys, caption_key=keys)
-        vectors: Tensor = self.model(batch).vectors[name]
-        return vectors
-
-
-def clip_towers(loaded: TrainedModel) -> dict[str, tuple[nn.Module, Tensor]]:
-    """The network of each modality, with an input of four rows, drawn at random, on the CPU."""
-    inputs, generator = loaded.config.model.inputs, torch.Generator().manual_seed(0)
-    tokens = torch.randint(1, max(2, inputs.num_words + 1), (4, inputs.max_words), generator=generator)
-    given = {name: torch.randn(4, dim, generator=generator) for name, dim in inputs.features.items()}
-    model = loaded.model.cpu().eval()
-    return {
-        name: (Tower(model, name, inputs.features, inputs.max_words).eval(), values)
-        for name, values in {TEXT: tokens, **given}.items()
-    }
-
-
 def clip_task(
     config: TrainConfig,
     rank: int,
@@ -134,4 +98,4 @@ def _queries(
     return embed_captions(model, inputs.features, vocabulary, captions, inputs.max_words, max_rows)
 
 
-CLIP_SPACE = JointSpace(check=_check, rows=_rows, queries=_queries, arrays=encode_features, towers=clip_towers)
+CLIP_SPACE = JointSpace(check=_check, rows=_rows, queries=_queries, arrays=encode_features)

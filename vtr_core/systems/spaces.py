@@ -81,10 +81,6 @@ class JointSpace:
     """Returns the vectors, by modality, of features given by name: an array or None for each clip or video; InputError
     for arrays of another shape. None: the system's models encode stored data sets alone.
     """
-    towers: Callable[[TrainedModel], Mapping[str, tuple[nn.Module, Tensor]]] | None = None
-    """Returns a network from a matrix to vectors for each modality, with an example of its input, for ONNX; None where
-    the models have none.
-    """
     concept_terms: Callable[[TrainedModel], ConceptTerms | None] = _no_terms
     """Returns the terms that explain a model's similarities; None for a model without named concepts."""
 

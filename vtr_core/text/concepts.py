@@ -107,13 +107,13 @@ def caption_concepts(caption: Iterable[TaggedWord], settings: ConceptSettings) -
     A word is a concept if its part of speech is one of `settings.parts` and neither it nor its lemma is a stop word or,
     with our own list, has fewer than two letters. The concept's name is the lemma.
     """
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     is_named = _names_something if settings.stop_words == "short" else is_no_nltk_stop_word
     for word in caption:
         part = part_of(word.pos)
         if part in settings.parts and is_named(word.text) and is_named(word.lemma):
-            found[f"{word.lemma}/{part}" if settings.pos else word.lemma] = None
-    return list(found)
+            names[f"{word.lemma}/{part}" if settings.pos else word.lemma] = None
+    return list(names)
 
 
 def _names_something(word: str) -> bool:
@@ -129,10 +129,10 @@ def kept_counts(captions: Iterable[Sequence[str]], min_captions: int) -> dict[st
     return {concept: count for concept, count in counts.items() if count >= min_captions}
 
 
-def frequencies(kept: Iterable[Mapping[str, int]]) -> dict[str, int]:
+def frequencies(by_video: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """The sum of every concept's kept counts over all videos, in the order of first occurrence."""
     total: Counter[str] = Counter()
-    for counts in kept:
+    for counts in by_video:
         total.update(counts)
     return dict(total)
 

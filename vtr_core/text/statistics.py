@@ -37,8 +37,8 @@ class NGrams:
 
     def of(self, captions: Bool[np.ndarray, " captions"]) -> "NGrams":
         """The entries of some of the captions; ids of n-grams and numbers of captions stay the same."""
-        kept = captions[self.caption]
-        caption, gram, order, count = self.caption[kept], self.gram[kept], self.order[kept], self.count[kept]
+        chosen = captions[self.caption]
+        caption, gram, order, count = self.caption[chosen], self.gram[chosen], self.order[chosen], self.count[chosen]
         return NGrams(caption, gram, order, count, self.words, self.num_grams, self.key)
 
 
@@ -102,8 +102,8 @@ def inverse_document_frequency(
 
     document: of every caption, counted from 0; all captions of a video are one document.
     """
-    found = grams.of(references)
-    pairs = np.sort(document[found.caption] * max(1, grams.num_grams) + found.gram)
+    own = grams.of(references)
+    pairs = np.sort(document[own.caption] * max(1, grams.num_grams) + own.gram)
     distinct = pairs[np.flatnonzero(np.diff(pairs, prepend=-1))]
     frequency = np.bincount(distinct % max(1, grams.num_grams), minlength=grams.num_grams)
     num_documents = int(np.count_nonzero(np.bincount(document[references])))
@@ -137,10 +137,10 @@ def consensus(
     held = np.flatnonzero(references[grams.caption])
     key = document[grams.caption] * max(1, grams.num_grams) + grams.gram
     held = held[np.argsort(key[held], kind="stable")]
-    asked = np.flatnonzero(hypotheses[grams.caption])
-    first, last = (np.searchsorted(key[held], key[asked], side) for side in ("left", "right"))
+    queried = np.flatnonzero(hypotheses[grams.caption])
+    first, last = (np.searchsorted(key[held], key[queried], side) for side in ("left", "right"))
     for some in _blocks(last - first):
-        h = np.repeat(asked[some], (last - first)[some])
+        h = np.repeat(queried[some], (last - first)[some])
         r = held[_ranges(first[some], last[some])]
         total += np.bincount(grams.caption[h], _agreement(vectors, h, r), captions)
     compared = np.bincount(document[references], minlength=document.max(initial=-1) + 1)[document] - references
@@ -159,11 +159,11 @@ def _agreement(
 ) -> Float64[np.ndarray, " pairs"]:
     """The contribution of the n-gram shared by entries h and r to the similarity of their captions."""
     grams, weight = vectors.grams, vectors.weight
-    one, other = grams.caption[h], grams.caption[r]
+    own, other = grams.caption[h], grams.caption[r]
     lengths = np.maximum(grams.words - 1, 0)
-    apart = lengths[one] - lengths[other]
-    norms = vectors.norm[grams.order[h], one] * vectors.norm[grams.order[h], other]
-    product = np.minimum(weight[h], weight[r]) * weight[r] * np.exp(-(apart**2) / (2 * SIGMA**2)) * (one != other)
+    apart = lengths[own] - lengths[other]
+    norms = vectors.norm[grams.order[h], own] * vectors.norm[grams.order[h], other]
+    product = np.minimum(weight[h], weight[r]) * weight[r] * np.exp(-(apart**2) / (2 * SIGMA**2)) * (own != other)
     return np.divide(product, norms, out=np.zeros_like(product), where=norms > 0)
 
 

@@ -20,7 +20,7 @@ _LONGEST_WORD = 4096
 
 
 def binary_records(
-    stream: io.BufferedReader, location: Location, wanted: Collection[str] | None, header: tuple[int, int]
+    stream: io.BufferedReader, location: Location, words: Collection[str] | None, header: tuple[int, int]
 ) -> Iterator[tuple[str, Float32[np.ndarray, " dim"]]]:
     """(word, vector) of the wanted words, from a stream positioned after the header (words, dim).
 
@@ -37,7 +37,7 @@ def binary_records(
             raise _damaged(location, number, count, ended=len(buffer) - position < width + _LONGEST_WORD)
         word = buffer[position:space].lstrip(b"\n").decode(errors="replace")
         position = space + 1 + width
-        if wanted is None or word in wanted:
+        if words is None or word in words:
             yield word, _vector(buffer[space + 1 : position], word, number, location)
     rest = (buffer[position:] + stream.read(_LONGEST_WORD)).strip()
     if rest:
@@ -57,7 +57,7 @@ def _vector(content: bytes, word: str, number: int, location: Location) -> Float
 
 
 def text_records(
-    stream: io.BufferedReader, location: Location, wanted: Collection[str] | None, header: tuple[int, int] | None
+    stream: io.BufferedReader, location: Location, words: Collection[str] | None, header: tuple[int, int] | None
 ) -> Iterator[tuple[str, Float32[np.ndarray, " dim"]]]:
     """(word, vector) of the wanted words, from a stream positioned after the header (words, dim), if there is one.
 
@@ -65,22 +65,22 @@ def text_records(
     and line.
     """
     dim, count = (header[1], header[0]) if header else (None, None)
-    found = 0
+    count_read = 0
     for number, line in enumerate(stream, start=2 if header else 1):
         where = f"{location}, line {number}"
         text = _decoded(line, where)
         if not text:
             continue
-        found += 1
+        count_read += 1
         dim = dim or _first_dim(text, where)
         word, *values = text.rsplit(" ", dim)
         phrase, _, last = word.rpartition(" ")
         if len(values) != dim or (phrase and _is_number(last)):
             raise InputError(f"{where}: {len(text.split()) - 1} values where the file has {dim}; download it again")
-        if wanted is None or word in wanted:
+        if words is None or word in words:
             yield word, _text_vector(values, word, where)
-    if count is not None and found != count:
-        raise InputError(f"{location} has {found} words where its header says {count}; download it again")
+    if count is not None and count_read != count:
+        raise InputError(f"{location} has {count_read} words where its header says {count}; download it again")
 
 
 def _decoded(line: bytes, where: str) -> str:
@@ -130,8 +130,8 @@ class WordVectors:
     vectors: Float32[np.ndarray, "words dim"]
 
 
-def read_word_vectors(uri: str, wanted: Collection[str] | None = None) -> WordVectors:
-    """The vectors of the `wanted` words (None: all) in a word-vector file of any of the formats, plain or gzipped.
+def read_word_vectors(uri: str, words: Collection[str] | None = None) -> WordVectors:
+    """The vectors of `words` (None: all) in a word-vector file of any of the formats, plain or gzipped.
 
     A folder is a BigFile, whose names are the words in UTF-8, as in the published word2vec of Flickr tags. A file's
     format is recognised by its content: a first line of two counts is word2vec's, which is binary where control bytes
@@ -142,33 +142,33 @@ def read_word_vectors(uri: str, wanted: Collection[str] | None = None) -> WordVe
     location = locate(uri)
     try:
         if location.filesystem.get_file_info(location.path).type == pafs.FileType.Directory:
-            return _found(_from_big_file(BigFile(location), wanted), location, wanted)
+            return _not_empty(_from_big_file(BigFile(location), words), location, words)
         with _open(location) as stream:
             head = stream.read(_HEAD)
         with _open(location) as stream:
-            found = _collect(_records(stream, head, location, wanted), wanted)
+            vectors = _collect(_records(stream, head, location, words), words)
     except FileNotFoundError as error:
         raise InputError(f"there is no word-vector file {location}") from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{location} is a damaged gzip file ({error}); download it again") from error
     except OSError as error:
         raise InputError(f"{location} cannot be read ({error}); give a word2vec or GloVe file") from error
-    return _found(found, location, wanted)
+    return _not_empty(vectors, location, words)
 
 
-def _found(found: WordVectors, location: Location, wanted: Collection[str] | None) -> WordVectors:
-    if not found.words:
-        what = "no word" if wanted is None else f"none of the {len(wanted)} words of the captions"
-        raise InputError(f"{location} holds {what}; give a file in the language of the captions")
-    return found
+def _not_empty(vectors: WordVectors, location: Location, words: Collection[str] | None) -> WordVectors:
+    if not vectors.words:
+        content = "no word" if words is None else f"none of the {len(words)} words of the captions"
+        raise InputError(f"{location} holds {content}; give a file in the language of the captions")
+    return vectors
 
 
-def _from_big_file(file: BigFile, wanted: Collection[str] | None) -> WordVectors:
+def _from_big_file(file: BigFile, words: Collection[str] | None) -> WordVectors:
     """The wanted words in the order of the file."""
     names: dict[str, str] = {}
     for name in file.row:
         word = name.encode("latin-1").decode("utf-8", "replace")
-        if wanted is None or word in wanted:
+        if words is None or word in words:
             names.setdefault(word, name)
     vectors = file.read(list(names.values()))
     if not np.isfinite(vectors).all():
@@ -185,7 +185,7 @@ def _open(location: Location) -> io.BufferedReader:
 
 
 def _records(
-    stream: io.BufferedReader, head: bytes, location: Location, wanted: Collection[str] | None
+    stream: io.BufferedReader, head: bytes, location: Location, words: Collection[str] | None
 ) -> Iterator[tuple[str, np.ndarray]]:
     """(word, vector) of the wanted words; `head` is the beginning of the stream."""
     first, _, rest = head.partition(b"\n")
@@ -193,8 +193,8 @@ def _records(
     if header is not None:
         stream.readline()
     if header is None or _is_text(rest):
-        return text_records(stream, location, wanted, header)
-    return binary_records(stream, location, wanted, header)
+        return text_records(stream, location, words, header)
+    return binary_records(stream, location, words, header)
 
 
 def _header(line: bytes) -> tuple[int, int] | None:
@@ -216,7 +216,7 @@ def _is_text(content: bytes) -> bool:
     return True
 
 
-def _collect(records: Iterator[tuple[str, np.ndarray]], wanted: Collection[str] | None) -> WordVectors:
+def _collect(records: Iterator[tuple[str, np.ndarray]], words: Collection[str] | None) -> WordVectors:
     """The records in an array that grows by doubling, each word once."""
     rows: dict[str, int] = {}
     vectors = np.empty((0, 0), np.float32)
@@ -225,7 +225,7 @@ def _collect(records: Iterator[tuple[str, np.ndarray]], wanted: Collection[str] 
             continue
         if len(rows) == len(vectors):
             size = max(_FIRST_ROWS, 2 * len(rows))
-            grown = np.empty((size if wanted is None else min(size, len(wanted)), len(vector)), np.float32)
+            grown = np.empty((size if words is None else min(size, len(words)), len(vector)), np.float32)
             grown[: len(rows)] = vectors if len(rows) else 0
             vectors = grown
         vectors[len(rows)] = vector

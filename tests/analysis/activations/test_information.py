@@ -57,9 +57,3 @@ def test_a_capsule_that_fires_exactly_for_a_word_tells_its_entropy() -> None:
     bits = mutual_information(joint_counts(concepts, names), *counts)
     for word in range(2):
         assert bits[word, word] == pytest.approx(reference.entropy(names[:, word].mean()), abs=1e-12)
-
-
-def test_a_capsule_that_is_never_active_tells_nothing() -> None:
-    counts = (np.zeros((1, 1), np.int64), np.array([3]), np.array([0]), 10)
-    assert mutual_information(*counts).tolist() == [[0]]
-    assert lift(*counts).tolist() == [[1]]

@@ -34,7 +34,7 @@ def test_the_planted_concept_comes_out_with_its_entropy(found: ConceptProfiles) 
     dog = found.words.index("dog")
     assert found.information[dog, 0] == pytest.approx(reference.entropy(0.1))
     assert found.lift[dog, 0] == pytest.approx(10)
-    assert found.named[dog] == CLIPS // 10
+    assert found.mentions[dog] == CLIPS // 10
     assert found.p[dog, 0] < 1e-200
 
 

@@ -25,8 +25,3 @@ def test_the_lowest_are_a_uniform_sample() -> None:
     counts = sum(np.bincount(lowest(priorities(keys, seed), 10), minlength=40) for seed in range(200))
     assert counts.sum() == 2000
     assert 26 <= counts.min() <= counts.max() <= 74
-
-
-def test_lowest_of_few() -> None:
-    assert lowest(np.array([5, 1, 3, 1], np.uint64), 2).tolist() == [1, 3]
-    assert lowest(np.array([5, 1], np.uint64), 9).tolist() == [0, 1]

@@ -30,7 +30,3 @@ def test_adjusted_p_values(levels: int) -> None:
     p = np.random.default_rng(5).integers(1, levels + 1, (6, 5)) / levels
     expected = np.reshape(reference.adjusted(p.ravel().tolist()), p.shape)
     np.testing.assert_allclose(adjusted(p), expected, rtol=1e-12)
-
-
-def test_nothing_to_adjust() -> None:
-    assert adjusted(np.zeros((0, 3))).shape == (0, 3)

@@ -40,8 +40,3 @@ def test_entropy_is_a_clips_and_not_that_of_all_clips_together() -> None:
     assert capsule_usage(rows).entropy == pytest.approx(np.mean(slow))
     routed = Capsules(torch.zeros(5, 4, 1), torch.from_numpy(rows))
     assert mean_entropy(routed) == pytest.approx(capsule_usage(rows).entropy)
-
-
-def test_entropy_is_log_of_the_number_used_equally() -> None:
-    assert capsule_usage(np.full((3, 8), 0.125, np.float32)).entropy == pytest.approx(3)
-    assert capsule_usage(np.tile(np.float32([0.5, 0.5, 0, 0]), (3, 1))).entropy == pytest.approx(1)

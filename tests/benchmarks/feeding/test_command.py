@@ -64,19 +64,6 @@ def test_goals_are_judged_by_medians_and_an_absent_loader_by_none():
     assert found["first batch, s, at most"] == (1.0, True)
 
 
-def test_a_trial_run_of_a_few_clips_is_not_judged():
-    small, whole = _figures(), {**_figures(), "rows": feeding_page.LEAST_ROWS}
-    assert feeding_page.markdown(small).count("| not judged |") == len(feeding_page.goals(small))
-    assert "not judged" not in feeding_page.markdown(whole)
-
-
-def test_the_page_has_a_row_for_every_contestant():
-    page = feeding_page.markdown(_figures())
-    for name in _figures()["contestants"]:
-        assert f"| {feeding_page.TITLES[name]} |" in page
-    assert "| 1 | 0.00 + 0.00 |" in page
-
-
 def test_the_warm_up_does_not_count():
     taken = []
 

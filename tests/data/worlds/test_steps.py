@@ -18,7 +18,7 @@ from vtr_core.data.worlds.narrated_videos import (
     lexicon,
 )
 from vtr_core.data.worlds.step_tasks import SyntheticStepSettings, synthetic_step_video, synthetic_task
-from vtr_core.text.tokens.vocabulary import Vocabulary, tokenise
+from vtr_core.text.tokens.vocabulary import Vocabulary, tokenise, word_counts
 
 SETTINGS = SyntheticStepSettings(num_tasks=5, videos_per_task=4, seed=3)
 VIDEOS = [(task, video) for task in range(5) for video in range(4)]
@@ -103,7 +103,7 @@ def test_some_videos_have_no_sound() -> None:
 
 def test_the_world_of_clips_knows_all_words() -> None:
     clips = Synthetic(num_clips=3000)
-    known = Vocabulary.from_captions(clips.captions(clips.videos(Drops())))
+    known = Vocabulary.from_counts(word_counts(clips.captions(clips.videos(Drops())), "words"))
     source = SyntheticSteps()
     words = {word for text in source.captions(source.videos(Drops())) for word in tokenise(text)}
     assert words <= known.ids.keys()

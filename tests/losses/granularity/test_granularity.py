@@ -8,7 +8,6 @@ from vtr_core.config.losses import GranularityMarginConfig
 from vtr_core.data.batches import RowKeys
 from vtr_core.data.captions import InformationTable
 from vtr_core.losses.granularity import (
-    BiasExtractor,
     GranularityMargin,
     bins,
     correlation,
@@ -39,14 +38,6 @@ def test_bins_are_rounded_values_and_others_take_the_nearest() -> None:
     assert edges.tolist() == [0.11, 0.52, 0.9]
     assert nearest_bin(np.array([-1.0, 0.11, 0.3, 0.315, 0.33, 0.72, 5.0]), edges).tolist() == [0, 0, 0, 0, 1, 2, 2]
     assert nearest_bin(np.array([0.3, 7.0]), np.array([0.5])).tolist() == [0, 0]
-
-
-def test_captions_of_a_bin_share_an_embedding() -> None:
-    extractor = BiasExtractor(TABLE, GranularityMarginConfig())
-    assert extractor.sentences.num_embeddings == 5
-    assert extractor.videos.num_embeddings == 3
-    _, sentences = extractor(torch.tensor([1, 1]), torch.tensor([11, 12]))
-    assert torch.equal(sentences[0], sentences[1])
 
 
 def test_the_schedule_is_bias_first_then_the_margin() -> None:
@@ -108,27 +99,3 @@ def test_shares_add_up_and_missing_sides_take_no_part() -> None:
         assert value.item() == pytest.approx(expected[name].item(), rel=1e-5)
         assert sum(part.by_term[name].item() for part in parts) == pytest.approx(value.item(), rel=1e-5)
     assert not embedding_margin(None, Embeddings(vectors, present), keys, 2).by_term
-
-
-def test_frequent_pairs_of_bins_end_with_the_smaller_margin() -> None:
-    """Trained on a corpus where most captions are near their video's mean, the rest has the larger angle."""
-    rng = np.random.default_rng(0)
-    videos = np.repeat(np.arange(40), 10)
-    value = np.repeat(rng.uniform(0.2, 1.0, 40), 10) + rng.normal(0, 0.02, 400)
-    tail = np.arange(400) % 10 == 0
-    value[tail] = 0.02
-    table = InformationTable("leave_one_out", "x", videos, np.arange(400), value)
-    torch.manual_seed(0)
-    module = GranularityMargin(GranularityMarginConfig(), table)
-    optimizer = torch.optim.Adam(module.parameters(), 0.02)
-    for step in range(150):
-        rows = torch.from_numpy(rng.choice(400, 32, replace=False))
-        keys = RowKeys(torch.from_numpy(videos)[rows], torch.from_numpy(videos)[rows], rows)
-        loss = module(torch.zeros(32, 32), keys, slice(0, 32), step).by_term["bias"]
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    every = torch.arange(400)
-    video, sentence = module.extractor(torch.from_numpy(videos), every)
-    angle = torch.acos((normalize(video, dim=1) * normalize(sentence, dim=1)).sum(dim=1)).detach().numpy()
-    assert angle[tail].mean() > angle[~tail].mean()

@@ -3,24 +3,10 @@ import math
 import pytest
 import torch
 
-from tests.losses.cases import STEP, batch, keys
 from vtr_core.config.losses import InfoNceConfig, TemperatureConfig
-from vtr_core.losses.contrastive import build_objective
 from vtr_core.losses.objective import Temperature
 
 LEARNED = TemperatureConfig(temperature=0.05, learnable_temperature=True, max_scale=25.0)
-
-
-def test_a_fixed_temperature_is_no_parameter():
-    temperature = Temperature(TemperatureConfig(temperature=0.5))
-    assert list(temperature.parameters()) == []
-    assert temperature(torch.zeros(1, dtype=torch.float64)).item() == 2.0
-
-
-def test_the_parameter_is_the_logarithm_of_the_scale():
-    temperature = Temperature(LEARNED)
-    assert temperature.log_scale.item() == pytest.approx(math.log(20))
-    assert temperature(torch.zeros(1)).item() == pytest.approx(20)
 
 
 def test_the_scale_stops_at_its_maximum_and_comes_back():
@@ -41,17 +27,3 @@ def test_a_temperature_that_starts_beyond_the_maximum_is_refused():
     with pytest.raises(ValueError, match=r"1/max_scale = 0\.01"):
         InfoNceConfig(temperature=0.001, learnable_temperature=True)
     assert InfoNceConfig(temperature=0.001).temperature == 0.001
-
-
-@pytest.mark.parametrize("start", [0.02, 1.0])
-def test_descent_on_the_temperature_lowers_the_loss(start):
-    objective = build_objective(InfoNceConfig(temperature=start, learnable_temperature=True))
-    optimizer = torch.optim.SGD(objective.parameters(), 0.05)
-    values = []
-    for _ in range(20):
-        total = objective(batch("text", "video"), keys(), STEP).total
-        values.append(total.item())
-        optimizer.zero_grad()
-        total.backward()
-        optimizer.step()
-    assert values[-1] < values[0]

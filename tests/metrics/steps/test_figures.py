@@ -12,7 +12,6 @@ from vtr_core.metrics.localization import (
     StepTruth,
     mean_overlap,
     ordered_steps,
-    predicted_segments,
     step_hits,
     step_overlap,
     step_recall,
@@ -82,25 +81,10 @@ def test_only_annotated_steps_count_and_labels_match_wherever_they_stand() -> No
     assert step_hits(assignment_of(5, (), (), ()), truth) == StepHits("t", 0, 2)
 
 
-def test_a_truth_beyond_the_video_is_a_miss() -> None:
-    truth = StepTruth("t", ("a",), (Segment(7, 9, "a"),))
-    assert step_hits(assignment_of(5, (4,)), truth) == StepHits("t", 0, 1)
-    overlap = step_overlap(assignment_of(5, (4,)), truth)
-    assert overlap == StepOverlap(Overlap(0.0, 0.0), Overlap(0.0, 0.0))
-
-
 def test_the_two_aggregations_of_recall() -> None:
     videos = [StepHits("x", 1, 1), StepHits("x", 0, 3), StepHits("y", 1, 2), StepHits("y", 0, 0)]
     recall = step_recall(videos)
     assert (recall.task, recall.video) == pytest.approx(((1 / 4 + 1 / 2) / 2, (1 / 2 + 1 / 2) / 2))
-
-
-def test_best_iod_and_best_iou_are_found_apart() -> None:
-    truth = StepTruth("t", ("a", "a"), (Segment(0, 10, "a"),))
-    overlap = step_overlap(assignment_of(20, (1,), tuple(range(5, 15))), truth)
-    assert overlap is not None
-    assert (overlap.segment.iod, overlap.segment.iou) == pytest.approx((1.0, 5 / 15))
-    assert (overlap.frame.iod, overlap.frame.iou) == pytest.approx((6 / 11, 6 / 15))
 
 
 def test_nothing_annotated_has_no_figures() -> None:
@@ -115,11 +99,6 @@ def test_nothing_annotated_has_no_figures() -> None:
         mean_overlap([None])
     with pytest.raises(MetricError, match="none of 0 videos"):
         localise([], True)
-
-
-def test_predicted_segments_of_equal_labels_stay_apart() -> None:
-    found = predicted_segments(assignment_of(4, (0, 1), (), (2,)), "aba")
-    assert found == [Segment(0, 2, "a"), Segment(2, 3, "a")]
 
 
 def test_even_parts() -> None:
@@ -151,12 +130,6 @@ def test_scores_that_know_find_everything_and_others_are_chance(exactly_one: boo
     assert localise(blind, exactly_one).recall.task == pytest.approx(chance.recall.task, abs=0.06)
     assert chance.recall.task < 0.25
     assert by_chance(blind, exactly_one, 5, 0) == chance != by_chance(blind, exactly_one, 5, 1)
-
-
-def test_chance_of_one_step_is_its_share_of_the_video() -> None:
-    truth = StepTruth("t", ("a",), (Segment(3, 5, "a"),))
-    video = ScoredVideo(truth, np.random.default_rng(0).standard_normal((10, 1)))
-    assert by_chance([video], True, 600, 0).recall.task == pytest.approx(0.2, abs=0.05)
 
 
 def test_even_parts_look_at_no_score() -> None:
@@ -208,8 +181,3 @@ def test_a_step_without_a_score_does_not_move_the_others() -> None:
     alone, beside = (ordered_steps(-centred(one).scores, exactly_one=False).assignment for one in (known, video))
     np.testing.assert_array_equal(beside[:, :2], alone)
     np.testing.assert_array_equal(centred(video).scores[:, :2], centred(known).scores)
-
-
-def test_a_video_without_any_score_is_left_as_it_is() -> None:
-    video = ScoredVideo(StepTruth("t", ("a",), ()), np.zeros((3, 1)), (0,))
-    assert centred(video) is video

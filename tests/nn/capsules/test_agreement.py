@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.reference import siamese as reference
-from vtr_core.nn.capsules.dynamic_routing import agree, bound
+from vtr_core.nn.capsules.dynamic_routing import agree
 
 CASES = list(itertools.product((1, 2, 4), ("tanh", "squash"), ("outputs", "inputs"), (1.0, 0.25)))
 
@@ -49,9 +49,3 @@ def test_half_precision_votes_keep_their_precision():
     poses.float().sum().backward()
     assert poses.dtype == torch.bfloat16
     torch.testing.assert_close(poses.float(), agree(votes, 3, "squash"), atol=0.03, rtol=0.1)
-
-
-def test_bounds():
-    poses = torch.randn(4, 3) * 5
-    assert (bound(poses, "squash").norm(dim=1) < 1).all()
-    torch.testing.assert_close(bound(poses, "tanh"), poses.tanh())

@@ -4,7 +4,6 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from vtr_core.nn.initialization import bidirectional_gru
 from vtr_core.nn.multi_level_encoding import padded_gru
 
 LENGTHS = torch.tensor([3, 7, 1, 5])
@@ -18,7 +17,7 @@ def packed(gru: torch.nn.GRU, values: Tensor) -> Tensor:
 
 def test_it_equals_packed_sequences() -> None:
     torch.manual_seed(0)
-    gru = bidirectional_gru(6, 4).double()
+    gru = torch.nn.GRU(6, 4, batch_first=True, bidirectional=True).double()
     given = torch.randn(len(LENGTHS), STEPS, 6, dtype=torch.float64)
     weights = torch.randn(len(LENGTHS), STEPS, 8, dtype=torch.float64)
     known = (torch.arange(STEPS) < LENGTHS.unsqueeze(1)).unsqueeze(2)

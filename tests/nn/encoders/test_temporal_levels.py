@@ -71,18 +71,3 @@ def test_the_published_code_takes_windows_of_padding_into_the_maximum() -> None:
                 convolution.bias.fill_(1.0)
                 convolution.weight.copy_((-100 * hidden / hidden.square().sum()).reshape(1, -1, 1))
         assert (levels(values, mask)[3, -9:] == expected).all()
-
-
-def test_dropout_is_on_both_levels() -> None:
-    levels = _levels(dropout=0.5)
-    zeros = (levels(*_batch())[1] == 0).sum()
-    assert zeros > 0
-    assert (levels.eval()(*_batch())[1] == 0).sum() < zeros
-
-
-def test_no_rows_have_no_vectors() -> None:
-    levels = _levels()
-    assert levels(torch.zeros(0, 4, DIM, dtype=torch.float64), torch.zeros(0, 4, dtype=torch.bool)).shape == (
-        0,
-        levels.out_dim,
-    )

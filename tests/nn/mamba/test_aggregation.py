@@ -25,16 +25,9 @@ def test_scale_by_scale():
     sequence = aggregate(_scaled(temporal=True), "scale")
     cells = [100.0 * scale + 10 * frame + cell for scale in (1, 2, 3) for frame in range(3) for cell in range(scale**2)]
     assert sequence.tokens[0, :, 0].tolist() == [*cells, 901, 902]
-    assert sequence.kept.tolist() == [0, 1, 2]
+    assert sequence.anchors.tolist() == [0, 1, 2]
     first = [value % 100 < 10 for value in cells]
     assert sequence.mask.tolist() == [[True] * len(first) + [True, True], [*first, True, False]]
-
-
-def test_scale_by_scale_with_the_kept_tokens_last():
-    sequence = aggregate(_scaled(temporal=True), "scale", kept_last=True)
-    cells = [100.0 * scale + 10 * frame + cell for scale in (3, 2, 1) for frame in range(3) for cell in range(scale**2)]
-    assert sequence.tokens[0, :, 0].tolist() == [901, 902, *cells]
-    assert sequence.kept.tolist() == [41, 42, 43]
 
 
 @pytest.mark.parametrize("kept_last", [False, True])
@@ -44,7 +37,7 @@ def test_frame_by_frame(kept_last):
     cells = [100.0 * scale + 10 * frame + cell for frame in range(3) for scale in scales for cell in range(scale**2)]
     expected = [901, 902, *cells] if kept_last else [*cells, 901, 902]
     assert sequence.tokens[0, :, 0].tolist() == expected
-    assert sequence.tokens[0, sequence.kept, 0].tolist() == [100, 110, 120]
+    assert sequence.tokens[0, sequence.anchors, 0].tolist() == [100, 110, 120]
     assert sequence.mask[1].sum() == 14 + 1
 
 
@@ -56,13 +49,13 @@ def test_mean_over_time(kept_last):
     torch.testing.assert_close(sequence.tokens[0, :, 0], torch.tensor([value + 10 for value in cells]))
     torch.testing.assert_close(sequence.tokens[1, :, 0], torch.tensor(cells))  # of its one frame
     assert sequence.mask.all()
-    assert sequence.kept.tolist() == [13 if kept_last else 0]
+    assert sequence.anchors.tolist() == [13 if kept_last else 0]
 
 
 @pytest.mark.parametrize("order", ["scale", "frame", "spatial"])
 def test_a_change_of_the_kept_tokens_is_one_of_the_frames(order):
     scaled = _scaled()
-    kept = aggregate(scaled, order).kept
+    kept = aggregate(scaled, order).anchors
     assert torch.equal(learned_changes(scaled, order, lambda tokens, _: tokens), torch.zeros(ROWS, len(kept), DIM))
     moved = learned_changes(scaled, order, lambda tokens, _: tokens + 0.5)
     torch.testing.assert_close(moved, torch.full((ROWS, len(kept), DIM), 0.5))

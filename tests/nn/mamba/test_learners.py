@@ -4,15 +4,11 @@ import pytest
 import torch
 
 from vtr_core.config.sequence_models import FlashLearner, MambaLearner, MambaOutLearner, NoLearner, TransformerLearner
-from vtr_core.errors import ConfigError
 from vtr_core.nn.mamba.learners import (
     GatedConvolution,
-    ResMamba,
     SelfAttention,
     build_learner,
-    pack,
     scan_event,
-    unpack,
 )
 
 DIM = 8
@@ -87,28 +83,6 @@ def test_masked_tokens_may_hold_anything(name):
     assert (gradients[0][0][~MASK] == 0).all()
 
 
-@pytest.mark.parametrize("name", list(LEARNERS))
-def test_no_mask_is_a_mask_of_all(name):
-    learner, tokens = _learner(name), _tokens()
-    found = learner(tokens, torch.ones_like(MASK))
-    torch.testing.assert_close(found, learner(tokens), atol=1e-12, rtol=0)
-
-
-@pytest.mark.parametrize("name", list(LEARNERS))
-def test_every_weight_gets_a_gradient_once_the_gates_moved(name):
-    learner = _learner(name)
-    learner(_tokens(), MASK).square().sum().backward()
-    missing = [name for name, parameter in learner.named_parameters() if not parameter.grad.any()]
-    assert missing == []
-
-
-def test_at_the_start_only_the_gates_get_one():
-    learner = _learner("v2", moved=False)
-    learner(_tokens()).square().sum().backward()
-    moved = {name.split(".", 2)[2] for name, parameter in learner.named_parameters() if parameter.grad.any()}
-    assert moved == {"scale"}
-
-
 def test_both_attentions_equal_slow_code():
     torch.manual_seed(0)
     attention = SelfAttention(DIM, TransformerLearner(num_heads=2)).double()
@@ -135,26 +109,6 @@ def test_the_gated_convolution_looks_to_both_sides():
     other[:, 4] += 1
     changed = (mixer(other) != mixer(tokens)).any(dim=2)
     assert changed.tolist() == [[2 <= position <= 6 for position in range(9)]] * 3
-
-
-def test_drawn_gates_are_no_identity():
-    torch.manual_seed(0)
-    tokens = _tokens().float()
-    assert not torch.equal(ResMamba(DIM, MambaLearner(), initial_gate=None)(tokens), tokens)
-
-
-def test_heads_must_divide_the_dimension():
-    with pytest.raises(ConfigError, match="the tokens' dimension = 8 is not a multiple of num_heads = 3"):
-        build_learner(DIM, TransformerLearner(num_heads=3))
-
-
-def test_packing_closes_gaps_and_opens_them_again():
-    tokens = _tokens()
-    packed = pack(tokens, MASK)
-    assert torch.equal(packed.tokens[1, :5], tokens[1, MASK[1]])
-    assert (packed.tokens[1, 5:] == 0).all()
-    assert packed.mask.sum(dim=1).tolist() == [9, 5, 0]
-    assert torch.equal(unpack(packed.tokens, packed)[MASK], tokens[MASK])
 
 
 @pytest.mark.parametrize("name", list(ALL))

@@ -45,11 +45,5 @@ def test_padding_changes_nothing(width):
     torch.testing.assert_close(found.tokens[:, : expected.shape[1]], expected, atol=1e-12, rtol=0)
 
 
-def test_no_frames_no_tokens():
-    found = _scale(2)(_frames(), torch.zeros(2, 7, dtype=torch.bool))
-    assert not found.mask.any()
-    assert torch.isfinite(found.tokens).all()
-
-
 def _column(values):
     return values[None, :, None]

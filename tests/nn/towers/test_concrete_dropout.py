@@ -19,11 +19,6 @@ def test_the_mask_drops_as_often_as_the_rate_says():
     assert torch.equal(poses[..., 0], poses[..., 1])
 
 
-def test_evaluation_keeps_all():
-    poses = torch.randn(2, 3, 4)
-    assert torch.equal(CapsuleDropout(3, ConcreteDropout()).eval()(poses), poses)
-
-
 def test_the_mask_by_its_formula():
     logit, uniform = torch.tensor([0.4]), torch.tensor([[0.3]])
     noise = math.log(0.3 / 0.7)

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from pipelines import cli
 from pipelines.analyze.command import main
 from tests.builders.dual_checkpoints import CONCEPTS, dual_checkpoint
 from tests.builders.toy import toy_videos
@@ -215,10 +214,3 @@ def test_bad_requests_are_errors(sets: dict[str, Manifest], save: Callable[..., 
         _causality(checkpoint, sets, tmp_path, "--concepts", str(tmp_path / "none"))
     with pytest.raises(ConfigError, match="did you mean causality"):
         main(["causation"])
-
-
-def test_help_names_both_analyses(capsys: pytest.CaptureFixture[str]) -> None:
-    cli.run("analyze", [])
-    shown = capsys.readouterr().out
-    assert "causality" in shown
-    assert "complementarity" in shown

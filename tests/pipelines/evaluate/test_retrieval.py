@@ -155,7 +155,7 @@ def test_a_registered_model_is_evaluated_as_its_checkpoint_is(
 def test_the_similarity_of_training_is_the_main_one() -> None:
     assert similarities((), "cosine") == ["cosine"]
     assert similarities(("all",), "cosine") == ["cosine", "dot", "neg_euclidean"]
-    assert similarities(("all",), "neg_volume") == ["neg_volume", "dot", "cosine", "neg_euclidean"]
+    assert similarities(("all",), "neg_euclidean") == ["neg_euclidean", "dot", "cosine"]
     assert similarities(("dot", "neg_euclidean", "dot"), "neg_euclidean") == ["neg_euclidean", "dot"]
     assert similarities(("cosine",), "dot") == ["cosine"]
 

@@ -141,7 +141,7 @@ def test_models_of_one_space(
         search(SearchFlags((QUERY,), index=place, space="hybrid"))
 
 
-@pytest.mark.parametrize("similarity", ["dot", "cosine", "neg_volume"])
+@pytest.mark.parametrize("similarity", ["dot", "cosine", "neg_euclidean"])
 def test_clips_of_a_joint_space_have_the_scores_of_the_evaluation(
     similarity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

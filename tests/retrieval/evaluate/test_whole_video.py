@@ -130,15 +130,6 @@ def test_both_rules_are_plain_retrieval_where_a_video_is_one_clip_with_one_capti
     assert caption_average(single, "cosine")[0].metrics == plain
 
 
-def test_volumes_of_means(rows):
-    """Modalities stay apart; their lengths do not matter to a volume."""
-    found = {d.name: d for d in mean_embeddings(rows, "neg_volume")}
-    doubled = EmbeddedRows(
-        {**rows.vectors, "audio": rows.vectors["audio"] * 2}, rows.present, rows.clip_key, rows.video_key
-    )
-    assert {d.name: d for d in mean_embeddings(doubled, "neg_volume")}["t2va"].metrics == found["t2va"].metrics
-
-
 def test_blocks_stay_small(rows, monkeypatch):
     """No more than QUERY_CHUNK captions times ITEM_CHUNK clips are scored at once."""
     sizes = []

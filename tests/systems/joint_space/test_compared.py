@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from vtr_core.config.losses import (
-    GramVolumeConfig,
     InfoNceConfig,
     MaskedMarginSoftmaxConfig,
     MaxMarginRankingConfig,
@@ -38,7 +37,6 @@ def embeddings(silent: int = 2) -> Embeddings:
         (MilNceConfig(), log(16) + 2 * log(12)),
         (MaxMarginRankingConfig(margin=0.1), 3 * 0.2),
         (SigmoidConfig(), None),
-        (GramVolumeConfig(), None),
     ],
     ids=lambda value: type(value).__name__,
 )

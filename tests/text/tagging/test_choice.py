@@ -19,7 +19,7 @@ def test_taggers_by_name(tmp_path, monkeypatch):
     assert choose_tagger("treetagger") == TreeTagger("")
 
 
-@pytest.mark.parametrize("choice", ["spacy:en_core_web_none", "wordnet:none", "treetagger:none", "nltk:none"])
+@pytest.mark.parametrize("choice", ["spacy:en_core_web_none", "wordnet:none", "treetagger:none"])
 def test_a_tagger_that_is_not_there_is_told_at_once(choice):
     with pytest.raises(TaggerMissing):
         choose_tagger(choice)

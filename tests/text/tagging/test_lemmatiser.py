@@ -1,10 +1,10 @@
 """Lemmas: what the treebank knows, what spelling says, and the two together."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.text.tagged import true
 from vtr_core.text.tagging.lemmatiser import Lemmatiser, lemma_by_rule
 
 VERBS = (
@@ -44,22 +44,11 @@ def test_known_lemmas_decide() -> None:
     assert lemma_by_rule("the", "DET", frozenset(), nouns) == "the"
 
 
-def test_a_treebank_is_learned_with_its_exceptions(tmp_path: Path) -> None:
-    sentences = [
-        true("Men:man/NOUN went:go/VERB visiting:visit/VERB dogs:dog/NOUN"),
-        true("men:man/NOUN left:left/ADJ"),
-    ]
-    found = Lemmatiser.from_treebank([*sentences, true("left:leave/VERB Anna:Anna/PROPN")])
-    found.to_disk(tmp_path)
-    again = Lemmatiser().from_disk(tmp_path)
-    for lemmatiser in (found, again):
-        assert [lemmatiser.lemma(*word) for word in (("men", "NOUN"), ("went", "VERB"), ("left", "VERB"))] == [
-            "man",
-            "go",
-            "leave",
-        ]
-        assert lemmatiser.lemma("left", "ADJ") == "left"
-        assert lemmatiser.lemma("anna", "PROPN") == "anna"
-        assert lemmatiser.lemma("visited", "VERB") == "visit"
-    assert "went" in (tmp_path / "lemmas.json").read_text()
-    assert "visiting" not in (tmp_path / "lemmas.json").read_text()
+def test_irregular_forms_come_before_known_lemmas_and_rules(tmp_path: Path) -> None:
+    known = {"NOUN": ["man", "dog"], "VERB": ["go", "visit", "leave"], "PROPN": ["anna"]}
+    irregular = {"NOUN": {"men": "man"}, "VERB": {"went": "go", "left": "leave"}}
+    (tmp_path / "lemmas.json").write_text(json.dumps({"known": known, "irregular": irregular}))
+    for lemmatiser in (Lemmatiser(known, irregular), Lemmatiser().from_disk(tmp_path)):
+        words = {("men", "NOUN"): "man", ("went", "VERB"): "go", ("left", "VERB"): "leave", ("left", "ADJ"): "left"}
+        words |= {("anna", "PROPN"): "anna", ("visited", "VERB"): "visit", ("dogs", "NOUN"): "dog"}
+        assert {word: lemmatiser.lemma(*word) for word in words} == words

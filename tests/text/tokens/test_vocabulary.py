@@ -4,9 +4,20 @@ import pickle
 import numpy as np
 import pytest
 
+from vtr_core.config.caption_text import Tokenizer, UnknownWords
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
-from vtr_core.text.tokens.vocabulary import Vocabulary, WordTags, tokenise, words_of
+from vtr_core.text.tokens.vocabulary import Vocabulary, WordTags, tokenise, word_counts, words_of
+
+
+def _vocabulary(
+    captions: list[str],
+    min_count: int = 1,
+    tokenizer: Tokenizer = "words",
+    unknown: UnknownWords = "dropped",
+    tags: WordTags | None = None,
+) -> Vocabulary:
+    return Vocabulary.from_counts(word_counts(captions, tokenizer, tags), min_count, tokenizer, unknown, tags)
 
 
 def test_words_are_lower_case_runs_of_letters_digits_and_apostrophes():
@@ -15,10 +26,10 @@ def test_words_are_lower_case_runs_of_letters_digits_and_apostrophes():
 
 
 def test_words_come_by_descending_count_then_alphabetically():
-    vocabulary = Vocabulary.from_captions(["b a c", "c b", "C d"])
+    vocabulary = _vocabulary(["b a c", "c b", "C d"])
     assert vocabulary.words == ("c", "b", "a", "d")
     assert vocabulary.ids == {"c": 1, "b": 2, "a": 3, "d": 4}
-    assert Vocabulary.from_captions(["b a c", "c b", "C d"], min_count=2).words == ("c", "b")
+    assert _vocabulary(["b a c", "c b", "C d"], min_count=2).words == ("c", "b")
 
 
 def test_unknown_words_are_dropped_before_the_cut_and_the_rest_is_padded():
@@ -54,7 +65,7 @@ def test_the_tokenizer_decides_what_a_word_is():
     text = "Don't STOP: crème_brulée 2 go"
     assert words_of(text, "words") == tokenise(text)
     assert words_of(text, "alphanumeric") == ["don", "t", "stop", "cr", "me", "brul", "e", "2", "go"]
-    vocabulary = Vocabulary.from_captions(["don't", "Don t x"], 2, "alphanumeric")
+    vocabulary = _vocabulary(["don't", "Don t x"], 2, "alphanumeric")
     assert vocabulary.words == ("don", "t")
     assert vocabulary.encode("I don't", 3).tolist() == [1, 2, 0]
     assert vocabulary.known("t'don x") == [2, 1]
@@ -80,7 +91,7 @@ def test_a_changed_or_unknown_tokenizer_is_noticed():
 
 
 def test_an_unknown_word_is_a_token_of_its_own_where_that_is_asked_for():
-    vocabulary = Vocabulary.from_captions(["a b", "a c"], 2, unknown="token")
+    vocabulary = _vocabulary(["a b", "a c"], 2, unknown="token")
     assert vocabulary.words == ("a",)
     assert vocabulary.encode("a dog, a", 5).tolist() == [1, 4, 1, 0, 0]  # 1 + <start> 2, <end> 3, <unk> 4
     assert vocabulary.encode_all(["dog", ""], 2).tolist() == [[4, 0], [0, 0]]
@@ -93,7 +104,7 @@ def test_an_unknown_word_is_a_token_of_its_own_where_that_is_asked_for():
 
 def test_tagged_words_carry_their_part_of_speech():
     tags = WordTags.of("default")
-    vocabulary = Vocabulary.from_captions(["the dogs run", "a dog runs"], 1, tags=tags)
+    vocabulary = _vocabulary(["the dogs run", "a dog runs"], 1, tags=tags)
     assert set(vocabulary.words) == {"the", "dogs/noun", "run/verb", "a", "dog/noun", "runs/verb"}
     assert vocabulary.known("The dogs run!") == [vocabulary.ids[word] for word in ("the", "dogs/noun", "run/verb")]
     assert Vocabulary.from_json(vocabulary.to_json()) == vocabulary

@@ -9,7 +9,6 @@ from torch.nn.functional import softplus
 
 from vtr_core.config.towers import CapsuleTower, ConcreteDropout
 from vtr_core.nn.capsules.dynamic_routing import Couplings, Nonlinearity, agree, bound
-from vtr_core.nn.initialization import fan_in_convolution_2d
 from vtr_core.nn.normalization import ChannelBatchNorm
 
 KERNEL, STRIDE = 9, 2
@@ -26,7 +25,7 @@ class ConvolutionalCapsules(nn.Module):
     def __init__(self, channels: int, types: int, dim: int, nonlinearity: Nonlinearity) -> None:
         super().__init__()
         self.dim, self.nonlinearity = dim, nonlinearity
-        self.convolution = fan_in_convolution_2d(channels, dim * types, KERNEL, STRIDE)
+        self.convolution = nn.Conv2d(channels, dim * types, KERNEL, STRIDE)
 
     def forward(self, maps: Float[Tensor, "batch channels rows columns"]) -> Float[Tensor, "batch capsules dim"]:
         """The poses, ordered by type and within a type row by row."""
@@ -90,8 +89,8 @@ class CapsuleDropout(nn.Module):
         if not self.training:
             return poses
         dropped = relaxed_mask(self.logit, torch.rand(poses.shape[:2]).to(poses.device), self.config)
-        kept = (1 - dropped) / torch.sigmoid(-self.logit)
-        return poses * kept.unsqueeze(2).to(poses.dtype)
+        share = (1 - dropped) / torch.sigmoid(-self.logit)
+        return poses * share.unsqueeze(2).to(poses.dtype)
 
     def penalty(self, weight: Float[Tensor, "units reading"]) -> Float[Tensor, ""]:
         """Σ over capsules c of λ_w Σ w² / (1 − p_c) − λ_H H(p_c): Gal et al. 2017, Eq. 3 and 4.
@@ -135,7 +134,7 @@ class CapsuleFaces(nn.Module):
 
     def __init__(self, config: CapsuleTower, channels: int, grid: tuple[int, int]) -> None:
         super().__init__()
-        self.convolution = fan_in_convolution_2d(channels, config.channels, KERNEL, FIRST_STRIDE)
+        self.convolution = nn.Conv2d(channels, config.channels, KERNEL, FIRST_STRIDE)
         self.norm = ChannelBatchNorm(config.channels)
         self.primary = ConvolutionalCapsules(
             config.channels, config.primary_types, config.primary_dim, config.nonlinearity

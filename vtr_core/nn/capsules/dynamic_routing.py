@@ -85,9 +85,9 @@ class _Agree(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        votes, *kept = ctx.saved_tensors
+        votes, *stored = ctx.saved_tensors
         count = ctx.procedure.iterations
-        couplings, sums, poses = kept[:count], kept[count : 2 * count], kept[2 * count :]
+        couplings, sums, poses = stored[:count], stored[count : 2 * count], stored[2 * count :]
         with torch.autocast(votes.device.type, enabled=False):
             return _votes_gradient(votes, couplings, sums, poses, grad, ctx.procedure), None
 
@@ -153,8 +153,8 @@ def _before_bound(sums: Tensor, grad: Tensor, nonlinearity: Nonlinearity) -> Ten
     """The gradient of s from that of v = bound(s)."""
     with torch.enable_grad():
         leaf = sums.detach().requires_grad_()
-        (found,) = torch.autograd.grad(bound(leaf, nonlinearity), leaf, grad)
-    return found
+        (gradient,) = torch.autograd.grad(bound(leaf, nonlinearity), leaf, grad)
+    return gradient
 
 
 _VOTES = 2**31

@@ -117,8 +117,8 @@ class Em(nn.Module):
     def forward(self, capsules: Capsules) -> Capsules:
         """The secondary capsules."""
         votes = _votes(capsules.poses, self.weight)
-        found = self._fit(votes, capsules.activations)
-        return Capsules(poses=found.mean, activations=found.log_activation.exp())
+        gaussians = self._fit(votes, capsules.activations)
+        return Capsules(poses=gaussians.mean, activations=gaussians.log_activation.exp())
 
     def _fit(
         self, votes: Float[Tensor, "batch secondary capsules pose"], activations: Float[Tensor, "batch capsules"]
@@ -128,8 +128,8 @@ class Em(nn.Module):
         with torch.no_grad():
             for iteration in range(1, self.num_iterations):
                 temperature = self.inverse_temperature * iteration / self.num_iterations
-                found = maximisation(votes, assigned, activations, *costs, temperature)
-                assigned = responsibilities(votes, found, self.density)
+                gaussians = maximisation(votes, assigned, activations, *costs, temperature)
+                assigned = responsibilities(votes, gaussians, self.density)
         return maximisation(votes, assigned, activations, *costs, self.inverse_temperature)
 
 

@@ -7,10 +7,10 @@ dim) in row-major order of the grid, and a mask of the valid frames:
     >>> from vtr_core.config.sequence_models import MambaLearner
     >>> from vtr_core.nn.mamba.pyramid import ScaledFrames, learned_changes
     >>> from vtr_core.nn.mamba.pyramid import Pyramid, grids_of_videos
-    >>> from vtr_core.nn.mamba.learners import ResMamba
+    >>> from vtr_core.nn.mamba.learners import build_learner
     >>> cls, patches = torch.randn(2, 12, 64), torch.randn(2, 12, 49, 64)
     >>> mask = torch.arange(12) < torch.tensor([[12], [9]])
-    >>> pyramid, block = Pyramid(64, grid=7, scales=(1, 3, 7)), ResMamba(64, MambaLearner(layers=2))
+    >>> pyramid, block = Pyramid(64, grid=7, scales=(1, 3, 7)), build_learner(64, MambaLearner(layers=2))
 
     >>> scaled = ScaledFrames(cls, mask, grids_of_videos(pyramid, patches, mask))
     >>> frames = cls + learned_changes(scaled, "scale", block)

@@ -96,20 +96,6 @@ class GatedResiduals(nn.Module):
         return tokens
 
 
-class ResMamba(GatedResiduals):
-    """Gated residual layers of Mamba, MUSE's video learner."""
-
-    def __init__(
-        self,
-        dim: int,
-        config: MambaLearner,
-        initial_gate: float | None = 0.0,
-        norm: NormPlace = "before",
-        residual: bool = True,
-    ) -> None:
-        super().__init__(dim, [MambaMixer(dim, config) for _ in range(config.layers)], initial_gate, norm, residual)
-
-
 class GatedResidual(nn.Module):
     """One of the layers of `GatedResiduals`."""
 
@@ -148,19 +134,19 @@ def build_learner(
 
     Raises ConfigError where attention heads do not divide `dim`.
     """
+    mixers: list[nn.Module]
     match config:
         case MambaLearner():
-            return ResMamba(dim, config, initial_gate, norm, residual)
+            mixers = [MambaMixer(dim, config) for _ in range(config.layers)]
         case TransformerLearner() | FlashLearner():
-            attention = [SelfAttention(dim, config) for _ in range(config.layers)]
-            return GatedResiduals(dim, attention, initial_gate, norm, residual)
+            mixers = [SelfAttention(dim, config) for _ in range(config.layers)]
         case MambaOutLearner():
-            convolutions = [GatedConvolution(dim, config) for _ in range(config.layers)]
-            return GatedResiduals(dim, convolutions, initial_gate, norm, residual)
+            mixers = [GatedConvolution(dim, config) for _ in range(config.layers)]
         case NoLearner():
-            return GatedResiduals(dim, [])
+            mixers = []
         case _:
             assert_never(config)
+    return GatedResiduals(dim, mixers, initial_gate, norm, residual)
 
 
 def reads_forward_alone(config: LearnerConfig) -> bool:

@@ -65,17 +65,17 @@ class MambaMixer(nn.Module):
     ) -> Float[Tensor, "batch tokens dim"]:
         """The mixed tokens; those that `mask` leaves out are undefined."""
         x, z = self.in_proj(tokens).transpose(1, 2).chunk(2, dim=1)
-        kept = None if mask is None else mask.unsqueeze(1)
-        x = _where(kept, x)
-        y = _again(self._directions, x, z, kept) if self.config.recompute else self._directions(x, z, kept)
+        valid = None if mask is None else mask.unsqueeze(1)
+        x = _where(valid, x)
+        y = _again(self._directions, x, z, valid) if self.config.recompute else self._directions(x, z, valid)
         return self.out_proj(y.transpose(1, 2))
 
     def decays(self) -> list[nn.Parameter]:
         """A_log and A_b_log, to be spared weight decay: pulled towards 0, they would pull all A to −1."""
         return [self.A_log] if self.config.scan == "none" else [self.A_log, self.A_b_log]
 
-    def _directions(self, x: Tensor, z: Tensor, kept: Tensor | None) -> Float[Tensor, "batch inner tokens"]:
-        steps = self._steps(x, kept, False, self.conv1d, self.x_proj, self.dt_proj)
+    def _directions(self, x: Tensor, z: Tensor, valid: Tensor | None) -> Float[Tensor, "batch inner tokens"]:
+        steps = self._steps(x, valid, False, self.conv1d, self.x_proj, self.dt_proj)
         forward = self._scan(steps, z, self.A_log, self.D, self.dt_proj)
         match self.config.scan:
             case "none":
@@ -83,7 +83,7 @@ class MambaMixer(nn.Module):
             case "v1":
                 backward = self._scan(steps.flip(), z.flip(2), self.A_b_log, self.D, self.dt_proj)
             case "v2":
-                steps = self._steps(x, kept, True, self.conv1d_b, self.x_proj_b, self.dt_proj_b)
+                steps = self._steps(x, valid, True, self.conv1d_b, self.x_proj_b, self.dt_proj_b)
                 backward = self._scan(steps, z.flip(2), self.A_b_log, self.D_b, self.dt_proj_b)
             case _:
                 assert_never(self.config.scan)
@@ -92,32 +92,32 @@ class MambaMixer(nn.Module):
     def _steps(
         self,
         x: Tensor,
-        kept: Tensor | None,
+        valid: Tensor | None,
         backward: bool,
         convolution: nn.Conv1d,
         x_proj: nn.Linear,
         dt_proj: nn.Linear,
     ) -> "_Steps":
         """The inputs of the scan in one direction; u's convolution is cheap and recomputed in the backward pass."""
-        inputs = (x, kept, backward, convolution)
+        inputs = (x, valid, backward, convolution)
         u = self._inputs(*inputs) if self.config.recompute else _again(self._inputs, *inputs)
-        found = torch.matmul(x_proj.weight, u)
-        dt, B, C = found.split([dt_proj.in_features, self.config.state, self.config.state], dim=1)
+        projected = torch.matmul(x_proj.weight, u)
+        dt, B, C = projected.split([dt_proj.in_features, self.config.state, self.config.state], dim=1)
         return _Steps(u, linear(dt.transpose(1, 2), dt_proj.weight).transpose(1, 2), B, C)
 
     def _inputs(
-        self, x: Tensor, kept: Tensor | None, backward: bool, convolution: nn.Conv1d
+        self, x: Tensor, valid: Tensor | None, backward: bool, convolution: nn.Conv1d
     ) -> Float[Tensor, "batch inner tokens"]:
         """u, from the last token to the first if `backward`.
 
         It is 0 at padding, where the output of the convolution need not be 0 and would change the state.
         """
         if backward:
-            x, kept = x.flip(2), None if kept is None else kept.flip(2)
+            x, valid = x.flip(2), None if valid is None else valid.flip(2)
         convolved = convolution(x)[:, :, : x.shape[2]]
         if scan_backend(x.device, self.config.scan_backend, x.dtype).name == "reference":
             convolved = _step_by_step(convolved)
-        return _where(kept, silu(convolved))
+        return _where(valid, silu(convolved))
 
     def _scan(
         self, steps: "_Steps", z: Tensor, A_log: Tensor, D: Tensor, dt_proj: nn.Linear
@@ -155,8 +155,8 @@ def _step_by_step(values: Float[Tensor, "batch inner tokens"]) -> Float[Tensor, 
     return values.transpose(1, 2).contiguous().transpose(1, 2)
 
 
-def _where(kept: Bool[Tensor, "batch 1 tokens"] | None, values: Tensor) -> Float[Tensor, "batch inner tokens"]:
-    return values if kept is None else torch.where(kept, values, 0)
+def _where(valid: Bool[Tensor, "batch 1 tokens"] | None, values: Tensor) -> Float[Tensor, "batch inner tokens"]:
+    return values if valid is None else torch.where(valid, values, 0)
 
 
 def _convolution(inner: int, width: int) -> nn.Conv1d:

@@ -63,14 +63,14 @@ def initialize_pyramid(pyramid: Pyramid) -> None:
 
 def initialize_convolutions(scale: nn.Module) -> None:
     """Initialises convolutions; the first reads tokens, the others the output of LayerNorm and GELU."""
-    given = 1.0
+    in_size = 1.0
     for layer in scale.modules():
         match layer:
             case nn.Conv1d() | nn.Conv2d() | nn.ConvTranspose2d():
-                keep_size(layer, given)
-                given = 1.0
+                keep_size(layer, in_size)
+                in_size = 1.0
             case nn.GELU():
-                given = GELU_SIZE
+                in_size = GELU_SIZE
 
 
 def _mixer(mixer: nn.Module) -> None:
@@ -79,11 +79,11 @@ def _mixer(mixer: nn.Module) -> None:
             _mamba(mixer)
         case SelfAttention():
             keep_size(mixer.query_key_value)
-            keep_size(mixer.out, given=_ATTENDED_SIZE)
+            keep_size(mixer.out, in_size=_ATTENDED_SIZE)
         case GatedConvolution():
             keep_size(mixer.in_proj)
             keep_size(mixer.conv1d)
-            keep_size(mixer.out_proj, given=SILU_SIZE**2)
+            keep_size(mixer.out_proj, in_size=SILU_SIZE**2)
         case _:
             raise AssertionError(f"a mixer without initial weights: {type(mixer).__name__}")
 
@@ -100,9 +100,9 @@ def _mamba(mixer: MambaMixer) -> None:
         directions.append((mixer.conv1d_b, mixer.x_proj_b))
     for convolution, projection in directions:
         keep_size(convolution)
-        keep_size(projection, given=SILU_SIZE)
+        keep_size(projection, in_size=SILU_SIZE)
     scans = 1 if mixer.config.scan == "none" else 2
-    keep_size(mixer.out_proj, given=SILU_SIZE**2 * sqrt(scans))
+    keep_size(mixer.out_proj, in_size=SILU_SIZE**2 * sqrt(scans))
 
 
 class MuseBlock(nn.Module):

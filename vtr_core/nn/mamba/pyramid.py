@@ -33,8 +33,8 @@ class Pyramid(nn.Module):
     def __init__(self, dim: int, grid: int, scales: Sequence[int]) -> None:
         super().__init__()
         self._grid = grid
-        wanted = sorted(scale for scale in scales if scale != CLS)
-        self.scales = nn.ModuleDict({str(scale): _scale(dim, grid, scale) for scale in wanted})
+        grids = sorted(scale for scale in scales if scale != CLS)
+        self.scales = nn.ModuleDict({str(scale): _scale(dim, grid, scale) for scale in grids})
 
     def forward(self, patches: Float[Tensor, "frames patches dim"]) -> list[Float[Tensor, "frames _ dim"]]:
         """The tokens of each scale, in row-major order of the grid like the patches."""
@@ -124,13 +124,13 @@ class TemporalScale(nn.Module):
     def forward(self, frames: Float[Tensor, "rows frames dim"], mask: Bool[Tensor, "rows frames"]) -> TemporalTokens:
         """The window tokens of each row, whose valid frames come before its padding."""
         missing = -frames.shape[1] % self._width
-        there = pad(mask, (0, missing)).unflatten(1, (-1, self._width))
+        present = pad(mask, (0, missing)).unflatten(1, (-1, self._width))
         values = pad(frames, (0, 0, 0, missing)).unflatten(1, (-1, self._width))
-        windows = there.any(dim=2)
-        highest = values.masked_fill(~there.unsqueeze(3), -torch.inf).amax(dim=2)
-        kept = windows.unsqueeze(1)
-        expanded = self.expand(torch.where(kept, highest.transpose(1, 2), 0))
-        return TemporalTokens(self.mix(torch.where(kept, expanded, 0)).transpose(1, 2), windows)
+        windows = present.any(dim=2)
+        highest = values.masked_fill(~present.unsqueeze(3), -torch.inf).amax(dim=2)
+        present_windows = windows.unsqueeze(1)
+        expanded = self.expand(torch.where(present_windows, highest.transpose(1, 2), 0))
+        return TemporalTokens(self.mix(torch.where(present_windows, expanded, 0)).transpose(1, 2), windows)
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class TokenSequence:
 
     tokens: Float[Tensor, "rows tokens dim"]
     mask: Bool[Tensor, "rows tokens"]
-    kept: Int64[Tensor, " kept"]
+    anchors: Int64[Tensor, " anchors"]
     """The positions of the tokens of scale 1: one per frame, or one in all after averaging over time."""
 
 
@@ -164,7 +164,7 @@ def aggregate(scaled: ScaledFrames, order: Aggregation, kept_last: bool = False)
     196) = 3,060 tokens. `frame`: all scales of the first frame, then of the next, …. `spatial`: the mean over a video's
     frames at scale 1, then at the next, …. Temporal scales come last.
     kept_last: scales in descending order and temporal ones first, so that a scan in one direction reads all other
-    scales before the kept tokens.
+    scales before the anchors.
     """
     match order:
         case "scale":
@@ -184,7 +184,7 @@ def learned_changes(
     order: Aggregation,
     learner: Callable[[Tensor, Tensor | None], Tensor],
     kept_last: bool = False,
-) -> Float[Tensor, "rows kept dim"]:
+) -> Float[Tensor, "rows anchors dim"]:
     """What `learner` adds to the tokens of scale 1: to each frame's, or to the one of all frames (`spatial`).
 
     learner: from (rows, tokens, dim), and the valid tokens or None where all are, to tokens of the same shape; the
@@ -192,34 +192,36 @@ def learned_changes(
     """
     sequence = aggregate(scaled, order, kept_last)
     learned = learner(sequence.tokens, None if bool(sequence.mask.all()) else sequence.mask)
-    return learned[:, sequence.kept] - sequence.tokens[:, sequence.kept]
+    return learned[:, sequence.anchors] - sequence.tokens[:, sequence.anchors]
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Some tokens of the sequence, which of them are valid, and which are kept."""
+    """Some tokens of the sequence, which of them are valid, and which are anchors."""
 
     tokens: Float[Tensor, "rows tokens dim"]
     mask: Bool[Tensor, "rows tokens"]
-    kept: Bool[Tensor, " tokens"]
+    is_anchor: Bool[Tensor, " tokens"]
 
 
-def _part(tokens: Float[Tensor, "rows tokens dim"], mask: Bool[Tensor, "rows tokens"], kept: bool = False) -> _Part:
-    return _Part(tokens, mask, mask.new_full((mask.shape[1],), kept))
+def _part(
+    tokens: Float[Tensor, "rows tokens dim"], mask: Bool[Tensor, "rows tokens"], is_anchor: bool = False
+) -> _Part:
+    return _Part(tokens, mask, mask.new_full((mask.shape[1],), is_anchor))
 
 
 def _all_frames(scaled: ScaledFrames) -> list[_Part]:
     grids = [_part(grid.flatten(1, 2), scaled.mask.repeat_interleave(grid.shape[2], 1)) for grid in scaled.spatial]
-    return [_part(scaled.frames, scaled.mask, kept=True), *grids]
+    return [_part(scaled.frames, scaled.mask, is_anchor=True), *grids]
 
 
 def _frame_by_frame(scaled: ScaledFrames, kept_last: bool) -> _Part:
     scales = [scaled.frames.unsqueeze(2), *scaled.spatial]
     tokens = torch.cat(scales[::-1] if kept_last else scales, dim=2)
     num_frames, per_frame = tokens.shape[1:3]
-    kept = scaled.mask.new_zeros((num_frames, per_frame))
-    kept[:, -1 if kept_last else 0] = True
-    return _Part(tokens.flatten(1, 2), scaled.mask.repeat_interleave(per_frame, dim=1), kept.flatten())
+    is_anchor = scaled.mask.new_zeros((num_frames, per_frame))
+    is_anchor[:, -1 if kept_last else 0] = True
+    return _Part(tokens.flatten(1, 2), scaled.mask.repeat_interleave(per_frame, dim=1), is_anchor.flatten())
 
 
 def _over_time(scaled: ScaledFrames) -> list[_Part]:
@@ -232,13 +234,13 @@ def _mean(
     values: Float[Tensor, "rows frames cells dim"], mask: Bool[Tensor, "rows frames"]
 ) -> Float[Tensor, "rows cells dim"]:
     """The mean over the frames of `mask`; 0 for a row without any."""
-    there = mask[:, :, None, None]
-    return torch.where(there, values, 0).sum(dim=1) / there.sum(dim=1).clamp(min=1)
+    present = mask[:, :, None, None]
+    return torch.where(present, values, 0).sum(dim=1) / present.sum(dim=1).clamp(min=1)
 
 
 def _concatenated(parts: list[_Part]) -> TokenSequence:
     return TokenSequence(
         tokens=torch.cat([part.tokens for part in parts], dim=1),
         mask=torch.cat([part.mask for part in parts], dim=1),
-        kept=torch.cat([part.kept for part in parts]).nonzero().flatten(),
+        anchors=torch.cat([part.is_anchor for part in parts]).nonzero().flatten(),
     )

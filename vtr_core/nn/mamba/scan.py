@@ -11,7 +11,7 @@ from torch.autograd.function import once_differentiable
 
 from vtr_core.config.sequence_models import ScanBackend
 from vtr_core.errors import ConfigError
-from vtr_core.nn.mamba.scan_chunks import CHUNK, ScanArguments, add_gradients, chunks, scan_rows
+from vtr_core.nn.mamba.scan_chunks import CHUNK, TENSORS, ScanArguments, add_gradients, chunks, scan_rows
 
 EXTENSION = "selective_scan_cuda"
 """The compiled part of mamba-ssm; a wheel that was built without CUDA lacks it."""
@@ -29,22 +29,13 @@ def kernel_missing() -> str | None:
     return None
 
 
-def kernel_scan(
-    u: Float[Tensor, "batch dim length"],
-    delta: Float[Tensor, "batch dim length"],
-    A: Float[Tensor, "dim state"],
-    B: Float[Tensor, "..."],
-    C: Float[Tensor, "..."],
-    D: Float[Tensor, " dim"] | None = None,
-    z: Float[Tensor, "batch dim length"] | None = None,
-    delta_bias: Float[Tensor, " dim"] | None = None,
-    delta_softplus: bool = False,
-) -> Float[Tensor, "batch dim length"]:
+def kernel_scan(scanned: ScanArguments) -> Float[Tensor, "batch dim length"]:
     """`selective_scan` by mamba-ssm's kernel: float32, bfloat16 or float16 on a CUDA device, at most 256 states.
 
     Its gradients are summed by atomic additions, so their last bits differ from run to run. Raises ConfigError where
     mamba-ssm is not installed, or for a device or dtype that the kernel does not support.
     """
+    u = scanned.u
     if not u.is_cuda or u.dtype == torch.float64:
         raise ConfigError(
             f"scan_backend = kernel computes in float32 or less on a CUDA device, the tensors are {u.dtype} on "
@@ -57,10 +48,12 @@ def kernel_scan(
         from mamba_ssm.ops.selective_scan_interface import selective_scan_fn
     except ImportError as error:
         raise ConfigError(f"scan_backend = kernel: mamba-ssm cannot be imported: {error}; {_INSTALL}") from error
-    delta, B, C = delta.to(u.dtype), _as_taken(B, u), _as_taken(C, u)
-    gate = None if z is None else z.to(u.dtype)
-    skip, bias = (None if values is None else values.float() for values in (D, delta_bias))
-    return selective_scan_fn(u, delta, A.float(), B, C, skip, gate, bias, delta_softplus)
+    B, C = _as_taken(scanned.B, u), _as_taken(scanned.C, u)
+    gate = None if scanned.z is None else scanned.z.to(u.dtype)
+    skip, bias = (None if values is None else values.float() for values in (scanned.D, scanned.delta_bias))
+    return selective_scan_fn(
+        u, scanned.delta.to(u.dtype), scanned.A.float(), B, C, skip, gate, bias, scanned.delta_softplus
+    )
 
 
 def _as_taken(weights: Float[Tensor, "..."], u: Tensor) -> Float[Tensor, "..."]:
@@ -72,17 +65,7 @@ _STATES = 2**19
 """Elements in a block of states on the CPU: rows are scanned a few at a time so that a block fits the cache."""
 
 
-def reference_scan(
-    u: Float[Tensor, "batch dim length"],
-    delta: Float[Tensor, "batch dim length"],
-    A: Float[Tensor, "dim state"],
-    B: Float[Tensor, "..."],
-    C: Float[Tensor, "..."],
-    D: Float[Tensor, " dim"] | None = None,
-    z: Float[Tensor, "batch dim length"] | None = None,
-    delta_bias: Float[Tensor, " dim"] | None = None,
-    delta_softplus: bool = False,
-) -> Float[Tensor, "batch dim length"]:
+def reference_scan(scanned: ScanArguments) -> Float[Tensor, "batch dim length"]:
     """`selective_scan` in plain torch, without a compiled kernel; the same arguments and result.
 
     It computes in float32, or in float64 for float64 inputs. Only the state before every chunk of 32 steps is stored,
@@ -90,21 +73,21 @@ def reference_scan(
     time is linear in the sequence length. Raises ConfigError where the numbers of groups of B and C do not match each
     other or do not divide the channels.
     """
-    groups = max(_groups(B), _groups(C))
-    if u.shape[1] % groups or not {_groups(B), _groups(C)} <= {1, groups}:
+    channels, of_b, of_c = scanned.u.shape[1], _groups(scanned.B), _groups(scanned.C)
+    groups = max(of_b, of_c)
+    if channels % groups or not {of_b, of_c} <= {1, groups}:
         raise ConfigError(
-            f"B has {_groups(B)} groups and C {_groups(C)}, of {u.shape[1]} channels; "
+            f"B has {of_b} groups and C {of_c}, of {channels} channels; "
             "give both the same number, or one of them 1, that divides the channels"
         )
-    width, keep = u.shape[1] // groups, torch.is_grad_enabled()
-    parts = []
-    for group in range(groups):
-        own = slice(group * width, (group + 1) * width)
-        skip, bias = (None if values is None else values[own] for values in (D, delta_bias))
-        gate = None if z is None else z[:, own]
-        B_own, C_own = (_of_group(weights, group, own) for weights in (B, C))
-        arguments = (u[:, own], delta[:, own], A[own], B_own, C_own, skip, gate, bias, delta_softplus, keep)
-        parts.append(_SelectiveScan.apply(*arguments))
+    parts = [
+        _SelectiveScan.apply(
+            *(_of_group(name, values, number, groups) for name, values in zip(TENSORS, scanned.tensors(), strict=True)),
+            scanned.delta_softplus,
+            torch.is_grad_enabled(),
+        )
+        for number in range(groups)
+    ]
     return parts[0] if groups == 1 else torch.cat(parts, dim=1)
 
 
@@ -113,14 +96,14 @@ class _SelectiveScan(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, *arguments: Any) -> Tensor:
-        *given, keep = arguments
-        scanned = ScanArguments(*given)
+        *tensors, delta_softplus, keep = arguments
+        scanned = ScanArguments(*tensors, delta_softplus)
         out = torch.empty_like(scanned.u)
         starts = _starts(scanned) if keep else None
         with torch.autocast(out.device.type, enabled=False):
             for rows in _row_blocks(scanned):
                 scan_rows(scanned.rows(rows), out[rows], None if starts is None else starts[:, rows])
-        ctx.delta_softplus = scanned.delta_softplus
+        ctx.delta_softplus = delta_softplus
         ctx.save_for_backward(*scanned.tensors(), starts)
         return out
 
@@ -128,12 +111,12 @@ class _SelectiveScan(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         *tensors, starts = ctx.saved_tensors
-        scanned = ScanArguments(*[*tensors, ctx.delta_softplus])
-        found = scanned.zeros()
+        scanned = ScanArguments(*tensors, ctx.delta_softplus)
+        gradients = scanned.zeros()
         with torch.autocast(grad.device.type, enabled=False):
             for rows in _row_blocks(scanned):
-                add_gradients(scanned.rows(rows), grad[rows], starts[:, rows], found.rows(rows))
-        return (*found.gradients(tensors), None, None)
+                add_gradients(scanned.rows(rows), grad[rows], starts[:, rows], gradients.rows(rows))
+        return (*gradients.in_dtypes_of(tensors), None, None)
 
 
 def _starts(scanned: ScanArguments) -> Float[Tensor, "chunks batch state dim"]:
@@ -154,15 +137,13 @@ def _groups(weights: Float[Tensor, "..."]) -> int:
     return weights.shape[1] if weights.dim() == 4 else 1
 
 
-def _of_group(weights: Float[Tensor, "..."], group: int, own: slice) -> Float[Tensor, "..."]:
-    """The group's part of B or C: (dim, state) where it is constant, else (batch, state, length)."""
-    match weights.dim():
-        case 2:
-            return weights[own]
-        case 4:
-            return weights[:, min(group, weights.shape[1] - 1)]
-        case _:
-            return weights
+def _of_group(name: str, values: Tensor | None, number: int, groups: int) -> Tensor | None:
+    """A group's part of an argument: its channels, or of B and C that vary in time the group's weights."""
+    if values is None or (groups == 1 and values.dim() < 4):
+        return values
+    if name in ("B", "C") and values.dim() > 2:
+        return values if values.dim() == 3 else values[:, min(number, values.shape[1] - 1)]
+    return values.chunk(groups, dim=1 if values.dim() == 3 else 0)[number]
 
 
 @dataclass(frozen=True)
@@ -206,14 +187,14 @@ def selective_scan(
     Source: Gu and Dao 2023, Algorithm 2; the arguments and the result are those of mamba-ssm's `selective_scan_fn`.
     Raises ConfigError where `backend` is `kernel` and cannot run.
     """
-    arguments = (u, delta, A, B, C, D, z, delta_bias, delta_softplus)
+    scanned = ScanArguments(u, delta, A, B, C, D, z, delta_bias, delta_softplus)
     if u.numel() == 0:  # the kernel cannot be launched on empty tensors
-        return reference_scan(*arguments)
+        return reference_scan(scanned)
     match scan_backend(u.device, backend, u.dtype).name:
         case "kernel":
-            return kernel_scan(*arguments)
+            return kernel_scan(scanned)
         case "reference":
-            return reference_scan(*arguments)
+            return reference_scan(scanned)
 
 
 def _automatic(device: torch.device, dtype: torch.dtype) -> ScanChoice:

@@ -11,7 +11,7 @@ from torch.nn.functional import silu, softplus
 
 @dataclass(frozen=True)
 class ScanArguments:
-    """The arguments of `selective_scan` with B and C of at most one group."""
+    """The arguments of `selective_scan`; B and C have at most one group wherever rows are scanned."""
 
     u: Float[Tensor, "batch dim length"]
     delta: Float[Tensor, "batch dim length"]
@@ -38,31 +38,25 @@ class ScanArguments:
 
     def tensors(self) -> list[Tensor | None]:
         """All fields but `delta_softplus`, in their order."""
-        return [self.u, self.delta, self.A, self.B, self.C, self.D, self.z, self.delta_bias]
+        return [getattr(self, name) for name in TENSORS]
 
     def zeros(self) -> "ScanArguments":
         """Zeros to accumulate gradients in; sums over steps or channels are in the dtype of the computation."""
-        return replace(
-            self,
-            u=torch.zeros_like(self.u),
-            delta=torch.zeros_like(self.delta),
-            z=None if self.z is None else torch.zeros_like(self.z),
-            A=self._sums(self.A),
-            B=self._sums(self.B),
-            C=self._sums(self.C),
-            D=None if self.D is None else self._sums(self.D),
-            delta_bias=None if self.delta_bias is None else self._sums(self.delta_bias),
-        )
+        by_step = {name: torch.zeros_like(getattr(self, name)) for name in ("u", "delta")}
+        summed = {name: self._sums(getattr(self, name)) for name in ("A", "B", "C", "D", "delta_bias")}
+        return replace(self, **by_step, **summed, z=None if self.z is None else torch.zeros_like(self.z))
 
-    def gradients(self, arguments: Sequence[Tensor | None]) -> list[Tensor | None]:
+    def in_dtypes_of(self, arguments: Sequence[Tensor | None]) -> list[Tensor | None]:
         """The tensors in the dtypes of `arguments`; None where an argument is None."""
         pairs = zip(self.tensors(), arguments, strict=True)
-        return [None if own is None or given is None else own.to(given.dtype) for own, given in pairs]
+        return [None if own is None or like is None else own.to(like.dtype) for own, like in pairs]
 
-    def _sums(self, values: Tensor) -> Tensor:
-        return torch.zeros(values.shape, dtype=self.dtype, device=values.device)
+    def _sums(self, values: Tensor | None) -> Tensor | None:
+        return None if values is None else torch.zeros(values.shape, dtype=self.dtype, device=values.device)
 
 
+TENSORS = ("u", "delta", "A", "B", "C", "D", "z", "delta_bias")
+"""The names of a scan's tensors, in their order."""
 CHUNK = 32
 """Steps whose states are in memory at once; the state before every such chunk is stored for the backward pass."""
 
@@ -166,9 +160,9 @@ def add_gradients(
     scanned: ScanArguments,
     grad: Float[Tensor, "rows dim length"],
     starts: Float[Tensor, "chunks rows state dim"],
-    found: ScanArguments,
+    gradients: ScanArguments,
 ) -> None:
-    """Writes the gradients of all arguments into `found`; those of arguments that all rows share are added to it.
+    """Writes the gradients of all arguments into `gradients`; those of arguments that all rows share are added to it.
 
     With g_t the gradient of the state h_t,  g_t = C_t dy_t + a_{t+1} g_{t+1},  a_t = exp(Δ_t A):
     dC_t = h_t dy_t   dB_t = g_t Δ_t u_t   dA = Σ_t Δ_t w_t   dΔ_t = A w_t + B_t g_t u_t   with   w_t = a_t h_{t-1} g_t.
@@ -176,34 +170,34 @@ def add_gradients(
     room, A, later = buffers(scanned, 3), by_state(scanned.A, scanned.dtype), zero_state(scanned)
     for part, start in reversed(list(zip(chunks(grad.shape[2]), starts, strict=True))):
         chunk = scan_chunk(scanned, part, start, room)
-        dy = _before_gate(scanned, chunk, part, steps_of(grad, part, scanned.dtype), found)
+        dy = _before_gate(scanned, chunk, part, steps_of(grad, part, scanned.dtype), gradients)
         g = torch.mul(chunk.C, dy.unsqueeze(2), out=room[2][: len(dy)])
         _scan_back(g, chunk.decay, later)
-        _add_to_weights(found.C, part, chunk.states, dy)
-        _add_to_weights(found.B, part, g, chunk.delta * chunk.u)
+        _add_to_weights(gradients.C, part, chunk.states, dy)
+        _add_to_weights(gradients.B, part, g, chunk.delta * chunk.u)
         dx = over_states(chunk.B, g)
         w = _times_previous(g.mul_(chunk.decay), chunk.states, start)
-        found.A.add_(torch.mul(w, chunk.delta.unsqueeze(2), out=chunk.decay).sum(dim=(0, 1)).T)
-        _add_step_sizes(found, part, chunk, torch.mul(w, A, out=chunk.decay).sum(dim=2).addcmul_(dx, chunk.u))
+        gradients.A.add_(torch.mul(w, chunk.delta.unsqueeze(2), out=chunk.decay).sum(dim=(0, 1)).T)
+        _add_step_sizes(gradients, part, chunk, torch.mul(w, A, out=chunk.decay).sum(dim=2).addcmul_(dx, chunk.u))
         du = dx * chunk.delta
         if scanned.D is not None:
             du.addcmul_(dy, scanned.D.to(scanned.dtype))
-        found.u[:, :, part] = du.permute(1, 2, 0)
+        gradients.u[:, :, part] = du.permute(1, 2, 0)
 
 
 def _before_gate(
-    scanned: ScanArguments, chunk: Chunk, part: slice, grad: Float[Tensor, "steps rows dim"], found: ScanArguments
+    scanned: ScanArguments, chunk: Chunk, part: slice, grad: Float[Tensor, "steps rows dim"], gradients: ScanArguments
 ) -> Float[Tensor, "steps rows dim"]:
-    """The gradient of y before the gate; those of z and D are written into `found`."""
+    """The gradient of y before the gate; those of z and D are written into `gradients`."""
     dy = grad
-    if scanned.z is not None and found.z is not None:
+    if scanned.z is not None and gradients.z is not None:
         z = steps_of(scanned.z, part, scanned.dtype)
         open_share = torch.sigmoid(z)
         slope = open_share * (1 + z * (1 - open_share))
-        found.z[:, :, part] = (grad * with_skip(scanned, chunk) * slope).permute(1, 2, 0)
+        gradients.z[:, :, part] = (grad * with_skip(scanned, chunk) * slope).permute(1, 2, 0)
         dy = grad * z * open_share
-    if found.D is not None:
-        found.D.add_((dy * chunk.u).sum(dim=(0, 1)))
+    if gradients.D is not None:
+        gradients.D.add_((dy * chunk.u).sum(dim=(0, 1)))
     return dy
 
 
@@ -226,18 +220,18 @@ def _times_previous(values: Tensor, states: Tensor, start: Tensor) -> Float[Tens
     return values
 
 
-def _add_step_sizes(found: ScanArguments, part: slice, chunk: Chunk, grad: Float[Tensor, "steps rows dim"]) -> None:
+def _add_step_sizes(gradients: ScanArguments, part: slice, chunk: Chunk, grad: Float[Tensor, "steps rows dim"]) -> None:
     """Adds the gradients of delta and of its bias; `grad` is that of Δ, after bias and softplus."""
-    if found.delta_softplus:
+    if gradients.delta_softplus:
         grad.mul_(-torch.expm1(-chunk.delta))  # the softplus' slope, from its value
-    if found.delta_bias is not None:
-        found.delta_bias.add_(grad.sum(dim=(0, 1)))
-    found.delta[:, :, part] = grad.permute(1, 2, 0)
+    if gradients.delta_bias is not None:
+        gradients.delta_bias.add_(grad.sum(dim=(0, 1)))
+    gradients.delta[:, :, part] = grad.permute(1, 2, 0)
 
 
-def _add_to_weights(found: Float[Tensor, "..."], part: slice, values: Tensor, vectors: Tensor) -> None:
+def _add_to_weights(gradient: Float[Tensor, "..."], part: slice, values: Tensor, vectors: Tensor) -> None:
     """Gradients of B or C: Σ over channels of values · vectors, or over steps and rows where they are constant."""
-    if found.dim() == 2:
-        found.add_((values * vectors.unsqueeze(2)).sum(dim=(0, 1)).T)
+    if gradient.dim() == 2:
+        gradient.add_((values * vectors.unsqueeze(2)).sum(dim=(0, 1)).T)
     else:
-        found[:, :, part] = torch.matmul(values, vectors.unsqueeze(3)).squeeze(3).permute(1, 2, 0)
+        gradient[:, :, part] = torch.matmul(values, vectors.unsqueeze(3)).squeeze(3).permute(1, 2, 0)

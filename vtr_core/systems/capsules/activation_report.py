@@ -150,7 +150,7 @@ def _cells(number: int, dataset: ReadDataset, modality: str, options: ReportOpti
 def _concept(profiles: ConceptProfiles, word: int, capsule: int) -> dict[str, Any]:
     tested = {name: float(getattr(profiles, name)[word, capsule]) for name in ("lift", "p", "q")}
     bits = float(profiles.information[word, capsule])
-    return {"word": profiles.words[word], "bits": bits, **tested, "clips": int(profiles.named[word])}
+    return {"word": profiles.words[word], "bits": bits, **tested, "clips": int(profiles.mentions[word])}
 
 
 def _clip(dataset: ReadDataset, row: int, activation: float) -> dict[str, Any]:

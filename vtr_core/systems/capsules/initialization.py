@@ -30,7 +30,7 @@ def initialize(model: CapsuleNet | FullyConnected | SelfAttentionBaseline, word_
 
     Other layers keep the initialisation of their class.
     """
-    keep_size(model.inputs.words.linear, given=word_size)
+    keep_size(model.inputs.words.linear, in_size=word_size)
     match model:
         case CapsuleNet():
             _initialize_capsules(model)
@@ -52,11 +52,11 @@ def _embedding_layers(layers: nn.Sequential | GatedUnit, embedding_dim: int) -> 
     wanted = contrasted_size(embedding_dim)
     match layers:
         case GatedUnit():
-            keep_size(layers.linear, wanted=wanted / SIGMOID_SIZE)
-            keep_size(layers.gate, given=wanted / SIGMOID_SIZE)
+            keep_size(layers.linear, out_size=wanted / SIGMOID_SIZE)
+            keep_size(layers.gate, in_size=wanted / SIGMOID_SIZE)
         case _:
             keep_size(_linear(layers[0]))
-            keep_size(_linear(layers[2]), given=RELU_SIZE, wanted=wanted)
+            keep_size(_linear(layers[2]), in_size=RELU_SIZE, out_size=wanted)
 
 
 def _attention(attention: TokenAttention, embedding_dim: int) -> None:
@@ -68,8 +68,8 @@ def _attention(attention: TokenAttention, embedding_dim: int) -> None:
     keep_size(attention.embed)
     keep_size(attention.query_key_value)
     attention.query_key_value.weight.data[: 2 * attention.embed.out_features] *= 0.5 * attention.num_heads**-0.25
-    keep_size(attention.attended, given=1 / sqrt(attention.num_tokens))
-    keep_size(attention.linear, given=sqrt(2), wanted=contrasted_size(embedding_dim))
+    keep_size(attention.attended, in_size=1 / sqrt(attention.num_tokens))
+    keep_size(attention.linear, in_size=sqrt(2), out_size=contrasted_size(embedding_dim))
 
 
 def _initialize_capsules(model: CapsuleNet) -> None:
@@ -92,13 +92,13 @@ def _routing(routing: nn.Module, config: CapsuleNetConfig) -> None:
         case SelfAttention():
             _self_attention(routing, config)
         case Unrouted():
-            keep_size(_linear(routing.mlp[0]), given=SIGMOID_SIZE)
-            keep_size(_linear(routing.mlp[2]), given=GELU_SIZE)
+            keep_size(_linear(routing.mlp[0]), in_size=SIGMOID_SIZE)
+            keep_size(_linear(routing.mlp[2]), in_size=GELU_SIZE)
             _activations(routing.activations)
         case SetTransformer():
             _set_transformer(routing, config.num_capsules)
         case Dynamic():
-            keep_size(routing.activations.linear, given=_pose_size(config))
+            keep_size(routing.activations.linear, in_size=_pose_size(config))
         case Em():
             pass  # it has no linear layer
         case _:
@@ -112,12 +112,12 @@ def _self_attention(routing: SelfAttention, config: CapsuleNetConfig) -> None:
     assert isinstance(config.routing, SelfAttentionRouting)
     gain = config.routing.initial_gain
     for first, _ in (routing.query, routing.key, routing.value):
-        keep_size(_linear(first), given=SIGMOID_SIZE)
+        keep_size(_linear(first), in_size=SIGMOID_SIZE)
     for _, second in (routing.query, routing.key):
-        keep_size(_linear(second), wanted=gain)
-    keep_size(_linear(routing.value[1]), given=_attended_size(config.num_capsules))
+        keep_size(_linear(second), out_size=gain)
+    keep_size(_linear(routing.value[1]), in_size=_attended_size(config.num_capsules))
     keep_size(_linear(routing.mlp[0]))
-    keep_size(_linear(routing.mlp[2]), given=GELU_SIZE)
+    keep_size(_linear(routing.mlp[2]), in_size=GELU_SIZE)
     _activations(routing.activations)
 
 
@@ -126,17 +126,17 @@ def _activations(activations: SecondaryActivations) -> None:
 
     log p of a sigmoid has 0.5, so W_p contributes little where that term is present.
     """
-    keep_size(activations.linear, wanted=0.3 if activations.carried_presence else 1.0)
+    keep_size(activations.linear, out_size=0.3 if activations.carried_presence else 1.0)
 
 
 def _set_transformer(routing: SetTransformer, num_capsules: int) -> None:
     """Initialises the set transformer such that attention output has the size of what it is added to."""
-    keep_size(routing.embed, given=SIGMOID_SIZE)
+    keep_size(routing.embed, in_size=SIGMOID_SIZE)
     for block in (routing.primary_block, routing.seed_block):
         keep_size(block.query)
         keep_size(block.key_value)
         block.key_value.weight.data[block.query.out_features :] /= _attended_size(num_capsules)
-        keep_size(block.feed_forward, wanted=1 / RELU_SIZE)
+        keep_size(block.feed_forward, out_size=1 / RELU_SIZE)
     keep_size(routing.activations.linear)
 
 

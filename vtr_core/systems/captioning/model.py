@@ -13,7 +13,7 @@ from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.losses.gmc import Sequences
 from vtr_core.nn.backbone import HasLanguage
-from vtr_core.nn.initialization import fan_in_linear, keep_size
+from vtr_core.nn.initialization import keep_size
 from vtr_core.nn.normalization import Standardization
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.nn.transformer import KeyValues, TransformerBlock
@@ -88,11 +88,11 @@ class Captioner(HasLanguage):
         self.norm, self.dropout = nn.Identity() if bert else nn.LayerNorm(dim), nn.Dropout(config.dropout)
         self.video_norm = nn.LayerNorm(dim) if bert else None
         self.word_norm = nn.LayerNorm(dim) if bert else None
-        self.head = nn.Sequential(fan_in_linear(dim, dim), nn.GELU(), nn.LayerNorm(dim)) if bert else None
+        self.head = nn.Sequential(nn.Linear(dim, dim), nn.GELU(), nn.LayerNorm(dim)) if bert else None
         self.bias = nn.Parameter(torch.zeros(num_words + 3))
         nn.init.normal_(self.words.weight, std=_SPREAD)
         keep_size(linear)
-        keep_size(self.times, wanted=_SPREAD)
+        keep_size(self.times, out_size=_SPREAD)
 
     def forward(
         self,

@@ -11,7 +11,6 @@ from vtr_core.data.batches import FrameBatch
 from vtr_core.encoders.frozen_text import FrozenText
 from vtr_core.errors import ConfigError
 from vtr_core.nn.embeddings import TEXT, VIDEO, DualEmbeddings, DualVectors, Embeddings
-from vtr_core.nn.initialization import fan_in_linear
 from vtr_core.nn.mamba.muse_block import build_frame_block
 from vtr_core.nn.multi_level_encoding import SentenceEncoder, TemporalLevels
 from vtr_core.nn.normalization import PresentBatchNorm
@@ -45,7 +44,7 @@ class ConceptHead(nn.Module):
 
     def __init__(self, in_dim: int, num_concepts: int, prior: float | None = None, *, fan_in: bool = False) -> None:
         super().__init__()
-        self.linear = (fan_in_linear if fan_in else _linear)(in_dim, num_concepts)
+        self.linear = (nn.Linear if fan_in else _linear)(in_dim, num_concepts)
         self.norm = PresentBatchNorm(num_concepts)
         if prior is not None:
             nn.init.constant_(self.norm.bias, math.log(prior / (1 - prior)))

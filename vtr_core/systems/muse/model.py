@@ -295,4 +295,4 @@ def _initialization_words(words: WordTower) -> None:
     """
     levels = words.encoder.levels
     energy = _WORDS + _LEVEL_SIZE**2 * levels.out_dim
-    keep_size(words.linear, given=sqrt(energy / words.linear.in_features))
+    keep_size(words.linear, in_size=sqrt(energy / words.linear.in_features))

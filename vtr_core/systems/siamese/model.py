@@ -11,7 +11,6 @@ from torch.nn.functional import normalize
 from vtr_core.config.towers import CapsuleTower
 from vtr_core.data.batches import ImageBatch
 from vtr_core.nn.capsules.capsule_tower import CapsuleFaces
-from vtr_core.nn.initialization import fan_in_linear
 from vtr_core.nn.precision import full_precision
 from vtr_core.nn.towers import build_tower
 from vtr_core.systems.siamese.config import SiameseConfig
@@ -73,7 +72,7 @@ class Siamese(nn.Module):
         super().__init__()
         self.config = config
         self.tower = build_tower(config.tower, config.image.channels, config.grid)
-        self.head = fan_in_linear(self.tower.dim, config.encoding_dim)
+        self.head = nn.Linear(self.tower.dim, config.encoding_dim)
         nn.init.zeros_(self.head.bias)  # a random bias would dominate every encoding, because face capsules start small
         self.decoder = _decoder(config, self.tower.dim)
         self.register_buffer("threshold", torch.tensor(float("nan")))
@@ -126,9 +125,9 @@ def _decoder(config: SiameseConfig, dim: int) -> nn.Module | None:
     rows, columns = config.grid
     first, second = DECODER_DIMS
     return nn.Sequential(
-        fan_in_linear(dim, first),
+        nn.Linear(dim, first),
         nn.ReLU(),
-        fan_in_linear(first, second),
+        nn.Linear(first, second),
         nn.ReLU(),
-        fan_in_linear(second, rows * columns * config.image.channels),
+        nn.Linear(second, rows * columns * config.image.channels),
     )

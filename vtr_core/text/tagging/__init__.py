@@ -1,4 +1,4 @@
-"""Parts of speech and lemmas: taggers of spaCy, TreeTagger, WordNet and NLTK, and the training of one's own.
+"""Parts of speech and lemmas: taggers of spaCy, TreeTagger and WordNet, and their accuracy.
 
 Imports tokens.
 """

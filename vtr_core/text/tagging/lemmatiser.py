@@ -1,7 +1,6 @@
-"""Lemmas of English words by part of speech: looked up in what a treebank taught, else by rules."""
+"""Lemmas of English words by part of speech: those that a treebank taught (lemmas.json), else by rules."""
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
@@ -9,8 +8,6 @@ from pathlib import Path
 
 from spacy.language import Language
 from spacy.tokens import Doc
-
-from vtr_core.text.tagging.treebank import Sentence
 
 _VOWELS = frozenset("aeiou")
 _SOUNDS = frozenset("aeiouy")
@@ -31,21 +28,21 @@ _SILENT_E = (*("c", "v", "z", "u"), *("rg", "dg", "rs"), *("ul", "ur", "ir", "ar
 """Endings of polysyllabic stems that are usually followed by a silent e: "celebrat", "prepar", "nurs"."""
 
 
-def lemma_by_rule(form: str, tag: str, own: AbstractSet[str], others: AbstractSet[str]) -> str:
-    """The lemma of a lower-case word with a universal tag; `own`: known lemmas of this tag, `others`: of any.
+def lemma_by_rule(form: str, tag: str, own: AbstractSet[str], of_any_tag: AbstractSet[str]) -> str:
+    """The lemma of a lower-case word with a universal tag; `own`: known lemmas of this tag, `of_any_tag`: of all tags.
 
-    It is the first candidate in `own`, else the first in `others` (such as the noun "skateboard" for the verb
+    It is the first candidate in `own`, else the first in `of_any_tag` (such as the noun "skateboard" for the verb
     "skateboarding"), else the likeliest candidate. A known lemma is its own lemma, and so is a word that cannot be
     inflected.
     """
-    found = _candidates(form, tag)
-    if form in own or not found:
+    candidates = _candidates(form, tag)
+    if form in own or not candidates:
         return form
-    for lemmas in (own, others):
-        for candidate in found:
+    for lemmas in (own, of_any_tag):
+        for candidate in candidates:
             if candidate in lemmas:
                 return candidate
-    return form if tag in ("ADJ", "ADV") else found[0]
+    return form if tag in ("ADJ", "ADV") else candidates[0]
 
 
 def _candidates(form: str, tag: str) -> list[str]:
@@ -132,40 +129,22 @@ class Lemmatiser:
         self, known: Mapping[str, Iterable[str]] | None = None, irregular: Mapping[str, Mapping[str, str]] | None = None
     ) -> None:
         """`known`: lemmas by tag; `irregular`: by tag, the forms whose lemma is not that of the rules."""
-        self._known = {tag: frozenset(lemmas) for tag, lemmas in (known or {}).items()}
-        self._others = frozenset[str]().union(*self._known.values())
-        self._irregular = {tag: dict(forms) for tag, forms in (irregular or {}).items()}
-        self._found: dict[tuple[str, str], str] = {}
+        self._set(known or {}, irregular or {})
 
-    @classmethod
-    def from_treebank(cls, sentences: Iterable[Sentence]) -> "Lemmatiser":
-        """A lemmatiser that knows the sentences' lemmas and, as irregular forms, those that its rules get wrong.
-
-        Where a form occurs with several lemmas the most frequent one counts.
-        """
-        counts: dict[tuple[str, str], Counter[str]] = {}
-        for sentence in sentences:
-            for word in sentence:
-                counts.setdefault((word.pos, word.text.lower()), Counter())[word.lemma.lower()] += 1
-        usual = {key: found.most_common(1)[0][0] for key, found in counts.items()}
-        known: dict[str, set[str]] = {}
-        for (tag, _), lemma in usual.items():
-            known.setdefault(tag, set()).add(lemma)
-        made = cls(known)
-        irregular: dict[str, dict[str, str]] = {}
-        for (tag, form), lemma in usual.items():
-            if made.lemma(form, tag) != lemma:
-                irregular.setdefault(tag, {})[form] = lemma
-        return cls(known, irregular)
+    def _set(self, known: Mapping[str, Iterable[str]], irregular: Mapping[str, Mapping[str, str]]) -> None:
+        self._known = {tag: frozenset(lemmas) for tag, lemmas in known.items()}
+        self._any_tag = frozenset[str]().union(*self._known.values())
+        self._irregular = {tag: dict(forms) for tag, forms in irregular.items()}
+        self._cache: dict[tuple[str, str], str] = {}
 
     def lemma(self, form: str, tag: str) -> str:
         """The lemma of a lower-case word; looked up once, since captions consist of few different words."""
-        found = self._found.get((form, tag))
-        if found is None:
+        lemma = self._cache.get((form, tag))
+        if lemma is None:
             irregular = self._irregular.get(tag, {}).get(form)
-            found = irregular or lemma_by_rule(form, tag, self._known.get(tag, frozenset()), self._others)
-            self._found[form, tag] = found
-        return found
+            lemma = irregular or lemma_by_rule(form, tag, self._known.get(tag, frozenset()), self._any_tag)
+            self._cache[form, tag] = lemma
+        return lemma
 
     def __call__(self, doc: Doc) -> Doc:
         """Set the lemmas of a tagged document."""
@@ -173,21 +152,10 @@ class Lemmatiser:
             token.lemma_ = self.lemma(token.lower_, token.pos_)
         return doc
 
-    def to_disk(self, path: Path, exclude: Iterable[str] = ()) -> None:  # noqa: ARG002  (spaCy gives it)
-        """Write lemmas.json."""
-        path.mkdir(parents=True, exist_ok=True)
-        value = {"known": {tag: sorted(lemmas) for tag, lemmas in self._known.items()}, "irregular": self._irregular}
-        (path / FILE).write_text(json.dumps(value, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
-
     def from_disk(self, path: Path, exclude: Iterable[str] = ()) -> "Lemmatiser":  # noqa: ARG002
         """Read lemmas.json."""
         value = json.loads((path / FILE).read_text(encoding="utf-8"))
-        return self.from_lemmatiser(Lemmatiser(value["known"], value["irregular"]))
-
-    def from_lemmatiser(self, other: "Lemmatiser") -> "Lemmatiser":
-        """Copy the tables of another lemmatiser."""
-        self._known, self._others, self._irregular = other._known, other._others, other._irregular  # noqa: SLF001
-        self._found = {}
+        self._set(value["known"], value["irregular"])
         return self
 
 

@@ -76,7 +76,7 @@ def load_pipeline(pipeline: str) -> Language:
         raise
     except Exception as error:  # spaCy raises many kinds of errors for files that are not its own
         raise InputError(f"the spaCy pipeline {folder} cannot be loaded ({type(error).__name__}: {error})") from error
-    missing = [what for what in ("POS", "LEMMA") if not doc.has_annotation(what)]
+    missing = [annotation for annotation in ("POS", "LEMMA") if not doc.has_annotation(annotation)]
     if missing:
         raise InputError(
             f"the spaCy pipeline {folder} gives no {' and no '.join(missing)} (its components: "

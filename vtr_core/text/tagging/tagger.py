@@ -84,16 +84,16 @@ def parse_parts(letters: str) -> tuple[Part, ...]:
 
     Raises ConfigError for an unknown letter or for none at all.
     """
-    wanted = [letter.strip() for letter in letters.split(",") if letter.strip()]
+    chosen = [letter.strip() for letter in letters.split(",") if letter.strip()]
     known = {part.letter: part for part in Part}
-    unknown = [letter for letter in wanted if letter not in known]
-    if unknown or not wanted:
+    unknown = [letter for letter in chosen if letter not in known]
+    if unknown or not chosen:
         shown = ", ".join(f"{letter} {part}" for letter, part in known.items())
         raise ConfigError(f"parts {letters!r}: there is no {', '.join(unknown) or 'letter'}; give some of {shown}")
-    return tuple(part for part in Part if part.letter in wanted)
+    return tuple(part for part in Part if part.letter in chosen)
 
 
-CHOICES = "default, spacy:NAME or spacy:FOLDER, wordnet:FOLDER, treetagger:FOLDER, nltk or nltk:FOLDER"
+CHOICES = "default, spacy:NAME or spacy:FOLDER, wordnet:FOLDER, treetagger:FOLDER"
 
 
 def choose_tagger(choice: str, processes: int = 1) -> PosTagger:
@@ -120,10 +120,6 @@ def choose_tagger(choice: str, processes: int = 1) -> PosTagger:
             from vtr_core.text.tagging.treetagger import TreeTagger
 
             return _present(TreeTagger(place))
-        case "nltk":
-            from vtr_core.text.tagging.nltk_tagger import NltkTagger
-
-            return _present(NltkTagger(place))
         case _:
             raise ConfigError(f"there is no tagger {choice!r}; give one of {CHOICES}")
 

@@ -76,14 +76,14 @@ class TreeTagger:
 
 def installed(folder: str) -> tuple[Path, Path]:
     """The program and the English parameter file below `folder` (empty: that of TAGDIR); TaggerMissing without them."""
-    given = folder or os.environ.get("TAGDIR", "")
-    root = Path(given).expanduser()
+    place = folder or os.environ.get("TAGDIR", "")
+    root = Path(place).expanduser()
     program = root / "bin" / "tree-tagger"
     parameters = next((path for name in _PARAMETERS if (path := root / "lib" / name).is_file()), None)
-    if given and os.access(program, os.X_OK) and parameters is not None:
+    if place and os.access(program, os.X_OK) and parameters is not None:
         return program, parameters
     raise TaggerMissing(
-        f"TreeTagger is not in {given or 'a folder that was given'}: bin/tree-tagger and lib/{_PARAMETERS[0]} are "
+        f"TreeTagger is not in {place or 'a folder that was given'}: bin/tree-tagger and lib/{_PARAMETERS[0]} are "
         "needed; install it with its English parameter file, and give its folder as treetagger:FOLDER or in TAGDIR"
     )
 

@@ -150,17 +150,17 @@ class WordNetTagger:
 
 def most_frequent(word: str, dictionary: WordNetDictionary) -> TaggedWord:
     """The tag and lemma of the word's most frequent sense."""
-    found = [(lemma, tag) for tag in PARTS for lemma in candidates(word, tag, dictionary)]
-    if not found:
+    senses = [(lemma, tag) for tag in PARTS for lemma in candidates(word, tag, dictionary)]
+    if not senses:
         return TaggedWord(word, word, UNKNOWN)
-    lemma, tag = max(found, key=lambda sense: dictionary.largest.get(sense, 0))
+    lemma, tag = max(senses, key=lambda key: dictionary.largest.get(key, 0))
     return TaggedWord(word, lemma, tag)
 
 
 def candidates(word: str, tag: str, dictionary: WordNetDictionary) -> list[str]:
     """Possible lemmas of `word`, irregular ones first; rules are for 3 letters or more that do not end in ss."""
     lemmas = dictionary.lemmas[tag]
-    found = [*dictionary.exceptions[tag].get(word, ()), word]
+    forms = [*dictionary.exceptions[tag].get(word, ()), word]
     if len(word) > 2 and not word.endswith("ss"):
-        found += [word.removesuffix(ending) + other for ending, other in _RULES[tag] if word.endswith(ending)]
-    return [lemma for lemma in dict.fromkeys(found) if lemma in lemmas]
+        forms += [word.removesuffix(ending) + other for ending, other in _RULES[tag] if word.endswith(ending)]
+    return [lemma for lemma in dict.fromkeys(forms) if lemma in lemmas]

@@ -196,18 +196,6 @@ class Vocabulary:
         return cls(tuple(f"{byte:02x}" for byte in range(256)), tokenizer="utf8")
 
     @classmethod
-    def from_captions(
-        cls,
-        captions: Iterable[str],
-        min_count: int = 1,
-        tokenizer: Tokenizer = "words",
-        unknown: UnknownWords = "dropped",
-        tags: WordTags | None = None,
-    ) -> "Vocabulary":
-        """The words that occur at least `min_count` times, by descending count, then alphabetically."""
-        return cls.from_counts(word_counts(captions, tokenizer, tags), min_count, tokenizer, unknown, tags)
-
-    @classmethod
     def from_counts(
         cls,
         counts: Mapping[str, int],
@@ -216,9 +204,9 @@ class Vocabulary:
         unknown: UnknownWords = "dropped",
         tags: WordTags | None = None,
     ) -> "Vocabulary":
-        """`from_captions` from word counts, for instance from the sum of several parts' counts."""
-        kept = [word for word, count in counts.items() if count >= min_count]
-        return cls(tuple(sorted(kept, key=lambda word: (-counts[word], word))), tokenizer, unknown, tags)
+        """The words that occur at least `min_count` times, by descending count, then alphabetically."""
+        frequent = [word for word, count in counts.items() if count >= min_count]
+        return cls(tuple(sorted(frequent, key=lambda word: (-counts[word], word))), tokenizer, unknown, tags)
 
     def to_json(self) -> bytes:
         """The content of `vocabulary.json`."""
@@ -255,9 +243,12 @@ class Vocabulary:
                 f"{where} is of CLIP's pieces of words (--clip-merges), which models cut captions into themselves now; "
                 "make the data set anew with vtr extract without --clip-merges, a model with vtr train or vtr import"
             )
-        if distinct != len(words) or (found := cls(words, tokenizer, unknown, tags, texts)).fingerprint != expected:
+        if (
+            distinct != len(words)
+            or (vocabulary := cls(words, tokenizer, unknown, tags, texts)).fingerprint != expected
+        ):
             raise DatasetError(f"{where} does not match its fingerprint; rebuild the data set with vtr ingest")
-        return found
+        return vocabulary
 
 
 def texts_of(tokens: Int64[np.ndarray, "captions max_words"]) -> list[str]:
@@ -286,8 +277,8 @@ def _utf8_rows(captions: Sequence[str]) -> Int32[np.ndarray, "captions bytes"]:
     return rows
 
 
-def _one_of(name: Any, allowed: Sequence[T], what: str) -> T:
+def _one_of(name: Any, allowed: Sequence[T], setting: str) -> T:
     for known in allowed:
         if name == known:
             return known
-    raise ValueError(f"the {what} {name!r} is none of {', '.join(allowed)}")
+    raise ValueError(f"the {setting} {name!r} is none of {', '.join(allowed)}")

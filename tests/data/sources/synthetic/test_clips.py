@@ -54,13 +54,13 @@ def test_settings_are_json_and_hold_the_seed():
 def test_the_world_can_be_learned():
     """Ridge regression from words to features finds a narration's clip far more often than chance, and not always."""
     world = Synthetic(num_clips=3000)
-    from vtr_core.text.tokens.vocabulary import Vocabulary
+    from vtr_core.text.tokens.vocabulary import Vocabulary, word_counts
 
     parts = {"train": [], "test": []}
     for video in world.videos(Drops()):
         if video.split in parts:
             parts[video.split] += world.clips(video, Drops())
-    vocabulary = Vocabulary.from_captions(clip.caption for clip in parts["train"])
+    vocabulary = Vocabulary.from_counts(word_counts((clip.caption for clip in parts["train"]), "words"))
 
     def arrays(clips):
         words = np.zeros((len(clips), len(vocabulary) + 1))

@@ -16,7 +16,6 @@ from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.nn.capsules.routing import build_routing
 
 NUM_CAPSULES, DIM, POSE_DIM, ROWS = 5, 4, 8, 4
-ORDER = torch.tensor([3, 1, 4, 0, 2])
 ONE_TO_ONE = {
     "self_attention": (SelfAttentionRouting(pose_dim=POSE_DIM, mlp_dim=16), capsules.self_attention),
     "self_attention, four heads": (
@@ -72,68 +71,6 @@ def test_it_equals_slow_code(name):
         poses, activations = ALL[name][1](module, given.poses[row], given.activations[row])
         torch.testing.assert_close(routed.poses[row], torch.stack(poses), atol=1e-9, rtol=0)
         torch.testing.assert_close(routed.activations[row], torch.stack(activations), atol=1e-9, rtol=0)
-
-
-@pytest.mark.parametrize("name", list(ALL))
-def test_as_many_capsules_come_out_as_go_in(name):
-    routed = _module(name)(_capsules())
-    assert routed.poses.shape == (ROWS, NUM_CAPSULES, ALL[name][0].pose_dim)
-    assert routed.activations.shape == (ROWS, NUM_CAPSULES)
-
-
-@pytest.mark.parametrize("name", list(ALL))
-def test_activations_are_probabilities(name):
-    """Over the capsules where they compete; each by itself for EM."""
-    activations = _module(name)(_capsules()).activations
-    assert ((activations >= 0) & (activations <= 1)).all()
-    one = torch.ones(ROWS, dtype=torch.float64)
-    assert torch.allclose(activations.sum(dim=1), one) == (not name.startswith("em"))
-
-
-@pytest.mark.parametrize("name", list(ONE_TO_ONE))
-def test_secondary_capsules_follow_a_permutation_of_primary_ones(name):
-    module, given = _module(name), _capsules()
-    straight, permuted = module(given), module(_permuted(given))
-    torch.testing.assert_close(permuted.poses, straight.poses[:, ORDER])
-    torch.testing.assert_close(permuted.activations, straight.activations[:, ORDER])
-
-
-@pytest.mark.parametrize("name", list(SEEDED))
-def test_seeds_find_the_same_in_any_order(name):
-    module, given = _module(name), _capsules()
-    torch.testing.assert_close(module(_permuted(given)).poses, module(given).poses)
-
-
-@pytest.mark.parametrize("name", list(PAIRWISE))
-def test_pairwise_routing_needs_its_weights_permuted_too(name):
-    module, given = _module(name), _capsules()
-    straight = module(given)
-    assert not torch.allclose(module(_permuted(given)).poses, straight.poses)
-    with torch.no_grad():
-        module.weight.copy_(module.weight[ORDER])
-    torch.testing.assert_close(module(_permuted(given)).poses, straight.poses)
-
-
-def _permuted(given):
-    return Capsules(given.poses[:, ORDER], given.activations[:, ORDER])
-
-
-@pytest.mark.parametrize("name", list(ALL))
-def test_only_without_routing_do_capsules_not_hear_each_other(name):
-    module, given = _module(name), _capsules()
-    changed = given.poses.clone()
-    changed[:, 0] += 1
-    others = module(given).poses[:, 1:]
-    assert torch.equal(others, module(Capsules(changed, given.activations)).poses[:, 1:]) == name.startswith("none")
-
-
-@pytest.mark.parametrize("name", list(ALL))
-def test_a_capsule_that_is_not_active_does_not_enter_the_routing(name):
-    module, given = _module(name), _capsules()
-    given.activations[:, 2] = 0
-    changed = given.poses.clone()
-    changed[:, 2] = 100
-    torch.testing.assert_close(module(given).poses, module(Capsules(changed, given.activations)).poses)
 
 
 @pytest.mark.parametrize("name", list(ALL))

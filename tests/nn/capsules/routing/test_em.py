@@ -22,36 +22,6 @@ def test_hundreds_of_steps_stay_finite():
         assert all(parameter.isfinite().all() for parameter in module.parameters())
 
 
-def test_every_input_capsule_gives_itself_away_completely():
-    torch.manual_seed(0)
-    votes, activations = 1e3 * torch.randn(2, 5, 5, 4), torch.rand(2, 5)
-    assigned, costs = torch.full((2, 5, 5), 0.2), torch.zeros(5)
-    found = responsibilities(votes, maximisation(votes, assigned, activations, costs, costs, 1.0))
-    torch.testing.assert_close(found.sum(dim=1), torch.ones(2, 5))
-
-
-def test_votes_go_to_the_gaussian_they_lie_in():
-    """Votes for both are equal: 0, 0, 0 and 10, 10, 10; each Gaussian starts with a little more of one cluster."""
-    cluster = torch.tensor([0.0, 0.0, 0.1, 10.0, 10.0, 10.1])
-    votes = cluster.view(1, 1, 6, 1).expand(1, 2, 6, 3)
-    lean = torch.tensor([0.6, 0.6, 0.6, 0.4, 0.4, 0.4])
-    assigned, costs = torch.stack([lean, 1 - lean]).unsqueeze(0), torch.zeros(2)
-    for _ in range(5):
-        gaussians = maximisation(votes, assigned, torch.ones(1, 6), costs, costs, 1.0)
-        assigned = responsibilities(votes, gaussians)
-    torch.testing.assert_close(gaussians.mean[0, :, 0], torch.tensor([0.1 / 3, 10 + 0.1 / 3]), atol=1e-3, rtol=0)
-    assert (assigned[0, 0, :3] > 0.99).all()
-    assert (assigned[0, 1, 3:] > 0.99).all()
-
-
-def test_a_tight_cluster_is_more_active_than_a_scattered_one():
-    torch.manual_seed(0)
-    votes = torch.randn(1, 2, 20, 4) * torch.tensor([0.1, 3.0]).view(1, 2, 1, 1)
-    assigned, costs = torch.full((1, 2, 20), 0.5), torch.zeros(2)
-    tight, scattered = maximisation(votes, assigned, torch.ones(1, 20), costs, costs, 1.0).log_activation[0]
-    assert tight > scattered
-
-
 def test_responsibilities_are_constants_for_the_gradient():
     torch.manual_seed(0)
     module = Em(3, 4, EmRouting(pose_dim=4)).double()
