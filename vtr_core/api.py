@@ -24,8 +24,7 @@ from vtr_core.retrieval.explain.explained_queries import answer, explainable
 from vtr_core.retrieval.explain.explanation import ExplainOptions, HitExplanation
 from vtr_core.retrieval.index.index import VideoIndex, load_index
 from vtr_core.retrieval.search.filters import meeting, parse_conditions
-from vtr_core.retrieval.search.index_search import JointSearcher, searcher
-from vtr_core.retrieval.search.searcher import Hit, SearchOptions
+from vtr_core.retrieval.search.index_search import Hit, JointSearcher, SearchOptions, searcher
 from vtr_core.storage import locate
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.spaces import (

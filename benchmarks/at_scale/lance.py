@@ -23,11 +23,10 @@ import torch
 from benchmarks.at_scale import candidates
 from benchmarks.machine import versions
 from benchmarks.report.pages import RESULTS, Benchmark, origin
+from vtr_core.retrieval.index.build import new_shard
 from vtr_core.retrieval.index.candidates import default_candidates
-from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index
+from vtr_core.retrieval.index.index import Backend, IndexRecord, Shard, VideoIndex, load_index, save_index
 from vtr_core.retrieval.index.items import Items
-from vtr_core.retrieval.index.record import Backend, IndexRecord
-from vtr_core.retrieval.index.shards import new_shard
 from vtr_core.retrieval.search.index_search import JointShard
 from vtr_core.storage import locate
 

@@ -23,12 +23,10 @@ from vtr_core.fingerprint import key64
 from vtr_core.retrieval.explain.html_pages import render_hits
 from vtr_core.retrieval.explain.key_frames import KeyFrames, read_pictures
 from vtr_core.retrieval.index.candidates import default_candidates
-from vtr_core.retrieval.index.index import load_index
-from vtr_core.retrieval.index.record import Backend, IndexRecord
-from vtr_core.retrieval.index.window_index import WindowFrames
+from vtr_core.retrieval.index.index import Backend, IndexRecord, load_index
+from vtr_core.retrieval.index.windows import WindowFrames
 from vtr_core.retrieval.search.filters import meeting, parse_conditions
-from vtr_core.retrieval.search.index_search import key_frames, searcher
-from vtr_core.retrieval.search.searcher import Hit, Searcher, SearchOptions, link_of
+from vtr_core.retrieval.search.index_search import Hit, Searcher, SearchOptions, key_frames, link_of, searcher
 from vtr_core.retrieval.search.topics import (
     RankedTopic,
     TopicScore,

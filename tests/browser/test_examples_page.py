@@ -27,7 +27,7 @@ def page_file(tmp_path: Path) -> Path:
     units = tuple(Tag(f"{number} word", 1.5, "×1.50", number % 2 == 0) for number in range(12))
     hit = ExampleHit(1, "clip", "video", True, 2.5, "a dog", 0.0, 2.0, {"video": units, "audio": units})
     answer = ExampleAnswer(1, (hit,), units)
-    models = tuple(ComparedModel("runs/a", 3, "dot").titled(title) for title in ("A: first", "B: second"))
+    models = tuple(ComparedModel("runs/a", 3, "dot", title) for title in ("A: first", "B: second"))
     report = ExampleReport("data/mine", 1, models, (ExampleQuery("a dog", ("clip",), (answer, answer)),))
     file = tmp_path / "explanations.html"
     file.write_text(render_examples(report, {"clip": Picture(0, "clip")}))

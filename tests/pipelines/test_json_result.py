@@ -129,7 +129,7 @@ def _writes(name: str) -> Any:
     [
         (
             "explain c --data d --query q",
-            "pipelines.explain.queries._explain",
+            "pipelines.explain.queries.explain",
             "explanations.json",
             "explanations.html",
         ),

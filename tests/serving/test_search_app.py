@@ -16,8 +16,7 @@ from tests.builders.searched import HOSTILE, KINDS, ask, dual_index, served
 from vtr_core.analysis.transforms import Transform
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.index.index import load_index
-from vtr_core.retrieval.search.index_search import searcher
-from vtr_core.retrieval.search.searcher import SearchOptions
+from vtr_core.retrieval.search.index_search import SearchOptions, searcher
 from vtr_core.serving.engine import LocalEngine
 from vtr_core.serving.server import AppServer
 from vtr_core.storage import locate

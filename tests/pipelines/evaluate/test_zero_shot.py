@@ -13,7 +13,8 @@ from pipelines.evaluate.retrieval import evaluate
 from pipelines.explain.command import ExplainQueriesFlags
 from pipelines.explain.queries import explain_zero_shot
 from pipelines.extract.command import ExtractFlags, extract
-from pipelines.index.command import IndexFlags, index
+from pipelines.index.command import IndexFlags
+from pipelines.index.indexing import index
 from tests.builders.small_videos import grey_video
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups

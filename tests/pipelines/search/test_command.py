@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from pipelines.cli import run
-from pipelines.index.command import IndexFlags, index
+from pipelines.index.command import IndexFlags
+from pipelines.index.indexing import index
 from pipelines.search.command import SearchFlags
 from pipelines.search.search import search
 from tests.builders.dual_checkpoints import CONCEPTS, capsule_checkpoint, dual_checkpoint

@@ -17,7 +17,7 @@ from vtr_core.data.shards.thumbnails import Thumbnail, Thumbnails, write_thumbna
 from vtr_core.errors import InputError
 from vtr_core.retrieval.index.build import build_index
 from vtr_core.retrieval.index.index import Shard, save_index
-from vtr_core.retrieval.search.searcher import Hit
+from vtr_core.retrieval.search.index_search import Hit
 from vtr_core.storage import locate
 from vtr_core.train.checkpoint import load_model
 

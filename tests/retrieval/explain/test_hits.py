@@ -7,8 +7,7 @@ from tests.builders.dual_toys import WORDS, as_lists, hybrid, query, videos
 from tests.reference import search as reference
 from vtr_core.analysis.transforms import ConceptSimilarity, Transform
 from vtr_core.embedding.video_ranking import Scoring, prepare, ranked
-from vtr_core.retrieval.explain.explanation import HitExplanation
-from vtr_core.retrieval.explain.hits import explain_hits, percent, tag_columns
+from vtr_core.retrieval.explain.explanation import HitExplanation, explain_hits, percent, tag_columns
 
 
 def explained(scoring: Scoring, num_tags: int = 5) -> tuple[HitExplanation, ...]:

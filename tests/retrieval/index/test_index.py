@@ -11,9 +11,18 @@ import torch
 
 from vtr_core.embedding.embedded_rows import model_fingerprint
 from vtr_core.errors import DatasetError, RunConflict
-from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index, save_shards
+from vtr_core.retrieval.index.index import (
+    ITEMS,
+    MARKER,
+    IndexRecord,
+    PlannedIndex,
+    Shard,
+    StoredFile,
+    VideoIndex,
+    load_index,
+    save_index,
+)
 from vtr_core.retrieval.index.items import Item
-from vtr_core.retrieval.index.record import ITEMS, MARKER, IndexRecord, StoredFile
 from vtr_core.storage import locate
 
 
@@ -94,7 +103,7 @@ def test_a_shard_that_stays_is_not_written_again(tmp_path: Path) -> None:
     first = save_index(place, joint_index("ab", "c"))
     kept = load_index(place).shards[0]
     times = {file.file: (tmp_path / file.file).stat().st_mtime_ns for file in first.shards[0].files.values()}
-    second = save_shards(place, first, [kept, _letters("d")])
+    second = save_index(place, PlannedIndex(first, iter([kept, _letters("d")])))
     assert second.shards[0] == first.shards[0]
     assert {name: (tmp_path / name).stat().st_mtime_ns for name in times} == times
     assert [item.item_id for item in load_index(place).items] == list("abd")
@@ -103,7 +112,7 @@ def test_a_shard_that_stays_is_not_written_again(tmp_path: Path) -> None:
 
 def test_an_index_without_items_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="there is nothing to find"):
-        save_shards(locate(str(tmp_path)), toy_index().record, [])
+        save_index(locate(str(tmp_path)), PlannedIndex(toy_index().record, iter([])))
     assert not list(tmp_path.iterdir())
 
 
@@ -118,14 +127,16 @@ def test_a_write_that_fails_leaves_the_former_revision_alone(
         raise fault("stopped")
 
     with pytest.raises(fault):
-        save_shards(place, toy_index().record, failing())
+        save_index(place, PlannedIndex(toy_index().record, failing()))
     assert not list(tmp_path.iterdir())
     before = save_index(place, joint_index("ab", "c"))
     held = {file: file.read_bytes() for file in tmp_path.iterdir()}
     kept = load_index(place).shards[0]
     with monkeypatch.context() as patched, pytest.raises(fault):
-        patched.setattr("vtr_core.retrieval.index.index.store", lambda *_: _raise(fault))
-        save_shards(place, before, [kept, _letters("c"), _letters("d")])  # "c" has vectors of the former revision
+        patched.setattr("vtr_core.retrieval.index.index._store_file", lambda *_: _raise(fault))
+        save_index(
+            place, PlannedIndex(before, iter([kept, _letters("c"), _letters("d")]))
+        )  # "c" has vectors of the former revision
     assert {file: file.read_bytes() for file in tmp_path.iterdir()} == held
     assert [item.item_id for item in load_index(place).items] == list("abc")
 
@@ -145,7 +156,7 @@ def test_an_index_written_while_another_is_computed_stays(exists: bool, tmp_path
         save_index(place, joint_index("bc"))
 
     with pytest.raises(RunConflict, match="changed meanwhile"):
-        save_shards(place, joint_index("bc").record, computed())
+        save_index(place, PlannedIndex(joint_index("bc").record, computed()))
     assert [item.item_id for item in load_index(place).items] == list("bc")
 
 
@@ -174,7 +185,7 @@ def test_local_vectors_are_mapped_and_large_ones_checked_by_size(
 ) -> None:
     record = save_index(locate(str(tmp_path)), toy_index())
     file = tmp_path / record.shards[0].files["latent"].file
-    monkeypatch.setattr("vtr_core.retrieval.index.index_files.LARGEST_HASHED", 16)
+    monkeypatch.setattr("vtr_core.retrieval.index.index.LARGEST_HASHED", 16)
     opened = load_index(locate(str(tmp_path)))
     with file.open("r+b") as stored:
         stored.seek(-4, 2)

@@ -8,8 +8,7 @@ import jinja2
 
 from vtr_core.page_templates import page_environment
 from vtr_core.retrieval.explain.examples import ExampleReport
-from vtr_core.retrieval.explain.explanation import ExplainReport, described, sized
-from vtr_core.retrieval.explain.hits import percent
+from vtr_core.retrieval.explain.explanation import ExplainReport, described, percent, sized
 from vtr_core.retrieval.explain.key_frames import Picture
 from vtr_core.time_span import time_span
 
