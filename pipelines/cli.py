@@ -4,6 +4,7 @@ import os
 import select
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from pipelines.commands import COMMANDS, HELP_WORDS, examples_text, help_text
 from vtr_core import __version__
@@ -22,7 +23,7 @@ def run(command: str, argv: Sequence[str]) -> None:
     """Run one command with its flags; after its help, examples of it."""
     for known in COMMANDS:
         if known.name == command:
-            known.run(argv)
+            import_module(f"pipelines.{command}.command").main(argv)  # only here, so that help is instant
             if _asks_for_help(argv):
                 print(examples_text(command), end="")
             return

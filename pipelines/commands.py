@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 
 EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "": (
@@ -91,15 +90,11 @@ HELP_WORDS = ("-h", "--help", "--help-all")
 
 @dataclass(frozen=True)
 class Command:
-    """A command of `vtr`."""
+    """A command of `vtr`, the function `main` of pipelines.<name>.command."""
 
     name: str
     summary: str
     """Lines of the help."""
-
-    def run(self, argv: Sequence[str]) -> None:
-        """Run the command. Its module, pipelines.<name>.command, is imported only here, so that help is instant."""
-        import_module(f"pipelines.{self.name}.command").main(argv)
 
 
 COMMANDS = (

@@ -24,8 +24,15 @@ from benchmarks.at_scale import candidates
 from benchmarks.machine import versions
 from benchmarks.report.pages import RESULTS, Benchmark, origin
 from vtr_core.retrieval.index.build import new_shard
-from vtr_core.retrieval.index.candidates import default_candidates
-from vtr_core.retrieval.index.index import Backend, IndexRecord, Shard, VideoIndex, load_index, save_index
+from vtr_core.retrieval.index.index import (
+    DEFAULT_CANDIDATES,
+    Backend,
+    IndexRecord,
+    Shard,
+    VideoIndex,
+    load_index,
+    save_index,
+)
 from vtr_core.retrieval.index.items import Items
 from vtr_core.retrieval.search.index_search import JointShard
 from vtr_core.storage import locate
@@ -108,7 +115,7 @@ def search(kind: Backend, folder: Path) -> dict[str, Any]:
     index = load_index(locate(str(folder / f"ours-{kind}")))
     opened = time.perf_counter() - began
     stored: Shard = index.shards[0]
-    shard = JointShard(stored, "cosine", default_candidates(kind))
+    shard = JointShard(stored, "cosine", DEFAULT_CANDIDATES[kind])
     seconds, positions, before = [], [], time.process_time()
     for query in queries:
         began = time.perf_counter()

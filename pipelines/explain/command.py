@@ -94,9 +94,9 @@ def main(argv: Sequence[str]) -> None:
             explanation.run(argv)
             return
     if not any(word.partition("=")[0] in _QUERY_FLAGS for word in argv):
-        others = "".join(f"--{system.name}: {system.summary}, and " for system in EXPLANATIONS)
+        systems = "".join(f"--{system.name}: {system.summary}, and " for system in EXPLANATIONS)
         raise ConfigError(
-            f"vtr explain needs to know what to explain; there is {others}--query TEXT or --queries FILE: why "
+            f"vtr explain needs to know what to explain; there is {systems}--query TEXT or --queries FILE: why "
             "videos were found (vtr serve answers queries in the browser)"
         )
     flags = parse(ExplainQueriesFlags, argv, "vtr explain")

@@ -32,8 +32,13 @@ from vtr_core.retrieval.explain.explanation import (
     described,
     parse_queries,
 )
-from vtr_core.retrieval.explain.html_pages import render_examples, render_explanations
-from vtr_core.retrieval.explain.key_frames import KeyFrames, check_frames, read_pictures
+from vtr_core.retrieval.explain.pages import (
+    KeyFrames,
+    check_frames,
+    read_pictures,
+    render_examples,
+    render_explanations,
+)
 from vtr_core.retrieval.index.build import build_index
 from vtr_core.retrieval.index.index import VideoIndex, load_index
 from vtr_core.retrieval.search.index_search import JointSearcher, SearchOptions, key_frames, searcher

@@ -49,9 +49,9 @@ def main(argv: Sequence[str]) -> None:
         return
     flags = parse(ExportFlags, argv, "vtr export")
     with json_alone(flags.json):
-        found = export(flags)
+        result = export(flags)
     if flags.json:
-        print_json(found)
+        print_json(result)
 
 
 def export(flags: ExportFlags) -> dict[str, object]:
@@ -61,16 +61,16 @@ def export(flags: ExportFlags) -> dict[str, object]:
 
     if not flags.to.startswith(PREFIX):
         check_writable(locate(flags.to))
-        found = _export(flags, flags.to)
+        result = _export(flags, flags.to)
         print(f'next        vtr_core.load("{flags.to}"), or give it to any command that takes a checkpoint')
-        return {"exported": flags.to, **found}
+        return {"exported": flags.to, **result}
     check_hub_name(flags.to.removeprefix(PREFIX))
     with tempfile.TemporaryDirectory(prefix="vtr-export-") as folder:
         place = str(Path(folder) / "model")
-        found = _export(flags, place)
+        result = _export(flags, place)
         address = publish_to_hub(Path(place), flags.to.removeprefix(PREFIX), flags.public)
         print(f"published   {address}")
-    return {"exported": address, **found}
+    return {"exported": address, **result}
 
 
 def _export(flags: ExportFlags, folder: str) -> dict[str, object]:
@@ -88,10 +88,10 @@ def _export(flags: ExportFlags, folder: str) -> dict[str, object]:
         export_model(checkpoint, locate(folder), model_card(loaded, text, figures))
         differences = _write_onnx(loaded, locate(folder)) if flags.onnx else {}
     print(f"model       {loaded.uri}")
-    for one in figures:
-        for direction in one.directions:
+    for figure in figures:
+        for direction in figure.directions:
             recalls = f"{100 * direction.metrics.recall[10]:.1f} (chance {100 * direction.chance.recall[10]:.1f})"
-            print(f"figures     {one.data}  {direction.title}  R@10 {recalls}")
+            print(f"figures     {figure.data}  {direction.title}  R@10 {recalls}")
     for tower, difference in differences.items():
         print(f"onnx        {tower}.onnx, within {difference:.1e} of torch")
     print(f"exported    {folder}")

@@ -9,7 +9,7 @@ from pipelines.systems.registry import SYSTEMS
 from vtr_core.analysis.transforms import Transform, read_transform
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.explain.explanation import LONGEST_QUERY
-from vtr_core.retrieval.explain.html_pages import render_search
+from vtr_core.retrieval.explain.pages import render_search
 from vtr_core.retrieval.index.index import IndexRecord, load_index
 from vtr_core.retrieval.search.index_search import key_frames
 from vtr_core.serving.applications import SearchSite, search_app

@@ -16,8 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from vtr_core.errors import InputError, one_line
-from vtr_core.retrieval.explain.html_pages import render_interface
-from vtr_core.retrieval.explain.key_frames import Picture
+from vtr_core.retrieval.explain.pages import Picture
 from vtr_core.retrieval.index.items import Item
 from vtr_core.retrieval.search.index_search import Hit
 from vtr_core.serving.engine import Batcher, Catalogue, Engine, Hits, SearchQuery
@@ -91,9 +90,7 @@ def search_app(site: SearchSite, address: Address, token: str | None) -> ASGIApp
     app.get("/api/columns", summary="what can be filtered by")(answers.columns)
     app.get("/api/health", summary="whether the server answers; needs no token")(answers.health)
     app.head("/api/health", include_in_schema=False)(answers.health)
-    pages = {"/": site.page, "/api": lambda nonce: render_interface(nonce, app.openapi())}
-    for path, page in pages.items():
-        app.add_route(path, partial(_page, page))
+    app.add_route("/", partial(_page, site.page))
     app.add_route("/favicon.ico", lambda _request: _picture(_ICON))
     app.add_route("/thumbnail", answers.thumbnail)
     app.add_route("/metrics", lambda _request: Response(metrics.text(), media_type=metrics.media_type))

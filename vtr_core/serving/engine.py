@@ -16,7 +16,7 @@ from vtr_core.config.caption_text import ConceptSimilarity
 from vtr_core.data.records.schema import kept_column
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.explain.explanation import HitExplanation
-from vtr_core.retrieval.explain.key_frames import KeyFrames, read_pictures
+from vtr_core.retrieval.explain.pages import KeyFrames, read_pictures
 from vtr_core.retrieval.index.index import IndexRecord, VideoIndex, load_index
 from vtr_core.retrieval.search.filters import Condition, meeting
 from vtr_core.retrieval.search.index_search import Hit, Searcher, SearchOptions, searcher

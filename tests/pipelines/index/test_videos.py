@@ -120,13 +120,6 @@ def test_causality_at_k_is_the_share_of_the_strongest_terms(place: str) -> None:
     assert sorted(hit.causality_few for hit in explained) == pytest.approx(sorted(measured.tolist()), rel=1e-4)
 
 
-def test_python_searches_the_same(place: str, capsys: pytest.CaptureFixture[str]) -> None:
-    hits = vtr_core.Index.open(place).search(QUERY, k=2)
-    assert [(hit.item_id, hit.score) for hit in hits] == [
-        (hit["item_id"], pytest.approx(hit["score"])) for hit in found(capsys, place, k=2)["hits"]
-    ]
-
-
 def test_pages_show_pictures_and_escape_names(place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found(capsys, place, page=str(tmp_path / "hits.html"))
     page = (tmp_path / "hits.html").read_text()

@@ -15,6 +15,7 @@ from vtr_core.retrieval.index.index import (
     ITEMS,
     MARKER,
     IndexRecord,
+    Lookup,
     PlannedIndex,
     Shard,
     StoredFile,
@@ -22,7 +23,7 @@ from vtr_core.retrieval.index.index import (
     load_index,
     save_index,
 )
-from vtr_core.retrieval.index.items import Item
+from vtr_core.retrieval.index.items import Item, Items
 from vtr_core.storage import locate
 
 
@@ -266,3 +267,16 @@ def test_a_model_s_fingerprint_is_of_its_weights() -> None:
         other.bias[0] = torch.nextafter(other.bias[0], torch.tensor(9.0))
     assert model_fingerprint(one) != model_fingerprint(other)
     assert model_fingerprint(one.to(torch.bfloat16)) != model_fingerprint(other)
+
+
+@pytest.mark.parametrize("hashes", [2**63, 3, 1], ids=["distinct", "some collide", "all collide"])
+def test_every_item_is_found_where_it_lies(hashes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vtr_core.retrieval.index.index.key64", lambda text: hash(text) % hashes)
+    monkeypatch.setattr("vtr_core.retrieval.index.index._AT_ONCE", 4)
+    names = [f"clip{number}" for number in np.random.default_rng(0).permutation(11)]
+    items = Items.of(Item(name, "v") for name in names)
+    lookup = Lookup.of(items)
+    assert np.all(np.diff(lookup.keys) >= 0)
+    assert [lookup.find(name, items) for name in names] == list(range(11))
+    assert lookup.find("clip11", items) is None
+    assert Lookup.of(Items.of([])).find("a", Items.of([])) is None

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float32, Int64
 
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.retrieval.index.index import Approximate, Backend, Shard
+from vtr_core.retrieval.index.index import Approximate, Shard
 
 NEIGHBOURS = 32
 """hnsw: links per vector of the graph (M of Malkov and Yashunin 2018)."""
@@ -26,6 +26,8 @@ _SHARE_SEARCHED = 2
 _DIMENSIONS, _MOST_PARTS = 4, 256
 """ivf-pq: dimensions of a part, whose code has 4 bits; the sums of more parts' 8 bits would exceed 16 bits."""
 _AT_ONCE = 65_536
+_MARKS = (b"IHNs", b"IwPf")
+"""How faiss's files of `build_candidates` begin: IndexHNSWSQ, IndexIVFPQFastScan. No other class is parsed."""
 
 
 def build_candidates(vectors: Float32[np.ndarray, "videos dim"], kind: Approximate) -> memoryview | None:
@@ -62,11 +64,6 @@ def build_candidates(vectors: Float32[np.ndarray, "videos dim"], kind: Approxima
     return faiss.serialize_index(built).data
 
 
-def default_candidates(backend: Backend) -> int:
-    """How many candidates are compared by their vectors unless asked otherwise; coarser codes order them less well."""
-    return 800 if backend == "ivf-pq" else 200
-
-
 class Candidates:
     """What `build_candidates` wrote, used where it lies, without a copy.
 
@@ -74,6 +71,8 @@ class Candidates:
     """
 
     def __init__(self, content: memoryview, num_videos: int, dim: int) -> None:
+        if bytes(content[:4]) not in _MARKS:
+            raise DatasetError("the index's candidates are of no kind that vtr index writes; run vtr index again")
         faiss = load_faiss()
         self._content = np.frombuffer(content, np.uint8)  # faiss keeps its address alone
         try:

@@ -9,10 +9,11 @@ the files of a local index are mapped into memory, not read.
 import hashlib
 import io
 import mmap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -37,6 +38,8 @@ _AT_ONCE = 65_536
 Approximate = Literal["hnsw", "ivf-pq"]
 Backend = Literal["exact"] | Approximate
 Kind = Literal["dual", "joint"]
+DEFAULT_CANDIDATES: Mapping[Backend, int] = MappingProxyType({"exact": 200, "hnsw": 200, "ivf-pq": 800})
+"""Candidates compared by their vectors unless another number is given; coarser codes order them less well."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,8 @@ def load_record(location: Location) -> IndexRecord:
             raise ValueError("its files are not those of an index")
         if not all(is_file_name(stored.file) for stored in loaded.files):
             raise ValueError("a file is not in its folder")
+        if loaded.backend == "exact" and any(CANDIDATES in shard.files for shard in shards):
+            raise ValueError("it lists candidates, which an exact index does not have")
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise _damaged(location / MARKER, error) from error
     return loaded
@@ -242,8 +247,8 @@ def save_index(location: Location, index: VideoIndex | PlannedIndex) -> IndexRec
     conflict = RunConflict(f"{location} was changed meanwhile by another command; repeat the command")
     before = _current(location)
     # Two revisions that were written at once may have the same number: their shards tell them apart.
-    given = index.record.revision, index.record.shards
-    if before is not None and index.record.shards and given != (before.revision, before.shards):
+    revision = index.record.revision, index.record.shards
+    if before is not None and index.record.shards and revision != (before.revision, before.shards):
         raise conflict
     written: list[StoredFile] = []
     try:
@@ -304,8 +309,8 @@ def _store(location: Location, shard: Shard, written: list[StoredFile]) -> Store
     if shard.candidates is not None:
         contents[f"{CANDIDATES}.faiss"] = (shard.candidates,)
     files: dict[str, StoredFile] = {}
-    for named, parts in contents.items():
-        name, _, suffix = named.rpartition(".")
+    for file_name, parts in contents.items():
+        name, _, suffix = file_name.rpartition(".")
         files[name] = _store_file(location, name, suffix, *parts)
         written.append(files[name])
     return StoredShard(len(shard.items), files)

@@ -250,10 +250,10 @@ class WindowStore:
         examples: dict[str, str] = {}
         for part in self.parts():
             table = self._read(part, ["reason", "what"])
-            for reason, what in zip(*(column.to_pylist() for column in table.columns), strict=True):
+            for reason, text in zip(*(column.to_pylist() for column in table.columns), strict=True):
                 if reason is not None:
                     counts[reason] += 1
-                    examples.setdefault(reason, what)
+                    examples.setdefault(reason, text)
         return counts, examples
 
     def fingerprint(self) -> str:

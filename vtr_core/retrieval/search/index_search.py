@@ -39,11 +39,11 @@ from vtr_core.embedding.video_ranking import (
 from vtr_core.errors import ConfigError, DatasetError, InputError
 from vtr_core.fingerprint import short
 from vtr_core.retrieval.explain.explanation import HitExplanation, Tag, explain_hits, percent, strongest
-from vtr_core.retrieval.explain.key_frames import KeyFrames
-from vtr_core.retrieval.index.candidates import Candidates, candidates_of, default_candidates
-from vtr_core.retrieval.index.index import CONCEPTS, Backend, IndexRecord, Shard, VideoIndex
+from vtr_core.retrieval.explain.pages import KeyFrames
+from vtr_core.retrieval.index.candidates import Candidates, candidates_of
+from vtr_core.retrieval.index.index import CONCEPTS, DEFAULT_CANDIDATES, Backend, IndexRecord, Shard, VideoIndex
 from vtr_core.retrieval.index.items import Item, VideoIds
-from vtr_core.retrieval.index.windows import WindowFrames, WindowStore
+from vtr_core.retrieval.index.windows import FOLDER, RECORD, WindowFrames, WindowStore
 from vtr_core.similarity import SimilarityKind, contributions, raising
 from vtr_core.storage import locate
 from vtr_core.systems.loaded_model import TrainedModel
@@ -115,7 +115,7 @@ class SearchOptions:
 
     def num_candidates(self, backend: Backend) -> int:
         """How many candidates of an index of this kind are ranked."""
-        return default_candidates(backend) if self.candidates is None else self.candidates
+        return DEFAULT_CANDIDATES[backend] if self.candidates is None else self.candidates
 
 
 class Searcher(ABC):
@@ -274,7 +274,7 @@ class JointShard:
         names = shard.modalities
         vectors = {name: shard.tensors[name] for name in names}
         self.items = JointItems(vectors, {name: shard.tensors[f"has_{name}"] for name in names})
-        self.candidates: Candidates | None = candidates_of(shard, names[0])
+        self.candidates: Candidates | None = None if shard.candidates is None else candidates_of(shard, names[0])
         self._similarity, self._count = similarity, count
 
     def nearest(
@@ -413,11 +413,11 @@ def _described(scoring: Scoring, num_items: int, backend: str) -> str:
 
 def searcher(index: VideoIndex, loaded: TrainedModel, options: SearchOptions) -> Searcher:
     """A searcher of `index`; DatasetError where `loaded` is not its model, ConfigError for unsuitable options."""
-    own, given = index.record.model_fingerprint, model_fingerprint(loaded.model)
-    if given != own:
+    own, fingerprint = index.record.model_fingerprint, model_fingerprint(loaded.model)
+    if fingerprint != own:
         raise DatasetError(
             f"the index was made with the model {short(own)} ({index.record.checkpoint}), the checkpoint is "
-            f"{short(given)} ({loaded.uri}): their vectors cannot be compared; run vtr index again, or give the "
+            f"{short(fingerprint)} ({loaded.uri}): their vectors cannot be compared; run vtr index again, or give the "
             "index's own --checkpoint"
         )
     match spaces_of(loaded, "search"):
@@ -425,6 +425,11 @@ def searcher(index: VideoIndex, loaded: TrainedModel, options: SearchOptions) ->
             return DualSearcher(index, loaded, spaces, options)
         case JointSpace() as space:
             return JointSearcher(index, loaded, space, options)
+
+
+def is_of_videos(index: str) -> bool:
+    """Whether an index is of video files, whose windows lie beside it."""
+    return storage.exists(locate(index) / FOLDER / RECORD)
 
 
 def key_frames(index: str, record: IndexRecord) -> KeyFrames | None:
