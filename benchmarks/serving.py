@@ -36,9 +36,8 @@ from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.synthetic import Synthetic
 from vtr_core.embedding.embedded_rows import model_fingerprint
-from vtr_core.retrieval.index.index import Shard, VideoIndex, save_index
+from vtr_core.retrieval.index.index import IndexRecord, Shard, VideoIndex, save_index
 from vtr_core.retrieval.index.items import Item
-from vtr_core.retrieval.index.record import IndexRecord
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset

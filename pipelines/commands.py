@@ -90,7 +90,7 @@ HELP_WORDS = ("-h", "--help", "--help-all")
 
 @dataclass(frozen=True)
 class Command:
-    """A command of `vtr`."""
+    """A command of `vtr`, the function `main` of pipelines.<name>.command."""
 
     name: str
     summary: str

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from pipelines.progress import Meter
 from vtr_core.data.manifest import Manifest
@@ -30,7 +29,7 @@ def short_names(manifests: "Sequence[Manifest]") -> list[str]:
     The settings of a store, after `?`, are left out, and what MLflow takes in no name becomes `_`. Data sets that are
     given twice are numbered.
     """
-    parts = [re.sub(r"[^\w.\- /]", "_", one.uri.partition("?")[0]).strip("/").split("/") for one in manifests]
+    parts = [re.sub(r"[^\w.\- /]", "_", manifest.uri.partition("?")[0]).strip("/").split("/") for manifest in manifests]
     for depth in range(1, max(map(len, parts), default=0) + 1):
         short = ["-".join(part[-depth:]) for part in parts]
         if len(set(short)) == len(short):
@@ -40,7 +39,6 @@ def short_names(manifests: "Sequence[Manifest]") -> list[str]:
 
 def asked_knock_outs(loaded: "LoadedModel", names: Sequence[str]) -> "KnockOuts":
     """The knock-outs of `--knock-out`; ConfigError for those that the model does not support."""
-
     offered = loaded.config.model.system().implementation().knock_outs(loaded.model)
     for name in names:
         if name not in offered:
@@ -80,26 +78,14 @@ class RowsRead:
             self._meter.tell(self._done)
 
 
-@dataclass(frozen=True)
-class _Watched(Sequence[RowGroup]):
+class _Watched(list[RowGroup]):
     """Row groups that tell when they have been passed."""
 
-    places: Sequence[RowGroup]
-    by: RowsRead
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-    @overload
-    def __getitem__(self, index: int) -> RowGroup: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[RowGroup]: ...
-
-    def __getitem__(self, index: int | slice) -> RowGroup | Sequence[RowGroup]:
-        return self.places[index]
+    def __init__(self, places: Sequence[RowGroup], rows: RowsRead) -> None:
+        super().__init__(places)
+        self._rows = rows
 
     def __iter__(self) -> Iterator[RowGroup]:
-        for place in self.places:
+        for place in super().__iter__():
             yield place
-            self.by.passed(place)
+            self._rows.passed(place)

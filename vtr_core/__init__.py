@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from vtr_core.api import Index, Model, load
     from vtr_core.encoders.encoder import Encoder, encoder
-    from vtr_core.retrieval.search.searcher import Hit
+    from vtr_core.retrieval.search.index_search import Hit
     from vtr_core.systems.spaces import Encoded
 
 __version__ = "0.2.0"
@@ -22,7 +22,7 @@ __all__ = ["Encoded", "Encoder", "Hit", "Index", "Model", "encoder", "load"]
 _PLACES = {
     "Encoded": "vtr_core.systems.spaces",
     "Encoder": "vtr_core.encoders.encoder",
-    "Hit": "vtr_core.retrieval.search.searcher",
+    "Hit": "vtr_core.retrieval.search.index_search",
     "Index": "vtr_core.api",
     "Model": "vtr_core.api",
     "encoder": "vtr_core.encoders.encoder",

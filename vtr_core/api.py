@@ -24,8 +24,7 @@ from vtr_core.retrieval.explain.explained_queries import answer, explainable
 from vtr_core.retrieval.explain.explanation import ExplainOptions, HitExplanation
 from vtr_core.retrieval.index.index import VideoIndex, load_index
 from vtr_core.retrieval.search.filters import meeting, parse_conditions
-from vtr_core.retrieval.search.index_search import JointSearcher, searcher
-from vtr_core.retrieval.search.searcher import Hit, SearchOptions
+from vtr_core.retrieval.search.index_search import Hit, JointSearcher, SearchOptions, searcher
 from vtr_core.storage import locate
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.spaces import (
@@ -43,20 +42,20 @@ from vtr_core.video.process import Decoding, Limits
 
 
 def given_features(
-    known: Mapping[str, int], given: Sequence[Any] | np.ndarray | Mapping[str, Any], exclude: str
+    known: Mapping[str, int], rows: Sequence[Any] | np.ndarray | Mapping[str, Any], exclude: str
 ) -> dict[str, list[Any]]:
     """The rows of each feature; those of a sequence are of the model's only feature beside `exclude`."""
-    if isinstance(given, Mapping):
-        named = {str(name): list(rows) for name, rows in given.items()}
-        unknown = [name for name in named if name not in known]
-        if unknown or not named or len({len(rows) for rows in named.values()}) > 1:
-            shown = ", ".join(f"{name} ({len(rows)} rows)" for name, rows in named.items()) or "none"
+    if isinstance(rows, Mapping):
+        by_name = {str(name): list(values) for name, values in rows.items()}
+        unknown = [name for name in by_name if name not in known]
+        if unknown or not by_name or len({len(rows) for rows in by_name.values()}) > 1:
+            shown = ", ".join(f"{name} ({len(rows)} rows)" for name, rows in by_name.items()) or "none"
             raise InputError(f"the features given are {shown}; give {_shown(known)}, with as many rows of each")
-        return named
-    seen = [name for name in known if name != exclude]
-    if len(seen) != 1:
+        return by_name
+    names = [name for name in known if name != exclude]
+    if len(names) != 1:
         raise InputError(f"the model takes {_shown(known)}; give a mapping from the feature's name to its rows")
-    return {seen[0]: list(given)}
+    return {names[0]: list(rows)}
 
 
 def _shown(known: Mapping[str, int]) -> str:
@@ -80,14 +79,14 @@ def of_files(loaded: LoadedModel, uris: Sequence[str], weights: Mapping[str, str
     device = str(next(loaded.model.parameters()).device)
     at_once = min(len(uris), num_usable())
     how = Decoding(Limits(), chosen[0].decoder, "cuda" if device.startswith("cuda") else "cpu")
-    found = dict(extract_here(uris, chosen, how, device, at_once))
-    return _by_name([_usable(found[row], uris[row]) for row in range(len(uris))], chosen, made, loaded)
+    extracted = dict(extract_here(uris, chosen, how, device, at_once))
+    return _by_name([_usable(extracted[row], uris[row]) for row in range(len(uris))], chosen, made, loaded)
 
 
-def _usable(found: Extracted, uri: str) -> VideoFeatures:
-    if isinstance(found, Unusable):
-        raise InputError(f"{uri}: {found.what} ({found.reason.value})")
-    return found
+def _usable(extracted: Extracted, uri: str) -> VideoFeatures:
+    if isinstance(extracted, Unusable):
+        raise InputError(f"{uri}: {extracted.what} ({extracted.reason.value})")
+    return extracted
 
 
 def _by_name(
@@ -144,13 +143,13 @@ class Model:
 
         ConfigError for a model that encodes no texts, such as a captioner.
         """
-        asked = [texts] if isinstance(texts, str) else list(texts)
+        queries = [texts] if isinstance(texts, str) else list(texts)
         loaded = self.loaded
         match spaces_of(loaded, "encode_text"):
             case DualSpaces() as spaces:
-                return spaces.texts(loaded, asked)
+                return spaces.texts(loaded, queries)
             case JointSpace() as space:
-                vectors, known = space.queries(loaded.model, loaded.config, loaded.vocabulary, asked)
+                vectors, known = space.queries(loaded.model, loaded.config, loaded.vocabulary, queries)
                 return Encoded({TEXT: vectors}, {TEXT: known})
 
     def encode_video(self, videos: Rows | Mapping[str, Rows], weights: Mapping[str, str] | None = None) -> Encoded:
@@ -173,17 +172,17 @@ class Model:
         if AUDIO not in self.features:
             raise InputError(f"{self.uri} takes the features {', '.join(self.features)} and hears nothing")
         if _are_files(sounds):
-            found = of_files(self.loaded, [str(sound) for sound in sounds], weights or {})
-            return self._encode({AUDIO: found[AUDIO]})
+            heard = of_files(self.loaded, [str(sound) for sound in sounds], weights or {})
+            return self._encode({AUDIO: heard[AUDIO]})
         return self._encode({AUDIO: list(sounds)})
 
     def _encode(self, features: Mapping[str, Sequence[Any]]) -> Encoded:
-        found = spaces_of(self.loaded, "encode_video").arrays
-        if found is None:
+        encode = spaces_of(self.loaded, "encode_video").arrays
+        if encode is None:
             raise InputError(
                 f"{self.uri} is of a {self.loaded.config.model.kind!r} model, which encodes data sets alone"
             )
-        return found(self.loaded, features)
+        return encode(self.loaded, features)
 
     def similarity(self, queries: Encoded, items: Encoded) -> Float32[np.ndarray, "queries items"]:
         """Every query's score with every item, higher is more similar, as evaluation compares them.
@@ -212,17 +211,19 @@ class Model:
         names = [str(row) for row in range(len(videos))] if ids is None else list(ids)
         if len(names) != len(videos):
             raise InputError(f"{len(names)} ids were given for {len(videos)} videos; give one for each")
-        kept = np.flatnonzero(videos.known)
+        shown = np.flatnonzero(videos.known)
         latent, concept = (
-            as_tensor(None if name not in videos.vectors else videos.vectors[name][kept])
+            as_tensor(None if name not in videos.vectors else videos.vectors[name][shown])
             for name in ("latent", "concept")
         )
         kind = spaces.concept_similarity(loaded.config)
-        searched = DualVideos(tuple(names[row] for row in kept), latent, concept, loaded.concepts, kind)
+        searched = DualVideos(tuple(names[row] for row in shown), latent, concept, loaded.concepts, kind)
         scoring = Scoring(searched.default_space, Transform(kind), loaded.config.evaluation.latent_weight)
-        (asked,) = known_queries(spaces, loaded, [query])
+        (query_vectors,) = known_queries(spaces, loaded, [query])
         options = ExplainOptions(hits=k, tags=tags)
-        return answer(explainable(searched, scoring), asked, (), options, latent_scores(searched, asked)).hits
+        return answer(
+            explainable(searched, scoring), query_vectors, (), options, latent_scores(searched, query_vectors)
+        ).hits
 
 
 def load(uri: str | Path, device: str | None = None) -> Model:
@@ -231,8 +232,7 @@ def load(uri: str | Path, device: str | None = None) -> Model:
     device: where it computes, such as "cpu" or "cuda:1" (default: the first GPU where there is one, else the CPU).
     CheckpointError where there is no such model, or it is damaged.
     """
-    chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    return Model(read_model(str(uri), SYSTEMS, chosen))
+    return Model(read_model(str(uri), SYSTEMS, device))
 
 
 def _pixels(videos: Rows | Mapping[str, Rows]) -> list[Any]:
@@ -272,9 +272,9 @@ class Index:
         model: the one that it was made with, or where that is (default: where the index says). options: how hits are
         scored (default: as the model is evaluated). DatasetError where there is no index, or it is of another model.
         """
-        found = load_index(locate(str(uri)))
-        ready = model if isinstance(model, Model) else load(model or found.record.checkpoint)
-        return cls(found, ready, options)
+        index = load_index(locate(str(uri)))
+        ready = model if isinstance(model, Model) else load(model or index.record.checkpoint)
+        return cls(index, ready, options)
 
     @property
     def description(self) -> str:
@@ -304,10 +304,10 @@ class Index:
         ConfigError for an index whose model names no concepts; a dual encoder's videos are explained by
         `Model.explain`.
         """
-        found = self._searcher
-        if not isinstance(found, JointSearcher) or not found.concepts:
+        ready = self._searcher
+        if not isinstance(ready, JointSearcher) or not ready.concepts:
             raise ConfigError(f"the model of the index, {self.model.uri}, names no concepts that explain its hits")
-        explained = found.explained(query, found.ranking(query, k), tags)
+        explained = ready.explained(query, ready.ranking(query, k), tags)
         if explained is None:
             raise unknown_words(query, self.model.loaded)
         return explained

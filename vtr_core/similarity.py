@@ -1,10 +1,10 @@
 """Similarities between two sets of vectors, and contributions of concepts; in float32 or more."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, assert_never
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 from torch.nn.functional import normalize, pad
 
@@ -34,6 +34,30 @@ def similarity_function(kind: SimilarityKind) -> Similarity:
             return generalized_jaccard
         case _:
             assert_never(kind)
+
+
+def mean_over_modalities(
+    queries: Sequence[Float[Tensor, "queries dim"]],
+    items: Sequence[Float[Tensor, "items dim"]],
+    has_query: Sequence[Bool[Tensor, " queries"]],
+    has_item: Sequence[Bool[Tensor, " items"]],
+    scores: Sequence[Similarity],
+) -> Float[Tensor, "queries items"]:
+    """(1/n) Σ score(q, v) over the n pairs of a modality q of the query and a modality v of the item, by v's score.
+
+    Modalities that either of them lacks are not averaged, so that clips with and without sound compare: a sum of
+    vectors or of similarities would rank an item by how many modalities it has. Of an entry without any, 0.
+    """
+    if len(queries) == len(items) == 1:
+        return scores[0](queries[0], items[0])
+    total = queries[0].new_zeros(len(queries[0]), len(items[0]))
+    count = total.clone()
+    for query, query_present in zip(queries, has_query, strict=True):
+        for score, item, item_present in zip(scores, items, has_item, strict=True):
+            both = query_present[:, None] & item_present
+            total += torch.where(both, score(query, item), 0)
+            count += both
+    return total / count.clamp(min=1)
 
 
 def never_positive(kind: SimilarityKind) -> bool:

@@ -19,7 +19,7 @@ from benchmarks.report.pages import RESULTS, Benchmark, origin
 from vtr_core.embedding.video_ranking import JointItems, best
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.index.candidates import FEWEST, Candidates, build_candidates, normalized
-from vtr_core.retrieval.index.record import Approximate
+from vtr_core.retrieval.index.index import Approximate
 
 K = 10
 ASKED = ("clips", "backend", "dim", "intrinsic", "noise", "queries")

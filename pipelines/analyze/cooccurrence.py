@@ -56,7 +56,7 @@ def analyze(flags: CooccurrenceFlags) -> dict[str, Any]:
     from pipelines.report.logged_run import write_figure
     from vtr_core import storage
     from vtr_core.data.shards.thumbnails import Thumbnails
-    from vtr_core.retrieval.explain.key_frames import check_frames, read_pictures
+    from vtr_core.retrieval.explain.pages import check_frames, read_pictures
     from vtr_core.storage import check_writable, locate
 
     check_counts(

@@ -17,7 +17,7 @@ from vtr_core.data.captions import VideoCaptions, video_captions
 from vtr_core.data.concepts.concept_table import ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import DatasetError, InputError
-from vtr_core.retrieval.explain.key_frames import Picture
+from vtr_core.retrieval.explain.pages import Picture
 
 
 def cooccurrence_values(

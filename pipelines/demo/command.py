@@ -2,16 +2,21 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help
 from vtr_core.errors import ConfigError
 from vtr_core.storage.location import below
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 PRESET = "adapter"
+LOSS, RECALL = "train/loss", "val/t2v/r10"
 QUERY = "a green star moves to the right"
 _TEST, _VALIDATION, _FEWEST_TRAINING = 60, 40, 40
 
@@ -83,8 +88,8 @@ def _trained(data: str, out: str, films: str, seed: int) -> str:
         print(f"{data} is there already")
     else:
         table = str(Path(films) / TABLE)
-        given = ["--captions", table, "--recipe", "bundled", "--thumbnails", "--workers", "0"]
-        extract([films, *given, "--out", data])
+        settings = ["--captions", table, "--recipe", "bundled", "--thumbnails", "--workers", "0"]
+        extract([films, *settings, "--out", data])
     finished = train(override(preset(PRESET), {"seed": seed}), TrainFlags(data=data, out=out))
     print(f"learning curve  {write_learning_curve(data, out)}")
     return finished.checkpoint
@@ -92,7 +97,6 @@ def _trained(data: str, out: str, films: str, seed: int) -> str:
 
 def write_learning_curve(data: str, run: str) -> str:
     """Write the learning curve into the run's folder; returns its place."""
-    from pipelines.demo.learning_curve import learning_curve
     from pipelines.report.logged_run import write_figure
     from vtr_core.data.manifest import Manifest
     from vtr_core.storage import locate
@@ -102,6 +106,26 @@ def write_learning_curve(data: str, run: str) -> str:
     chance = min(100.0, 100 * 10 / Manifest.load(below(data, "val")).rows)
     write_figure(place, learning_curve(read_lines(locate(run) / "metrics.jsonl"), chance))
     return str(place)
+
+
+def learning_curve(points: Sequence[Mapping[str, Any]], chance: float) -> "Figure":
+    """Figure of the loss by step (left) and of R@10 of validation captions by step, in percent, with chance (right).
+
+    points: the lines of a run's metrics.jsonl. chance: in percent.
+    """
+    from pipelines.report.bar_figure import blank_figure, name_axes
+
+    figure = blank_figure(9, 3.6)
+    left, right = figure.subplots(1, 2)
+    for axes, name in ((left, LOSS), (right, RECALL)):
+        curve = [(point["step"], point[name]) for point in points if name in point]
+        axes.plot(*zip(*curve, strict=True), marker="." if len(curve) < 30 else "", color="#4c72b0")
+        axes.set_ylim(bottom=0)
+    right.axhline(chance, color="#c44e52", linestyle="--", label="chance")
+    right.legend(fontsize=8)
+    name_axes(left, "step", "", "training: loss")
+    name_axes(right, "step", "%", "validation: R@10, text → video")
+    return figure
 
 
 def _next_steps(out: str, checkpoint: str, page: str) -> str:

@@ -28,14 +28,14 @@ def render(
     folder.mkdir(parents=True, exist_ok=True)
     rows = []
     for index in range(num_films):
-        told, name = film(seed, index), f"film{index:04d}.mp4"
-        captions: tuple[str, ...] = (told.caption,)
-        pictures = frames(told)
+        content, name = film(seed, index), f"film{index:04d}.mp4"
+        captions: tuple[str, ...] = (content.caption,)
+        pictures = frames(content)
         if crowded:
             small = crowd(seed, index)
             captions, pictures = small.captions, crowd_frames(small)
         if not (folder / name).exists():
-            write_video(str(folder / f".{name}"), pictures, sound(told), _CODEC, FRAME_RATE)
+            write_video(str(folder / f".{name}"), pictures, sound(content), _CODEC, FRAME_RATE)
             (folder / f".{name}").rename(folder / name)
         for place, caption in enumerate(captions):
             item = name.removesuffix(".mp4") + (f"-{place}" if crowded else "")

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from vtr_core.retrieval.embed.embedding_job import EmbedPlan, EmbedTask
     from vtr_core.retrieval.embed.stored_embeddings import EmbeddingSet, TableSet
     from vtr_core.storage import Location
-    from vtr_core.systems.implementation import OutputSettings
     from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 
@@ -60,9 +59,9 @@ def main(argv: Sequence[str]) -> None:
         return
     flags = parse(EmbedFlags, argv, "vtr embed")
     with json_alone(flags.json):
-        found = embed(flags)
+        stored = embed(flags)
     if flags.json:
-        print_json({"uri": flags.out, **found.to_json()})
+        print_json({"uri": flags.out, **stored.to_json()})
 
 
 def embed(flags: EmbedFlags) -> "EmbeddingSet | TableSet":
@@ -76,31 +75,33 @@ def embed(flags: EmbedFlags) -> "EmbeddingSet | TableSet":
         raise ConfigError(f"vtr embed: --workers is {flags.workers}; it must be 0 or more")
     out = locate(flags.out)
     check_writable(out)
-    here = flags.workers == 0
-    loaded = read_model(flags.checkpoint, SYSTEMS, device() if here else "cpu")
+    loaded = read_model(flags.checkpoint, SYSTEMS, device() if flags.workers == 0 else "cpu")
     plan = _plan(flags, loaded, out)
     if is_complete(plan):
         print("  it is there already, complete")
         return finished(plan)
     tasks = begin(plan)
-    if len(tasks) < len(plan.tasks):
-        print(f"  {len(plan.tasks) - len(tasks)} of {len(plan.tasks)} shards were written before", flush=True)
     already = len(plan.tasks) - len(tasks)
+    if already:
+        print(f"  {already} of {len(plan.tasks)} shards were written before", flush=True)
     with Meter(len(plan.tasks), "shards", already) as meter:
         for done, rows in enumerate(_written(plan, tasks, loaded, flags), already + 1):
             meter.tell(done, f"the last with {rows:,} rows")
-    found = finish(plan)
-    _report(found, flags.out)
-    return found
+    stored = finish(plan)
+    _report(stored, flags.out)
+    return stored
 
 
 def _plan(flags: EmbedFlags, loaded: "LoadedModel", out: "Location") -> "EmbedPlan":
     """The shards to write; ConfigError or DatasetError where model, data and flags do not go together."""
+    from pipelines.caption.command import decoding_changes
     from vtr_core.retrieval.embed.embedding_job import VECTORS, check_settings, plan_embedding, plan_table
     from vtr_core.run.inputs import usable_data
     from vtr_core.systems.spaces import DualSpaces, spaces_of
 
-    config, settings = loaded.config, _settings(flags)
+    config, settings = loaded.config, decoding_changes(flags)
+    if flags.top is not None:
+        settings = {**settings, "top": flags.top}
     if flags.write != VECTORS:
         return plan_table(loaded, usable_data(config.model, flags.data), out, flags.write, settings)
     check_settings((), VECTORS, settings)
@@ -109,13 +110,6 @@ def _plan(flags: EmbedFlags, loaded: "LoadedModel", out: "Location") -> "EmbedPl
     space.check(config, manifest)
     similarity = space.concept_similarity(config) if isinstance(space, DualSpaces) else config.evaluation.similarity
     return plan_embedding(loaded, manifest, out, similarity)
-
-
-def _settings(flags: EmbedFlags) -> "OutputSettings":
-    from pipelines.caption.command import decoding_changes
-
-    given = decoding_changes(flags)
-    return given if flags.top is None else {**given, "top": flags.top}
 
 
 def _written(
@@ -131,21 +125,21 @@ def _written(
     return embed_on_ray(plan, tasks, flags)
 
 
-def _report(found: "EmbeddingSet | TableSet", out: str) -> None:
+def _report(stored: "EmbeddingSet | TableSet", out: str) -> None:
     from vtr_core.fingerprint import short
     from vtr_core.retrieval.embed.stored_embeddings import TableSet
 
-    total = sum(shard.bytes for shard in found.shards)
-    shards = f"{len(found.shards)} shards, {total / 1e6:.1f} MB"
-    if isinstance(found, TableSet):
-        print(f"{found.rows} rows of {found.output}; {shards}")
+    total = sum(shard.bytes for shard in stored.shards)
+    shards = f"{len(stored.shards)} shards, {total / 1e6:.1f} MB"
+    if isinstance(stored, TableSet):
+        print(f"{stored.rows} rows of {stored.output}; {shards}")
     else:
-        sizes = ", ".join(f"{name} {dim}" for name, dim in found.dims.items())
-        print(f"{found.rows} rows ({sizes}), compared by {found.similarity}; {shards}")
-    print(f"model       {short(found.model_fingerprint)}  {found.checkpoint}")
-    print(f"data        {short(found.data_fingerprint)}  {found.data}")
-    if isinstance(found, TableSet):
+        sizes = ", ".join(f"{name} {dim}" for name, dim in stored.dims.items())
+        print(f"{stored.rows} rows ({sizes}), compared by {stored.similarity}; {shards}")
+    print(f"model       {short(stored.model_fingerprint)}  {stored.checkpoint}")
+    print(f"data        {short(stored.data_fingerprint)}  {stored.data}")
+    if isinstance(stored, TableSet):
         print(f"written     {out}: part-*.parquet")
         return
-    print(f"next        vtr evaluate {found.checkpoint} --data {found.data} --embeddings {out}")
-    print(f"            vtr index {found.checkpoint} --data {found.data} --embeddings {out} --out <URI>")
+    print(f"next        vtr evaluate {stored.checkpoint} --data {stored.data} --embeddings {out}")
+    print(f"            vtr index {stored.checkpoint} --data {stored.data} --embeddings {out} --out <URI>")

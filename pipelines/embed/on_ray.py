@@ -30,10 +30,10 @@ class _Embedder:
         self._loaded: LoadedModel = read_model(plan.checkpoint, systems, device)
 
     def __call__(self, batch: dict[str, np.ndarray]) -> dict[str, Any]:
-        found = [self._one(self._plan.tasks[int(position)]) for position in batch["task"]]
-        return {"rows": np.array([rows for rows, _ in found]), "error": np.array([error for _, error in found])}
+        results = [self._written(self._plan.tasks[int(position)]) for position in batch["task"]]
+        return {"rows": np.array([rows for rows, _ in results]), "error": np.array([error for _, error in results])}
 
-    def _one(self, task: EmbedTask) -> tuple[int, str]:
+    def _written(self, task: EmbedTask) -> tuple[int, str]:
         try:
             return do(self._plan, self._loaded, task), ""
         except VtrError as error:
@@ -47,9 +47,9 @@ def embed_on_ray(plan: EmbedPlan, tasks: Sequence[EmbedTask], flags: EmbedFlags)
     connect(worker_logs=flags.worker_logs)
     DataContext.get_current().enable_progress_bars = False
     threads = torch.get_num_threads()
-    held = ray.cluster_resources()
-    gpus = flags.gpus_per_model if held.get("GPU") else 0.0
-    room = held["GPU"] / gpus if gpus else held.get("CPU", 1) / threads
+    resources = ray.cluster_resources()
+    gpus = flags.gpus_per_model if resources.get("GPU") else 0.0
+    room = resources["GPU"] / gpus if gpus else resources.get("CPU", 1) / threads
     most = min(len(tasks), max(1, math.floor(room)))
     copies = min(most, flags.workers or most)
     rows = ray.data.from_items([{"task": task.index} for task in tasks], override_num_blocks=len(tasks))
@@ -58,7 +58,7 @@ def embed_on_ray(plan: EmbedPlan, tasks: Sequence[EmbedTask], flags: EmbedFlags)
         fn_constructor_args=(plan, SYSTEMS, "cuda" if gpus else "cpu", threads),
         batch_size=1,
         compute=ActorPoolStrategy(min_size=1, max_size=copies, initial_size=copies),
-        num_cpus=0 if gpus else min(threads, held.get("CPU", 1)),
+        num_cpus=0 if gpus else min(threads, resources.get("CPU", 1)),
         num_gpus=gpus or None,
     )
     for row in written.iter_rows():

@@ -35,6 +35,6 @@ def main(argv: Sequence[str]) -> None:
 
     listed = catalogue()
     if flags.json:
-        print_json([asdict(one) for one in listed])
+        print_json([asdict(encoder) for encoder in listed])
     else:
         print(as_text(listed))

@@ -1,8 +1,8 @@
 """`vtr evaluate`: `--task` selects the evaluation, each with its own module and flags."""
 
-import sys
 import tempfile
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from pipelines.arguments import json_alone, parse, print_help, print_json, wants_help
@@ -71,42 +71,24 @@ def main(argv: Sequence[str]) -> None:
 
 def _run(task: Subcommand, argv: Sequence[str]) -> None:
     """Run the task; with `--json` its metrics are printed, and all else goes to standard error."""
-    rest = _with_out(argv)
-    out = _out(rest)
-    if out and not wants_help(rest):
+    for word, following in pairwise(argv):
+        if word == "--json" and following.endswith(".json"):
+            raise ConfigError(f"vtr evaluate: --json takes no file, it prints; give --out {following}")
+    out = _out(argv)
+    if out and not wants_help(argv):
         check_file_writable(locate(out))
-    if "--json" not in rest or wants_help(rest):
-        task.run(rest)
+    if "--json" not in argv or wants_help(argv):
+        task.run(argv)
         return
     with tempfile.TemporaryDirectory(prefix="vtr-evaluate-") as folder:
         file = str(Path(folder) / "metrics.json")
         with json_alone(True):
-            task.run(rest if out is not None else [*rest, "--out", file])
+            task.run(argv if out is not None else [*argv, "--out", file])
         _print_metrics(out or file)
 
 
 def _print_metrics(file: str) -> None:
     print_json(storage.read_json(locate(file)))
-
-
-def _with_out(argv: Sequence[str]) -> list[str]:
-    """The arguments with `--out FILE` for the deprecated `--json FILE`, and `--json` for `--json -`."""
-    rest: list[str] = []
-    words = iter([part for word in argv for part in _parts(word)])
-    for word in words:
-        value = next(words, None) if word == "--json" else None
-        if value == "-":
-            rest.append(word)
-        elif value is not None and value.endswith(".json"):
-            print(f"vtr evaluate: --json FILE is deprecated; give --out {value}", file=sys.stderr)
-            rest += ["--out", value]
-        else:
-            rest += [word] if value is None else [word, value]
-    return rest
-
-
-def _parts(word: str) -> Sequence[str]:
-    return word.split("=", 1) if word.startswith("--json=") else (word,)
 
 
 def _out(words: Sequence[str]) -> str | None:

@@ -41,41 +41,25 @@ DECODINGS = {"one_second": True, "spans": False}
 
 
 @dataclass(frozen=True)
-class Decoded:
-    """The metrics of one decoding: of the model, of the even-parts baseline, and of chance."""
-
-    model: StepFigures
-    even_parts: StepFigures
-    chance: StepFigures
-
-
-@dataclass(frozen=True)
 class LocalizationResult:
-    """The metrics of one data set by decoding: "one_second" and "spans"."""
+    """The metrics of one data set by decoding, "one_second" and "spans": of the model, of even parts, and of chance."""
 
     name: str
     manifest: Manifest
     steps: ScoredSteps
-    decodings: Mapping[str, Decoded]
+    decodings: Mapping[str, Mapping[str, StepFigures]]
 
-    def metric_values(self, prefix: str) -> dict[str, float]:
-        """The model's metrics in percent: `<prefix>/recall_task`, …, and `<prefix>/<decoding>/recall_task`, ….
+    def metric_values(self, prefix: str, source: str = "model") -> dict[str, float]:
+        """The metrics in percent: `<prefix>/recall_task`, …, and `<prefix>/<decoding>/recall_task`, ….
 
         Without a decoding in the name, recall is that of one second per step, as CrossTask defines it, and overlaps are
         those of spans: for a single second |D| = 1, so that IoD would equal the recall and IoU measure step lengths.
         """
-        return _values(prefix, {name: figures.model.flat() for name, figures in self.decodings.items()})
-
-    def chance_values(self, prefix: str) -> dict[str, float]:
-        """The chance level under the names of `metric_values`."""
-        return _values(prefix, {name: figures.chance.flat() for name, figures in self.decodings.items()})
-
-
-def _values(prefix: str, by_decoding: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    every = {f"{decoding}/{name}": v for decoding, figures in by_decoding.items() for name, v in figures.items()}
-    recall = {name: v for name, v in by_decoding["one_second"].items() if name.startswith("recall")}
-    overlap = {name: v for name, v in by_decoding["spans"].items() if not name.startswith("recall")}
-    return {f"{prefix}/{name}": 100.0 * v for name, v in {**recall, **overlap, **every}.items()}
+        values = {decoding: figures[source].flat() for decoding, figures in self.decodings.items()}
+        every = {f"{decoding}/{name}": v for decoding, flat in values.items() for name, v in flat.items()}
+        recall = {name: v for name, v in values["one_second"].items() if name.startswith("recall")}
+        overlap = {name: v for name, v in values["spans"].items() if not name.startswith("recall")}
+        return {f"{prefix}/{name}": 100.0 * v for name, v in {**recall, **overlap, **every}.items()}
 
 
 def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
@@ -117,11 +101,11 @@ def _evaluate_one(
         steps = score_steps(using, manifest, read.watch(row_groups(manifest)))
     videos = [_beside(background, video) for video in steps.videos]
     decodings = {
-        decoding: Decoded(
-            model=localise(videos, exactly_one),
-            even_parts=by_even_parts(videos, exactly_one),
-            chance=by_chance(videos, exactly_one, flags.draws, flags.seed),
-        )
+        decoding: {
+            "model": localise(videos, exactly_one),
+            "even_parts": by_even_parts(videos, exactly_one),
+            "chance": by_chance(videos, exactly_one, flags.draws, flags.seed),
+        }
         for decoding, exactly_one in DECODINGS.items()
     }
     return LocalizationResult(name, manifest, steps, decodings)
@@ -159,8 +143,9 @@ def printed(result: LocalizationResult, title: str) -> list[Printed]:
     for decoding, figures in result.decodings.items():
         table.add_section()
         table.add_row(Text(_TITLES[decoding], style="italic"))
-        for name, row in (("model", figures.model), ("even parts", figures.even_parts), ("chance", figures.chance)):
-            table.add_row(f"  {name}", *(f"{100 * value:.1f}" for value in row.flat().values()))
+        for name, row in figures.items():
+            cells = (f"{100 * value:.1f}" for value in row.flat().values())
+            table.add_row(f"  {name.replace('_', ' ')}", *cells)
     return [table, *(f"  {line}" for line in _remarks(result.steps))]
 
 
@@ -184,7 +169,7 @@ def _remarks(steps: ScoredSteps) -> list[str]:
         (steps.num_too_short, "have fewer seconds than steps; their steps count as missed"),
         (steps.num_without_truth, "have no annotated segment; they are in no figure"),
     )
-    lines = [f"{count} of {total} videos {what}" for count, what in counts if count]
+    lines = [f"{count} of {total} videos {remark}" for count, remark in counts if count]
     if steps.unknown_steps:
         shown = ", ".join(repr(text) for text in steps.unknown_steps[:_SHOWN])
         more = len(steps.unknown_steps) - _SHOWN
@@ -208,7 +193,9 @@ def _log(
 ) -> None:
     """Log one run with the metrics as `test/<set>/<decoding>/…`."""
     settings = _settings(flags, loaded, similarity)
-    sets = [EvaluatedSet(one.name, one.manifest, one.metric_values(f"test/{one.name}")) for one in results]
+    sets = [
+        EvaluatedSet(result.name, result.manifest, result.metric_values(f"test/{result.name}")) for result in results
+    ]
     title = f"{loaded.uri}, {similarity} similarity"
     report = Report(
         values=as_json(results, settings),
@@ -219,12 +206,11 @@ def _log(
 
 
 def _panel(result: LocalizationResult) -> Panel:
-
     bars = []
     for decoding, figures in result.decodings.items():
-        even, chance = figures.even_parts.flat(), figures.chance.flat()
-        for name, value in figures.model.flat().items():
-            baselines = {"chance": 100 * chance[name], "even parts": 100 * even[name]}
+        values = {name: row.flat() for name, row in figures.items()}
+        for name, value in values["model"].items():
+            baselines = {"chance": 100 * values["chance"][name], "even parts": 100 * values["even_parts"][name]}
             bars.append(Bar(f"{_TITLES[decoding]}: {name.replace('_', ' ')}", 100 * value, baselines))
     return Panel(result.name, bars)
 
@@ -244,11 +230,7 @@ def as_json(results: Sequence[LocalizationResult], settings: Mapping[str, object
                 "without_truth": result.steps.num_without_truth,
                 "unknown_steps": list(result.steps.unknown_steps),
                 "decodings": {
-                    decoding: {
-                        "model": figures.model.flat(),
-                        "even_parts": figures.even_parts.flat(),
-                        "chance": figures.chance.flat(),
-                    }
+                    decoding: {name: row.flat() for name, row in figures.items()}
                     for decoding, figures in result.decodings.items()
                 },
             }

@@ -1,6 +1,6 @@
 """`vtr evaluate CHECKPOINT --data URI…`: retrieval on data sets, in one joint space or a dual encoder's spaces."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pipelines.evaluate.evaluation_flags import EvaluateFlags, SimilarityName
 from pipelines.evaluate.retrieval_figures import PLAIN, Result, Variant, intervals, log, printed, write_json
@@ -20,16 +20,19 @@ from vtr_core.encoders.encoder import source_of
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import short
 from vtr_core.retrieval.embed.stored_embeddings import load_embeddings, read_embeddings
-from vtr_core.retrieval.evaluate.normalized_retrieval import (
+from vtr_core.retrieval.evaluate.protocols import (
     Bank,
+    SameCaption,
+    best_captions,
+    caption_average,
+    caption_keys,
     check_bank,
     embed_bank,
     evaluate_dual_softmax,
     evaluate_query_bank,
+    mean_embeddings,
     sample_captions,
 )
-from vtr_core.retrieval.evaluate.same_caption import SameCaption, caption_keys
-from vtr_core.retrieval.evaluate.whole_video import best_captions, caption_average, mean_embeddings
 from vtr_core.run.inputs import usable_data
 from vtr_core.similarity import SimilarityKind
 from vtr_core.storage import locate
@@ -37,14 +40,17 @@ from vtr_core.systems.loaded_model import KnockOuts
 from vtr_core.systems.spaces import DualSpaces, QuerySubset, SpaceFigures, embed_rows, spaces_of
 from vtr_core.train.checkpoint.trained_model import ENCODER, LoadedModel, read_model
 
+EvaluateSet = Callable[[str, Manifest], Result]
+"""(name, data set) → its metrics."""
+
 
 def embedded_rows(loaded: LoadedModel, manifest: Manifest, stored: Sequence[str] = ()) -> EmbeddedRows:
     """The data set's embeddings, from those of `stored` that are of it, else computed, with a bar of their progress."""
     for uri in stored:
-        found = load_embeddings(uri)
-        if found.data_fingerprint == manifest.fingerprint:
-            found.check(model_fingerprint(loaded.model), manifest, uri)
-            return read_embeddings(found, uri)
+        embeddings = load_embeddings(uri)
+        if embeddings.data_fingerprint == manifest.fingerprint:
+            embeddings.check(model_fingerprint(loaded.model), manifest, uri)
+            return read_embeddings(embeddings, uri)
     with RowsRead(manifest) as read:
         return embed_rows(loaded.model, loaded.config, manifest, loaded.vocabulary, read.watch(row_groups(manifest)))
 
@@ -52,11 +58,11 @@ def embedded_rows(loaded: LoadedModel, manifest: Manifest, stored: Sequence[str]
 def check_stored(stored: Sequence[str], manifests: Sequence[Manifest]) -> None:
     """DatasetError for embeddings of none of the evaluated data sets."""
     for uri in stored:
-        found = load_embeddings(uri)
-        if all(manifest.fingerprint != found.data_fingerprint for manifest in manifests):
+        embeddings = load_embeddings(uri)
+        if all(manifest.fingerprint != embeddings.data_fingerprint for manifest in manifests):
             raise DatasetError(
-                f"{uri} holds embeddings of {found.data} ({short(found.data_fingerprint)}), which is none of --data or "
-                "was ingested again; run vtr embed again"
+                f"{uri} holds embeddings of {embeddings.data} ({short(embeddings.data_fingerprint)}), which is none of "
+                "--data or was ingested again; run vtr embed again"
             )
 
 
@@ -67,36 +73,7 @@ _REMARKS = {
 }
 
 
-def evaluate_dual_spaces(loaded: LoadedModel, spaces: DualSpaces, flags: EvaluateFlags) -> list[Result]:
-    """Evaluate, print tables for each data set, and log all metrics as one run of the experiment."""
-    evaluation = _evaluation(loaded, flags)
-    manifests = [usable_data(loaded.config.model, uri) for uri in flags.data]
-    for manifest in manifests:
-        spaces.check(loaded.config, manifest)
-    check_stored(flags.embeddings, manifests)
-    subset = None if flags.queries == "all" else _ambiguous(flags, manifests)
-    results = []
-    for name, manifest in zip(short_names(manifests), manifests, strict=True):
-        rows = embedded_rows(loaded, manifest, flags.embeddings)
-        figures = spaces.figures(loaded, manifest, evaluation, subset, rows, flags.query_sample)
-        variants = [_variant(one, evaluation, flags.query_sample is not None) for one in figures]
-        results.append(Result(name, manifest, variants[0].similarity, variants))
-        show(printed(results[-1], loaded.uri))
-    settings = {
-        "latent_weight": evaluation.latent_weight,
-        "normalise": evaluation.normalise,
-        "concept_similarity": spaces.concept_similarity(loaded.config),
-        "average_checkpoints": flags.average_checkpoints,
-        "queries": flags.queries,
-        **flags.sampled,
-    }
-    log(flags.experiment, loaded, results, settings)
-    if flags.out is not None:
-        write_json(flags.out, results)
-    return results
-
-
-def _evaluation(loaded: LoadedModel, flags: EvaluateFlags) -> EvaluationConfig:
+def _dual_settings(loaded: LoadedModel, flags: EvaluateFlags) -> EvaluationConfig:
     """The run's settings, changed by the command's; ConfigError for flags of other models."""
     unused = {
         "--similarity": flags.similarity,
@@ -106,22 +83,22 @@ def _evaluation(loaded: LoadedModel, flags: EvaluateFlags) -> EvaluationConfig:
         "--knock-out": flags.knock_out,
         "--relevant same-caption": flags.relevant != "own",
     }
-    for flag, given in unused.items():
-        if given:
+    for flag, is_given in unused.items():
+        if is_given:
             raise ConfigError(
                 f"vtr evaluate: {flag} is not for a dual encoder, whose spaces have similarities of their own, "
                 "and figures of each alone anyway; it has --latent-weight and --rescale"
             )
-    given_values = {"latent_weight": flags.latent_weight, "normalise": flags.rescale}
-    return override(loaded.config.evaluation, {name: v for name, v in given_values.items() if v is not None})
+    changes = {"latent_weight": flags.latent_weight, "normalise": flags.rescale}
+    return override(loaded.config.evaluation, {name: v for name, v in changes.items() if v is not None})
 
 
 def _ambiguous(flags: EvaluateFlags, manifests: Sequence[Manifest]) -> QuerySubset:
     """The ambiguous captions according to the concept table; DatasetError where the table lacks a data set."""
     folder = manifests[0].uri.rstrip("/")
     beside = [locate(folder) / "concepts", locate(folder.rpartition("/")[0] or "/") / "concepts"]
-    found = next((place.uri for place in beside if storage.exists(place / FILE)), beside[-1].uri)
-    table = ConceptTable.load(flags.concepts or found)
+    place = next((place.uri for place in beside if storage.exists(place / FILE)), beside[-1].uri)
+    table = ConceptTable.load(flags.concepts or place)
     for manifest in manifests:
         table.require_dataset(manifest.uri, manifest.fingerprint)
     return QuerySubset("ambiguous", table.ambiguous_captions)
@@ -144,30 +121,80 @@ def _variant(figures: SpaceFigures, evaluation: EvaluationConfig, sampled: bool)
 def evaluate(flags: EvaluateFlags) -> list[Result]:
     """Evaluate, print tables for each data set, and log all metrics as one run of the experiment."""
     _check(flags)
-    found = [Manifest.load(uri) for uri in flags.data]
+    manifests = [Manifest.load(uri) for uri in flags.data]
     bank_data = None if flags.query_bank is None else Manifest.load(data_set(flags.query_bank, "train")).require_clips()
     if bank_data is not None:
-        check_bank(bank_data, found)
+        check_bank(bank_data, manifests)
     loaded = read_model(_model(flags), SYSTEMS, device(), flags.average_checkpoints)
     space = spaces_of(loaded, "retrieval")
-    if isinstance(space, DualSpaces):
-        return evaluate_dual_spaces(loaded, space, flags)
-    _check_single_space(flags, loaded)
+    evaluation = _dual_settings(loaded, flags) if isinstance(space, DualSpaces) else None
+    if evaluation is None:
+        _check_single_space(flags, loaded)
     manifests = [usable_data(loaded.config.model, uri) for uri in flags.data]
     for manifest in manifests:
         space.check(loaded.config, manifest)
     check_stored(flags.embeddings, manifests)
-    kinds = similarities(flags.similarity, loaded.config.evaluation.similarity)
-    missing = asked_knock_outs(loaded, flags.knock_out)
-    bank = None if bank_data is None else _bank(loaded, bank_data, flags)
+    if isinstance(space, DualSpaces) and evaluation is not None:
+        evaluate_set, settings = _dual(loaded, space, flags, evaluation, manifests)
+    else:
+        evaluate_set, settings = _joint(loaded, flags, bank_data)
     results = []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
-        results.append(_evaluate_one(loaded, name, manifest, kinds, flags, bank, missing))
+        results.append(evaluate_set(name, manifest))
         show(printed(results[-1], loaded.uri))
-    log(flags.experiment, loaded, results, {**_settings(flags, kinds), **Protocol.of(loaded.config, kinds[0]).flat()})
+    log(flags.experiment, loaded, results, settings)
     if flags.out is not None:
         write_json(flags.out, results)
     return results
+
+
+def _dual(
+    loaded: LoadedModel,
+    spaces: DualSpaces,
+    flags: EvaluateFlags,
+    evaluation: EvaluationConfig,
+    manifests: Sequence[Manifest],
+) -> tuple[EvaluateSet, dict[str, object]]:
+    """The evaluation of a data set by a dual encoder, and the settings that the metrics depend on."""
+    subset = None if flags.queries == "all" else _ambiguous(flags, manifests)
+
+    def evaluate_set(name: str, manifest: Manifest) -> Result:
+        rows = embedded_rows(loaded, manifest, flags.embeddings)
+        figures = spaces.figures(loaded, manifest, evaluation, subset, rows, flags.query_sample)
+        variants = [_variant(of_space, evaluation, flags.query_sample is not None) for of_space in figures]
+        return Result(name, manifest, variants[0].similarity, variants)
+
+    return evaluate_set, {
+        "latent_weight": evaluation.latent_weight,
+        "normalise": evaluation.normalise,
+        "concept_similarity": spaces.concept_similarity(loaded.config),
+        "average_checkpoints": flags.average_checkpoints,
+        "queries": flags.queries,
+        **flags.sampled,
+    }
+
+
+def _joint(
+    loaded: LoadedModel, flags: EvaluateFlags, bank_data: Manifest | None
+) -> tuple[EvaluateSet, dict[str, object]]:
+    """The evaluation of a data set in one joint space, and the settings that the metrics depend on."""
+    config = loaded.config
+    kinds = similarities(flags.similarity, config.evaluation.similarity)
+    missing = asked_knock_outs(loaded, flags.knock_out)
+    bank = None if bank_data is None else _bank(loaded, bank_data, flags)
+    protocol = Protocol.of(config, kinds[0])
+
+    def evaluate_set(name: str, manifest: Manifest) -> Result:
+        rows = embedded_rows(loaded, manifest, flags.embeddings)
+        if not rankings(rows):
+            features = ", ".join(config.model.inputs.features)
+            raise DatasetError(f"{manifest.uri}: no clip has any of the features {features}")
+        relevant = None if flags.relevant == "own" else SameCaption(rows, caption_keys(manifest))
+        variants = [variant for kind in kinds for variant in _variants(rows, kind, flags, bank, relevant)]
+        variants += _without(loaded, manifest, kinds[0], missing, relevant)
+        return Result(name, manifest, kinds[0], variants, protocol, flags.relevant)
+
+    return evaluate_set, {**_settings(flags, kinds), **protocol.flat()}
 
 
 def _model(flags: EvaluateFlags) -> str:
@@ -181,14 +208,14 @@ def _model(flags: EvaluateFlags) -> str:
     return f"{ENCODER}{name}"
 
 
-def similarities(asked: Sequence[SimilarityName], trained: SimilarityKind) -> list[SimilarityKind]:
+def similarities(requested: Sequence[SimilarityName], trained: SimilarityKind) -> list[SimilarityKind]:
     """The similarities to report, without duplicates. The first is the main one, whose metrics have the plain names.
 
     The main similarity is that of training where requested, else the first requested one.
     """
     every: tuple[SimilarityKind, ...] = ("dot", "cosine", "neg_euclidean")
     kinds: list[SimilarityKind] = []
-    for name in asked or (trained,):
+    for name in requested or (trained,):
         kinds.extend([trained, *every] if name == "all" else [name])
     if trained in kinds:
         kinds.insert(0, trained)
@@ -225,8 +252,8 @@ def _check_single_space(flags: EvaluateFlags, loaded: LoadedModel) -> None:
     if flags.queries != "all":
         raise ConfigError(f"vtr evaluate: --queries {flags.queries} is for dual encoders, whose concepts name them")
     unused = {"--latent-weight": flags.latent_weight, "--rescale": flags.rescale, "--concepts": flags.concepts}
-    for flag, given in unused.items():
-        if given is not None:
+    for flag, is_given in unused.items():
+        if is_given is not None:
             raise ConfigError(
                 f"vtr evaluate: {flag} is for dual encoders, which have a latent and a concept space; leave it out for "
                 f"a {loaded.config.model.kind!r} model"
@@ -234,7 +261,6 @@ def _check_single_space(flags: EvaluateFlags, loaded: LoadedModel) -> None:
 
 
 def _bank(loaded: LoadedModel, manifest: Manifest, flags: EvaluateFlags) -> Bank:
-
     config = loaded.config
     if config.model.system().records(config.model) == "videos":
         raise ConfigError(f"vtr evaluate: --query-bank is for models of clips, not for {config.model.kind!r}")
@@ -249,38 +275,17 @@ def _bank(loaded: LoadedModel, manifest: Manifest, flags: EvaluateFlags) -> Bank
     )
 
 
-def _evaluate_one(
-    loaded: LoadedModel,
-    name: str,
-    manifest: Manifest,
-    kinds: Sequence[SimilarityKind],
-    flags: EvaluateFlags,
-    bank: Bank | None,
-    missing: KnockOuts,
-) -> Result:
-    """All metrics of one data set, embedded once."""
-    config = loaded.config
-    rows = embedded_rows(loaded, manifest, flags.embeddings)
-    if not rankings(rows):
-        raise DatasetError(f"{manifest.uri}: no clip has any of the features {', '.join(config.model.inputs.features)}")
-    relevant = None if flags.relevant == "own" else SameCaption(rows, caption_keys(manifest))
-    variants = [variant for kind in kinds for variant in _variants(rows, kind, flags, bank, relevant)]
-    variants += _without(loaded, manifest, kinds[0], missing, relevant)
-    protocol = Protocol.of(config, kinds[0])
-    return Result(name, manifest, kinds[0], variants, protocol, flags.relevant)
-
-
 def _without(
     loaded: LoadedModel, manifest: Manifest, kind: SimilarityKind, missing: KnockOuts, relevant: Relevant | None
 ) -> list[Variant]:
     """Metrics of the checkpoint with single mechanisms knocked out."""
-    found = []
+    variants = []
     for name, knocked_out in missing.items():
         with knocked_out() as remark:
             rows = embedded_rows(loaded, manifest)
         figures = evaluate_retrieval(rows, kind, relevant=relevant)
-        found.append(Variant(kind, f"without_{name}", f"without {name}", remark(), figures))
-    return found
+        variants.append(Variant(kind, f"without_{name}", f"without {name}", remark(), figures))
+    return variants
 
 
 def _variants(
@@ -290,27 +295,29 @@ def _variants(
     if flags.query_sample is not None:
         directions = evaluate_retrieval(rows, kind, flags.query_sample, relevant)
         return [Variant(kind, "plain", "sampled queries", intervals(directions), directions)]
-    found = [Variant(kind, "plain", "", "", evaluate_retrieval(rows, kind, relevant=relevant))]
+    variants = [Variant(kind, "plain", "", "", evaluate_retrieval(rows, kind, relevant=relevant))]
     if flags.aggregate == "video":
         remark = "all captions of a video search for it; their mean against the mean of its clips"
-        found.append(Variant(kind, "video_mean", "videos, mean embeddings", remark, mean_embeddings(rows, kind)))
+        variants.append(Variant(kind, "video_mean", "videos, mean embeddings", remark, mean_embeddings(rows, kind)))
         remark = "all captions of a video search for it; mean over them of the best clip's similarity"
-        found.append(Variant(kind, "video_captions", "videos, caption average", remark, caption_average(rows, kind)))
+        variants.append(Variant(kind, "video_captions", "videos, caption average", remark, caption_average(rows, kind)))
     if flags.aggregate == "captions":
         remark = "a video searches for videos by their words; similarity of the best of a video's captions"
-        found.append(Variant(kind, "best_captions", "videos by their best caption", remark, best_captions(rows, kind)))
+        variants.append(
+            Variant(kind, "best_captions", "videos by their best caption", remark, best_captions(rows, kind))
+        )
     if "dual_softmax" in flags.normalize:
         temperature = flags.dual_softmax_temperature
         remark = f"every figure depends on all test queries (temperature {temperature:g})"
         directions = evaluate_dual_softmax(rows, kind, temperature)
-        found.append(Variant(kind, "dual_softmax", "dual softmax", remark, directions))
+        variants.append(Variant(kind, "dual_softmax", "dual softmax", remark, directions))
     if bank is not None:
         temperature = flags.query_bank_temperature
         remark = f"figures depend on {len(bank.vectors)} captions of {bank.uri} (temperature {temperature:g})"
-        found.append(
+        variants.append(
             Variant(kind, "query_bank", "query bank", remark, evaluate_query_bank(rows, kind, bank, temperature))
         )
-    return found
+    return variants
 
 
 def _settings(flags: EvaluateFlags, kinds: Sequence[SimilarityKind]) -> dict[str, object]:

@@ -186,10 +186,10 @@ def _directions(directions: Sequence[Direction]) -> dict[str, object]:
 
 def intervals(directions: Sequence[Direction]) -> str:
     """The intervals of the recalls of a sample of queries, in percent."""
-    told = []
+    lines = []
     for direction in directions:
         figures = direction.metrics
         ends = {k: wilson_interval(recall, figures.num_queries) for k, recall in figures.recall.items()}
         spans = ", ".join(f"R@{k} {100 * low:.1f} to {100 * high:.1f}" for k, (low, high) in ends.items())
-        told.append(f"{direction.title} {spans}")
-    return f"95 % intervals: {'; '.join(told)}"
+        lines.append(f"{direction.title} {spans}")
+    return f"95 % intervals: {'; '.join(lines)}"

@@ -6,19 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from pipelines.arguments import print_help, wants_help
+from pipelines.arguments import parse, print_help, wants_help, written_as_json
 from pipelines.systems.registry import SYSTEMS
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vtr_core.analysis.transforms import Transform
     from vtr_core.data.manifest import Manifest
     from vtr_core.data.sources.video_files import Inventory
-    from vtr_core.embedding.video_ranking import DualVideos, Scoring
-    from vtr_core.retrieval.explain.explained_queries import Described
-    from vtr_core.systems.spaces import DualSpaces
-    from vtr_core.train.checkpoint.trained_model import LoadedModel
-
 
 PAGE, VALUES = "explanations.html", "explanations.json"
 MOST_MODELS = 6
@@ -65,44 +59,6 @@ class ExplainQueriesFlags:
     """More checkpoints, whose answers to the same queries are shown beside those of the first."""
 
 
-@dataclass(frozen=True)
-class Ready:
-    """A loaded model and its embedded videos."""
-
-    loaded: "LoadedModel"
-    spaces: "DualSpaces"
-    manifest: "Manifest"
-    videos: "DualVideos"
-    captions: "tuple[tuple[str, ...], tuple[int, ...]]"
-    """Captions of the searched videos, and the position of each caption's video."""
-    scoring: "Scoring"
-    improved: "Transform | None"
-    described: "Described"
-
-
-def given_queries(flags: ExplainQueriesFlags) -> list[tuple[str, str | None]]:
-    """The queries of the flags, each with the id of its relevant item where one is given.
-
-    ConfigError for an empty query, InputError for a file that cannot be read.
-    """
-    from vtr_core import storage
-    from vtr_core.errors import InputError
-    from vtr_core.retrieval.explain.explanation import parse_queries
-    from vtr_core.storage import locate
-
-    if flags.queries is None:
-        if not all(text.strip() for text in flags.query):
-            raise ConfigError("vtr explain: a query is empty; say what the video shows")
-        return [(text.strip(), None) for text in flags.query]
-    try:
-        content = storage.read_bytes(locate(flags.queries))
-    except FileNotFoundError as error:
-        raise InputError(f"--queries {flags.queries} does not exist") from error
-    except OSError as error:
-        raise InputError(f"--queries {flags.queries} cannot be read ({error})") from error
-    return parse_queries(content, flags.queries)
-
-
 def video_files(place: str | None, manifest: "Manifest") -> "Inventory | None":
     """The files that `place` gives, None for none.
 
@@ -118,9 +74,9 @@ def video_files(place: str | None, manifest: "Manifest") -> "Inventory | None":
             f"vtr explain --videos cuts key frames of clips, and {manifest.uri} has whole videos; give --keyframes, a "
             "folder of pictures"
         )
-    found = Inventory(place)
-    assert found.files  # an empty one has raised InputError
-    return found
+    videos = Inventory(place)
+    assert videos.files  # an empty one raises InputError
+    return videos
 
 
 EXPLANATIONS = tuple(explanation for system in SYSTEMS for explanation in system.explanations)
@@ -138,22 +94,44 @@ def main(argv: Sequence[str]) -> None:
             explanation.run(argv)
             return
     if not any(word.partition("=")[0] in _QUERY_FLAGS for word in argv):
-        flags = "".join(f"--{one.name}: {one.summary}, and " for one in EXPLANATIONS)
+        systems = "".join(f"--{system.name}: {system.summary}, and " for system in EXPLANATIONS)
         raise ConfigError(
-            f"vtr explain needs to know what to explain; there is {flags}--query TEXT or --queries FILE: why "
+            f"vtr explain needs to know what to explain; there is {systems}--query TEXT or --queries FILE: why "
             "videos were found (vtr serve answers queries in the browser)"
         )
-    from pipelines.explain import queries as explain_queries
+    flags = parse(ExplainQueriesFlags, argv, "vtr explain")
+    _check(flags)
+    from pipelines.explain.queries import explain
 
-    explain_queries.main(argv)
+    with written_as_json(flags.json, flags.out, PAGE, VALUES):
+        explain(flags)
+
+
+def _check(flags: ExplainQueriesFlags) -> None:
+    """ConfigError for flags that do not go together."""
+    if (flags.index is None) == (flags.data is None):
+        raise ConfigError("vtr explain: give --data URI, with a checkpoint, or --index URI")
+    if flags.index is None and flags.checkpoint is None:
+        raise ConfigError("vtr explain: give a checkpoint, or encoder:NAME, for --data")
+    if flags.index is not None and flags.against:
+        raise ConfigError("vtr explain --index is a page of one model; leave out further checkpoints")
+    if flags.against and flags.transform is not None:
+        raise ConfigError(
+            "vtr explain: models are compared as they were trained; leave out --transform, or all checkpoints but one"
+        )
+    if len(flags.against) >= MOST_MODELS:
+        raise ConfigError(f"vtr explain: {1 + len(flags.against)} checkpoints; a page has room for {MOST_MODELS}")
+    if flags.out is None:
+        raise ConfigError("vtr explain: --out is needed, the folder for the page")
+    if bool(flags.query) == (flags.queries is not None):
+        raise ConfigError("vtr explain: give --query TEXT… or --queries FILE")
 
 
 def _help() -> None:
-
-    for one in EXPLANATIONS:
-        title = one.summary[0].upper() + one.summary[1:]
-        print(f"{title}: vtr explain CHECKPOINT --{one.name} --data URI… --out DIR\n")
-        one.run(["--help"])
+    for system in EXPLANATIONS:
+        title = system.summary[0].upper() + system.summary[1:]
+        print(f"{title}: vtr explain CHECKPOINT --{system.name} --data URI… --out DIR\n")
+        system.run(["--help"])
         print()
     print("Why videos were found: vtr explain CHECKPOINT --data URI --query TEXT… --out DIR;")
     print("of an index by an encoder that names concepts: vtr explain --index URI --query TEXT… --out DIR\n")

@@ -1,376 +1,242 @@
-"""`vtr explain … --query TEXT|--queries FILE`: explained results or examples of models, as a page."""
+"""`vtr explain … --query TEXT|--queries FILE`: explained results or retrieved examples of models, as a page."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from pipelines.arguments import parse, written_as_json
-from pipelines.explain.command import MOST_MODELS, PAGE, VALUES, ExplainQueriesFlags, Ready, given_queries, video_files
+from pipelines.evaluation_inputs import device, short_names
+from pipelines.explain.command import PAGE, VALUES, ExplainQueriesFlags, video_files
+from pipelines.report.logged_run import log_run
+from pipelines.report.printed_page import print_link
 from pipelines.systems.registry import SYSTEMS
-from vtr_core.errors import ConfigError
+from vtr_core import storage
+from vtr_core.analysis.transforms import Transform, read_transform
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.shards.thumbnails import Thumbnails
+from vtr_core.embedding.video_ranking import Scoring
+from vtr_core.errors import ConfigError, InputError
+from vtr_core.extraction.pictures import ClipFrames, ClipSpan
+from vtr_core.retrieval.explain.examples import ComparedModel, ExampleQuery, ExampleReport, asked_of_items, examples
+from vtr_core.retrieval.explain.explained_queries import (
+    Described,
+    explain_report,
+    explainable,
+    model_titles,
+    side_by_side,
+    zero_shot_report,
+)
+from vtr_core.retrieval.explain.explanation import (
+    AskedQuery,
+    ExplainOptions,
+    ExplainReport,
+    asked_queries,
+    described,
+    parse_queries,
+)
+from vtr_core.retrieval.explain.pages import (
+    KeyFrames,
+    check_frames,
+    read_pictures,
+    render_examples,
+    render_explanations,
+)
+from vtr_core.retrieval.index.build import build_index
+from vtr_core.retrieval.index.index import VideoIndex, load_index
+from vtr_core.retrieval.search.index_search import JointSearcher, SearchOptions, key_frames, searcher
+from vtr_core.run.inputs import usable_data
+from vtr_core.storage import locate
+from vtr_core.systems.spaces import DualSpaces, JointSpace, dual_spaces_of, known_queries, spaces_of
+from vtr_core.tracking.run import TrackedRun
+from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
 
-if TYPE_CHECKING:
-    from vtr_core.data.manifest import Manifest
-    from vtr_core.retrieval.explain.examples import ExampleReport
-    from vtr_core.retrieval.explain.explanation import AskedQuery, ExplainOptions, ExplainReport
-    from vtr_core.retrieval.explain.key_frames import KeyFrames
-    from vtr_core.retrieval.index.index import VideoIndex
-    from vtr_core.tracking.run import TrackedRun
-    from vtr_core.train.checkpoint.trained_model import LoadedModel
-
-
-def main(argv: Sequence[str]) -> None:
-    """Run the command."""
-    flags = parse(ExplainQueriesFlags, argv, "vtr explain")
-    _check(flags)
-    with written_as_json(flags.json, flags.out, PAGE, VALUES):
-        _explain(flags)
-
-
-def _explain(flags: ExplainQueriesFlags) -> None:
-    """The page that the kind of the first model has: explanations by concepts, or retrieved examples."""
-    from pipelines.evaluation_inputs import device
-    from vtr_core.systems.spaces import JointSpace, spaces_of
-    from vtr_core.train.checkpoint.trained_model import read_model
-
-    given_queries(flags)  # faults of queries are named before a model is loaded
-    if flags.index is not None:
-        explain_index(flags)
-        return
-    assert flags.checkpoint is not None, "checked"
-    loaded = read_model(flags.checkpoint, SYSTEMS, device())
-    space = spaces_of(loaded, "vtr explain")
-    if not isinstance(space, JointSpace):
-        explain_queries(flags, loaded)
-    elif space.concept_terms(loaded) is not None and not flags.against:
-        explain_zero_shot(flags, loaded)
-    else:
-        explain_examples(flags, loaded)
-
-
-def _check(flags: ExplainQueriesFlags) -> None:
-    if (flags.index is None) == (flags.data is None):
-        raise ConfigError("vtr explain: give --data URI, with a checkpoint, or --index URI")
-    if flags.index is None and flags.checkpoint is None:
-        raise ConfigError("vtr explain: give a checkpoint, or encoder:NAME, for --data")
-    if flags.index is not None and flags.against:
-        raise ConfigError("vtr explain --index is a page of one model; leave out further checkpoints")
-    if flags.against and flags.transform is not None:
-        raise ConfigError(
-            "vtr explain: models are compared as they were trained; leave out --transform, or all checkpoints but one"
-        )
-    if len(flags.against) >= MOST_MODELS:
-        raise ConfigError(f"vtr explain: {1 + len(flags.against)} checkpoints; a page has room for {MOST_MODELS}")
-    if flags.out is None:
-        raise ConfigError("vtr explain: --out is needed, the folder for the page")
-    if bool(flags.query) == (flags.queries is not None):
-        raise ConfigError("vtr explain: give --query TEXT… or --queries FILE")
+Queries = Sequence[tuple[str, str | None]]
+"""Texts, each with the id of its relevant item where one is given."""
+Report = ExplainReport | ExampleReport
 
 
-def explain_queries(flags: ExplainQueriesFlags, loaded: "LoadedModel | None" = None) -> "ExplainReport":
+def given_queries(flags: ExplainQueriesFlags) -> list[tuple[str, str | None]]:
+    """The queries of the flags; ConfigError for an empty one, InputError for a file that cannot be read."""
+    if flags.queries is None:
+        if not all(text.strip() for text in flags.query):
+            raise ConfigError("vtr explain: a query is empty; say what the video shows")
+        return [(text.strip(), None) for text in flags.query]
+    try:
+        content = storage.read_bytes(locate(flags.queries))
+    except FileNotFoundError as error:
+        raise InputError(f"--queries {flags.queries} does not exist") from error
+    except OSError as error:
+        raise InputError(f"--queries {flags.queries} cannot be read ({error})") from error
+    return parse_queries(content, flags.queries)
+
+
+def explain(flags: ExplainQueriesFlags) -> Report:
     """Answer the queries, write the page and its JSON, and log both as a run of the experiment.
 
-    loaded: the model of the first checkpoint, where it is loaded already.
+    The kind of the first model decides: hits explained by concepts, or retrieved examples.
     """
-    from vtr_core.data.shards.thumbnails import Thumbnails
-    from vtr_core.retrieval.explain.explained_queries import side_by_side
-    from vtr_core.retrieval.explain.explanation import ExplainOptions
-
-    options = ExplainOptions(hits=flags.k, tags=flags.tags)
-    given = given_queries(flags)
-    _check_places(flags)
-    found = ready(flags, loaded)
-    report = _report(found, given, options)
-    if flags.against:
-        others = (_report(ready(replace(flags, checkpoint=one)), given, options) for one in flags.against)
-        report = side_by_side([report, *others])
-    _publish(flags, report, Thumbnails(found.manifest), found.loaded, found.manifest)
-    return report
-
-
-def explain_zero_shot(flags: ExplainQueriesFlags, loaded: "LoadedModel") -> "ExplainReport":
-    """As `explain_queries`, for a pretrained encoder that names concepts, on a data set."""
-    from vtr_core.data.shards.thumbnails import Thumbnails
-    from vtr_core.retrieval.explain.examples import asked_of_items
-    from vtr_core.retrieval.index.build import build_index
-    from vtr_core.run.inputs import usable_data
-
-    _check_places(flags)
+    queries = given_queries(flags)  # their faults are named before a model is loaded
+    check_frames(None if flags.keyframes is None else locate(flags.keyframes))
+    if flags.index is not None:
+        index = load_index(locate(flags.index))
+        loaded = read_model(flags.checkpoint or index.record.checkpoint, SYSTEMS, device())
+        captions = [(item.caption, place) for place, item in enumerate(index.items) if item.caption]
+        ids = [item.item_id for item in index.items]
+        right = asked_queries(queries, ids, [text for text, _ in captions], [place for _, place in captions])
+        report: Report = _zero_shot(flags, index, loaded, right)
+        _publish(flags, report, loaded, None, key_frames(flags.index, index.record))
+        return report
     assert flags.data is not None, "checked"
+    loaded = read_model(str(flags.checkpoint), SYSTEMS, device())
+    space = spaces_of(loaded, "vtr explain")
     manifest = usable_data(loaded.config.model, flags.data)
-    video_files(flags.videos, manifest)
-    index = build_index(loaded, manifest, "exact")
-    asked = asked_of_items(manifest, given_queries(flags), [item.item_id for item in index.items])
-    report = _zero_shot_report(flags, index, loaded, asked)
-    _publish(flags, report, Thumbnails(manifest), loaded, manifest)
+    videos = video_files(flags.videos, manifest)
+    spans: list[ClipSpan] = []
+    if isinstance(space, DualSpaces):
+        reports = [_by_concepts(flags, model, manifest, queries) for model in _models(flags, loaded)]
+        report = side_by_side(reports) if flags.against else reports[0]
+    elif space.concept_terms(loaded) is not None and not flags.against:
+        index = build_index(loaded, manifest, "exact")
+        right = asked_of_items(manifest, queries, [item.item_id for item in index.items])
+        report = _zero_shot(flags, index, loaded, right)
+        spans = [ClipSpan(i.item_id, i.video_id, i.start or 0.0, i.end or 0.0) for i in index.items]
+    else:
+        report = _examples(flags, loaded, manifest, queries)
+        hits = [hit for query in report.queries for answer in query.answers for hit in answer.hits]
+        spans = [ClipSpan(hit.item_id, hit.video_id, hit.start or 0.0, hit.end or 0.0) for hit in hits]
+    _publish(flags, report, loaded, manifest, ClipFrames(Thumbnails(manifest), videos, spans))
     return report
 
 
-def explain_index(flags: ExplainQueriesFlags) -> "ExplainReport":
-    """As `explain_zero_shot`, on an index that `vtr index` wrote."""
-    from pipelines.evaluation_inputs import device
-    from vtr_core.retrieval.explain.explanation import asked_queries
-    from vtr_core.retrieval.index.index import load_index
-    from vtr_core.retrieval.search.index_search import key_frames
-    from vtr_core.storage import locate
-    from vtr_core.train.checkpoint.trained_model import read_model
-
-    _check_places(flags)
-    assert flags.index is not None, "checked"
-    index = load_index(locate(flags.index))
-    loaded = read_model(flags.checkpoint or index.record.checkpoint, SYSTEMS, device())
-    items = list(index.items)
-    told = [(item.caption, place) for place, item in enumerate(items) if item.caption]
-    asked = asked_queries(
-        given_queries(flags), [item.item_id for item in items], [text for text, _ in told], [place for _, place in told]
-    )
-    report = _zero_shot_report(flags, index, loaded, asked)
-    _publish(flags, report, key_frames(flags.index, index.record), loaded, None)
-    return report
+def _models(flags: ExplainQueriesFlags, first: LoadedModel) -> Iterator[LoadedModel]:
+    """The models of the page, the later ones loaded one at a time."""
+    yield first
+    for checkpoint in flags.against:
+        yield read_model(checkpoint, SYSTEMS, device())
 
 
-def _zero_shot_report(
-    flags: ExplainQueriesFlags, index: "VideoIndex", loaded: "LoadedModel", asked: "Sequence[AskedQuery]"
-) -> "ExplainReport":
-    """The explained answers; ConfigError for an index without concepts, and for flags of models with two spaces."""
-    from vtr_core.retrieval.explain.explained_queries import Described, zero_shot_report
-    from vtr_core.retrieval.explain.explanation import ExplainOptions
-    from vtr_core.retrieval.search.index_search import JointSearcher, searcher
-    from vtr_core.retrieval.search.searcher import SearchOptions
+def _by_concepts(
+    flags: ExplainQueriesFlags, loaded: LoadedModel, manifest: Manifest, queries: Queries
+) -> ExplainReport:
+    """The explained answers of a dual encoder."""
+    spaces = dual_spaces_of(loaded, "an explanation by concepts")
+    spaces.check(loaded.config, manifest)
+    kind = spaces.concept_similarity(loaded.config)
+    improved = None if flags.transform is None else read_transform(flags.transform, kind)
+    embedded = spaces.videos(loaded, manifest, None)
+    weight = loaded.config.evaluation.latent_weight if flags.latent_weight is None else flags.latent_weight
+    scoring = Scoring(flags.space or embedded.videos.default_space, Transform(kind), weight)
+    explainable(embedded.videos, scoring)
+    right = asked_queries(queries, embedded.videos.video_id, embedded.captions, embedded.caption_video)
+    vectors = known_queries(spaces, loaded, [query.text for query in right])
+    model = Described(loaded.uri, loaded.config.preset, loaded.progress.step, manifest.uri)
+    options = ExplainOptions(hits=flags.k, tags=flags.tags)
+    return explain_report(model, embedded.videos, right, vectors, scoring, improved, options)
 
-    changed = {
-        "--transform": flags.transform,
-        "--space": flags.space,
-        "--latent-weight": flags.latent_weight,
-    }
-    given = [name for name, value in changed.items() if value not in (None, False)]
-    if given:
-        raise ConfigError(f"vtr explain: a zero-shot encoder has one space; leave out {' and '.join(given)}")
+
+def _zero_shot(
+    flags: ExplainQueriesFlags, index: VideoIndex, loaded: LoadedModel, queries: Sequence[AskedQuery]
+) -> ExplainReport:
+    """The explained answers of an index; ConfigError for an index without concepts."""
+    _check_one_space(flags, loaded)
     ready = searcher(index, loaded, SearchOptions())
     if not isinstance(ready, JointSearcher) or not ready.concepts:
         raise ConfigError(
             f"vtr explain: {index.record.checkpoint} names no concepts in this index; encoders that do are listed by "
             "vtr encoders, and trained models are explained by vtr explain CHECKPOINT --data URI"
         )
-    described = Described(loaded.uri, loaded.config.preset, loaded.progress.step, index.record.data)
-    return zero_shot_report(described, ready, index.items, asked, ExplainOptions(hits=flags.k, tags=flags.tags))
+    model = Described(loaded.uri, loaded.config.preset, loaded.progress.step, index.record.data)
+    return zero_shot_report(model, ready, index.items, queries, ExplainOptions(hits=flags.k, tags=flags.tags))
 
 
-def _check_places(flags: ExplainQueriesFlags) -> None:
-    """The folder of the page is writable, and that of the pictures there."""
-    from vtr_core.retrieval.explain.key_frames import check_frames
-    from vtr_core.storage import check_writable, locate
-
-    assert flags.out is not None, "checked"
-    check_writable(locate(flags.out))
-    check_frames(None if flags.keyframes is None else locate(flags.keyframes))
-
-
-def _publish(
-    flags: ExplainQueriesFlags,
-    report: "ExplainReport",
-    thumbnails: "KeyFrames | None",
-    loaded: "LoadedModel",
-    manifest: "Manifest | None",
-) -> None:
-    """Write the page and its JSON, print where they are, and log both; manifest: the data set, where it is one."""
-    from pipelines.evaluation_inputs import short_names
-    from pipelines.report.logged_run import log_run
-    from pipelines.report.printed_page import print_link
-    from vtr_core import storage
-    from vtr_core.retrieval.explain.html_pages import render_explanations
-    from vtr_core.retrieval.explain.key_frames import read_pictures
-    from vtr_core.storage import locate
-
-    assert flags.out is not None, "checked"
-    out, frames = locate(flags.out), None if flags.keyframes is None else locate(flags.keyframes)
-    shown = [hit.video_id for query in report.queries for answer in query.answers for hit in answer.hits]
-    page = render_explanations(report, read_pictures(frames, shown, thumbnails))
-    storage.write_bytes(out / PAGE, page.encode())
-    storage.write_json(out / VALUES, report.to_json())
-    _print(report, (out / PAGE).uri)
-    print_link(out / PAGE)
-    names = ["index"] if manifest is None else short_names([manifest])
-    log_run(flags.experiment, "explain", loaded, names, lambda run: _log(run, manifest, report, page))
-
-
-def _report(found: Ready, given: "Sequence[tuple[str, str | None]]", options: "ExplainOptions") -> "ExplainReport":
-    from vtr_core.retrieval.explain.explained_queries import explain_report
-    from vtr_core.retrieval.explain.explanation import asked_queries
-    from vtr_core.systems.spaces import known_queries
-
-    asked = asked_queries(given, found.videos.video_id, *found.captions)
-    queries = known_queries(found.spaces, found.loaded, [one.text for one in asked])
-    return explain_report(found.described, found.videos, asked, queries, found.scoring, found.improved, options)
-
-
-def ready(flags: ExplainQueriesFlags, loaded: "LoadedModel | None" = None) -> Ready:
-    """Load the checkpoint, unless it is given, and embed the data set."""
-    from pipelines.evaluation_inputs import device
-    from vtr_core.analysis.transforms import Transform, read_transform
-    from vtr_core.data.records.schema import require_videos
-    from vtr_core.data.shards.shard_file import usable
-    from vtr_core.embedding.video_ranking import Scoring
-    from vtr_core.retrieval.explain.explained_queries import Described, explainable
-    from vtr_core.systems.spaces import dual_spaces_of
-    from vtr_core.train.checkpoint.trained_model import read_model
-
-    assert flags.data is not None, "checked"
-    manifest = usable(flags.data, require_videos)
-    video_files(flags.videos, manifest)
-    loaded = loaded or read_model(str(flags.checkpoint), SYSTEMS, device())
-    spaces = dual_spaces_of(loaded, "an explanation by concepts")
-    spaces.check(loaded.config, manifest)
-    kind = spaces.concept_similarity(loaded.config)
-    improved = None if flags.transform is None else read_transform(flags.transform, kind)
-    embedded = spaces.videos(loaded, manifest, None)
-    videos = embedded.videos
-    weight = loaded.config.evaluation.latent_weight if flags.latent_weight is None else flags.latent_weight
-    scoring = Scoring(flags.space or videos.default_space, Transform(kind), weight)
-    explainable(videos, scoring)
-    described = Described(loaded.uri, loaded.config.preset, loaded.progress.step, manifest.uri)
-    return Ready(
-        loaded, spaces, manifest, videos, (embedded.captions, embedded.caption_video), scoring, improved, described
-    )
-
-
-def _print(report: "ExplainReport", page: str) -> None:
-    from vtr_core.retrieval.explain.explanation import described
-
-    for place, system in enumerate(report.systems):
-        ranks = [query.answers[place].right_rank for query in report.queries]
-        known = [rank for rank in ranks if rank is not None]
-        right = f", right video first for {known.count(1)} of {len(known)}" if known else ""
-        print(
-            f"{system.title:<11} {described(system.transform)}: C@10 {100 * system.causality_few[0]:.1f} %, "
-            f"C@30 {100 * system.causality_many[0]:.1f} % over {system.num_hits} hits{right}"
-        )
-    print(f"page        {page}")
-
-
-def _log(tracked: "TrackedRun", manifest: "Manifest | None", report: "ExplainReport", page: str) -> None:
-    tracked.log_params(
-        {
-            "checkpoint": report.checkpoint,
-            "data": [report.data],
-            "space": report.space,
-            "latent_weight": report.latent_weight,
-            "hits": report.options.hits,
-            "tags": report.options.tags,
-            "queries": len(report.queries),
-        }
-    )
-    if manifest is not None:
-        tracked.log_input(manifest, "explaining")
-    tracked.log_json(VALUES, report.to_json())
-    tracked.log_text(PAGE, page)
-
-
-def explain_examples(flags: ExplainQueriesFlags, first: "LoadedModel") -> "ExampleReport":
-    """Retrieve with every model, write the page and its JSON, and log both as a run of the experiment.
-
-    first: the model of the first checkpoint; the others are loaded one at a time.
-    """
-    from pipelines.evaluation_inputs import short_names
-    from pipelines.report.logged_run import log_run
-    from pipelines.report.printed_page import print_link
-    from vtr_core import storage
-    from vtr_core.data.shards.thumbnails import Thumbnails
-    from vtr_core.extraction.pictures import ClipFrames, ClipSpan
-    from vtr_core.retrieval.explain.html_pages import render_examples
-    from vtr_core.retrieval.explain.key_frames import check_frames, read_pictures
-    from vtr_core.run.inputs import usable_data
-    from vtr_core.storage import check_writable, locate
-
-    _examples_check(flags, first.config.model.kind)
-    assert flags.out is not None
-    out, frames = locate(flags.out), None if flags.keyframes is None else locate(flags.keyframes)
-    check_frames(frames)
-    assert flags.data is not None, "checked"
-    manifest = usable_data(first.config.model, flags.data)
-    videos = video_files(flags.videos, manifest)
-    check_writable(out)
-    report = _examples_report(flags, first, manifest)
-    hits = [hit for query in report.queries for answer in query.answers for hit in answer.hits]
-    spans = [ClipSpan(hit.item_id, hit.video_id, hit.start or 0.0, hit.end or 0.0) for hit in hits]
-    cut = ClipFrames(Thumbnails(manifest), videos, spans)
-    page = render_examples(report, read_pictures(frames, [hit.item_id for hit in hits], cut))
-    storage.write_bytes(out / PAGE, page.encode())
-    storage.write_json(out / VALUES, report.to_json())
-    _examples_print(report, (out / PAGE).uri)
-    print_link(out / PAGE)
-    names = short_names([manifest])
-    log_run(flags.experiment, "explain", first, names, lambda run: _examples_log(run, flags, manifest, report, page))
-    return report
-
-
-def _examples_check(flags: ExplainQueriesFlags, kind: str) -> None:
-    """ConfigError for flags that need a concept space."""
-    concept_flags = {
-        "--transform": flags.transform,
-        "--space": flags.space,
-        "--latent-weight": flags.latent_weight,
-    }
-    given = [name for name, value in concept_flags.items() if value not in (None, False)]
-    if given:
-        raise ConfigError(
-            f"vtr explain: a {kind!r} model has one space and no concepts; leave out {' and '.join(given)}"
-        )
-
-
-def _examples_report(flags: ExplainQueriesFlags, first: "LoadedModel", manifest: "Manifest") -> "ExampleReport":
-    from vtr_core.retrieval.explain.examples import ComparedModel, ExampleQuery, ExampleReport, examples
-    from vtr_core.retrieval.explain.explained_queries import model_titles
-    from vtr_core.retrieval.explain.explanation import ExplainOptions
-    from vtr_core.systems.spaces import JointSpace, spaces_of
-
-    options, given = ExplainOptions(hits=flags.k, tags=flags.tags), given_queries(flags)
-    models, found = [], []
+def _examples(flags: ExplainQueriesFlags, first: LoadedModel, manifest: Manifest, queries: Queries) -> ExampleReport:
+    """The best items of every model."""
+    _check_one_space(flags, first)
+    options, models, results = ExplainOptions(hits=flags.k, tags=flags.tags), [], []
     for loaded in _models(flags, first):
         space = spaces_of(loaded, "retrieved examples")
         if not isinstance(space, JointSpace):
             raise ConfigError(
                 f"vtr explain: {loaded.uri} has a concept space and {first.uri} has none; compare models of one kind"
             )
-        found.append(examples(loaded, space, manifest, given, options))
-        config = loaded.config
-        models.append((config.preset, ComparedModel(loaded.uri, loaded.progress.step, config.evaluation.similarity)))
-    titles = model_titles([preset for preset, _ in models])
+        results.append(examples(loaded, space, manifest, queries, options))
+        similarity = loaded.config.evaluation.similarity
+        models.append(ComparedModel(loaded.uri, loaded.progress.step, similarity, loaded.config.preset))
+    titles = model_titles([model.title for model in models])
     return ExampleReport(
         data=manifest.uri,
-        num_items=max(one.num_items for one in found),
-        models=tuple(model.titled(title) for title, (_, model) in zip(titles, models, strict=True)),
+        num_items=max(result.num_items for result in results),
+        models=tuple(replace(model, title=title) for model, title in zip(models, titles, strict=True)),
         queries=tuple(
-            ExampleQuery(text, found[0].right[number], tuple(one.answers[number] for one in found))
-            for number, (text, _) in enumerate(given)
+            ExampleQuery(text, results[0].right[number], tuple(result.answers[number] for result in results))
+            for number, (text, _) in enumerate(queries)
         ),
     )
 
 
-def _models(flags: ExplainQueriesFlags, first: "LoadedModel") -> "Iterator[LoadedModel]":
-    from pipelines.evaluation_inputs import device
-    from vtr_core.train.checkpoint.trained_model import read_model
-
-    yield first
-    for checkpoint in flags.against:
-        yield read_model(checkpoint, SYSTEMS, device())
-
-
-def _examples_print(report: "ExampleReport", page: str) -> None:
-    for place, model in enumerate(report.models):
-        ranks = [query.answers[place].right_rank for query in report.queries]
-        known = [rank for rank in ranks if rank is not None]
-        right = f", right item first for {known.count(1)} of {len(known)}" if known else ""
-        print(f"{model.title}: {model.similarity}, {len(report.queries)} queries{right}")
-    print(f"page        {page}")
+def _check_one_space(flags: ExplainQueriesFlags, loaded: LoadedModel) -> None:
+    """ConfigError for flags of models with a concept space of their own."""
+    settings = {"--transform": flags.transform, "--space": flags.space, "--latent-weight": flags.latent_weight}
+    changed = [name for name, value in settings.items() if value is not None]
+    if changed:
+        kind = loaded.config.model.kind
+        raise ConfigError(f"vtr explain: a {kind!r} model has one space; leave out {' and '.join(changed)}")
 
 
-def _examples_log(
-    tracked: "TrackedRun", flags: ExplainQueriesFlags, manifest: "Manifest", report: "ExampleReport", page: str
+def _publish(
+    flags: ExplainQueriesFlags,
+    report: Report,
+    loaded: LoadedModel,
+    manifest: Manifest | None,
+    thumbnails: KeyFrames | None,
 ) -> None:
-    checkpoints = [model.checkpoint for model in report.models]
-    counts = {"hits": flags.k, "tags": flags.tags, "queries": len(report.queries)}
-    tracked.log_params({"checkpoint": checkpoints, "data": [manifest.uri], **counts})
-    tracked.log_input(manifest, "explaining")
-    tracked.log_json(VALUES, report.to_json())
-    tracked.log_text(PAGE, page)
+    """Write the page and its JSON, print where they are, and log both; manifest: the data set, where it is one."""
+    assert flags.out is not None, "checked"
+    out, frames = locate(flags.out), None if flags.keyframes is None else locate(flags.keyframes)
+    if isinstance(report, ExampleReport):
+        ids = [hit.item_id for query in report.queries for answer in query.answers for hit in answer.hits]
+        page, lines = render_examples(report, read_pictures(frames, ids, thumbnails)), _example_lines(report)
+        settings: dict[str, object] = {"checkpoint": [model.checkpoint for model in report.models]}
+    else:
+        ids = [hit.video_id for query in report.queries for answer in query.answers for hit in answer.hits]
+        page, lines = render_explanations(report, read_pictures(frames, ids, thumbnails)), _causality_lines(report)
+        settings = {
+            "checkpoint": report.checkpoint,
+            "space": report.space,
+            "latent_weight": report.latent_weight,
+        }
+    settings |= {"data": [report.data], "hits": flags.k, "tags": flags.tags, "queries": len(report.queries)}
+    storage.write_bytes(out / PAGE, page.encode())
+    storage.write_json(out / VALUES, report.to_json())
+    print("\n".join([*lines, f"page        {(out / PAGE).uri}"]))
+    print_link(out / PAGE)
+
+    def write(run: TrackedRun) -> None:
+        run.log_params(settings)
+        if manifest is not None:
+            run.log_input(manifest, "explaining")
+        run.log_json(VALUES, report.to_json())
+        run.log_text(PAGE, page)
+
+    names = ["index"] if manifest is None else short_names([manifest])
+    log_run(flags.experiment, "explain", loaded, names, write)
+
+
+def _causality_lines(report: ExplainReport) -> list[str]:
+    return [
+        f"{system.title:<11} {described(system.transform)}: C@10 {100 * system.causality_few[0]:.1f} %, "
+        f"C@30 {100 * system.causality_many[0]:.1f} % over {system.num_hits} hits"
+        + _right_first([query.answers[place].right_rank for query in report.queries], "video")
+        for place, system in enumerate(report.systems)
+    ]
+
+
+def _example_lines(report: ExampleReport) -> list[str]:
+    return [
+        f"{model.title}: {model.similarity}, {len(report.queries)} queries"
+        + _right_first([query.answers[place].right_rank for query in report.queries], "item")
+        for place, model in enumerate(report.models)
+    ]
+
+
+def _right_first(ranks: Sequence[int | None], noun: str) -> str:
+    known = [rank for rank in ranks if rank is not None]
+    return f", right {noun} first for {known.count(1)} of {len(known)}" if known else ""

@@ -79,9 +79,9 @@ def _export(flags: ExportFlags, folder: str) -> dict[str, object]:
         text = CardText(name, flags.licence, flags.data_licence, flags.trained_on)
         export_model(checkpoint, locate(folder), model_card(loaded, text, figures))
     print(f"model       {loaded.uri}")
-    for measured in figures:
-        for direction in measured.directions:
+    for figure in figures:
+        for direction in figure.directions:
             recalls = f"{100 * direction.metrics.recall[10]:.1f} (chance {100 * direction.chance.recall[10]:.1f})"
-            print(f"figures     {measured.data}  {direction.title}  R@10 {recalls}")
+            print(f"figures     {figure.data}  {direction.title}  R@10 {recalls}")
     print(f"exported    {folder}")
     return {"model": loaded.uri}

@@ -33,9 +33,9 @@ def import_weights(argv: Sequence[str]) -> None:
         return
     flags = parse(WeightsFlags, argv, WEIGHTS)
     with json_alone(flags.json):
-        found = convert_weights(flags)
+        result = convert_weights(flags)
     if flags.json:
-        print_json(found)
+        print_json(result)
 
 
 def convert_weights(flags: WeightsFlags) -> dict[str, object]:
@@ -52,9 +52,9 @@ def convert_weights(flags: WeightsFlags) -> dict[str, object]:
 
 IMPORTS: tuple[Subcommand, ...] = (
     Subcommand("weights", "a published file of weights (.pt, .pth) as .safetensors, for --weights", import_weights),
-    *(one for system in SYSTEMS for one in system.imports),
+    *(kind for system in SYSTEMS for kind in system.imports),
 )
-_LINES = "\n".join(f"  {one.name:18}{one.summary}" for one in IMPORTS)
+_LINES = "\n".join(f"  {kind.name:18}{kind.summary}" for kind in IMPORTS)
 HELP = f"""\
 usage: vtr import <kind> FILE --out URI [flags]      vtr import <kind> --help
 
@@ -68,6 +68,6 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _unknown(word: str) -> str:
-    names = [one.name for one in IMPORTS]
+    names = [kind.name for kind in IMPORTS]
     hint = nearest(word, names, f"kinds: {', '.join(names)}")
     return f"vtr import {word}: there is no such kind of checkpoint; {hint}"

@@ -9,9 +9,8 @@ from pipelines.systems.registry import SYSTEMS
 from vtr_core.analysis.transforms import Transform, read_transform
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.explain.explanation import LONGEST_QUERY
-from vtr_core.retrieval.explain.html_pages import render_search
-from vtr_core.retrieval.index.index import load_index
-from vtr_core.retrieval.index.record import IndexRecord
+from vtr_core.retrieval.explain.pages import render_search
+from vtr_core.retrieval.index.index import IndexRecord, load_index
 from vtr_core.retrieval.search.index_search import key_frames
 from vtr_core.serving.applications import SearchSite, search_app
 from vtr_core.serving.engine import Catalogue, Engine, LocalEngine, Source, check_shards
@@ -42,7 +41,7 @@ def serving(flags: ServeFlags) -> Iterator[AppServer]:
         site = SearchSite(
             engine=engine,
             catalogue=catalogue,
-            page=lambda nonce: _page(nonce, record, engine.scoring, transform),
+            page=lambda nonce: _page(nonce, record, engine.info.scoring, transform),
             at_once=flags.replicas,
         )
         yield AppServer(flags.host, flags.port, lambda address: search_app(site, address, flags.token))
@@ -66,13 +65,13 @@ def _engine(flags: ServeFlags, source: Source) -> Iterator[tuple[Engine, IndexRe
 
 def _transform(flags: ServeFlags, engine: Engine) -> Transform | None:
     """The transform that the page's sliders begin with; None for an index without concepts to transform."""
-    if engine.comparison is None:
+    if engine.info.comparison is None:
         if flags.transform is not None:
             raise ConfigError("vtr serve: the index is searched in one space, without concepts; leave out --transform")
         return None
     if flags.transform is None:
-        return Transform(engine.comparison)
-    return read_transform(flags.transform, engine.comparison)
+        return Transform(engine.info.comparison)
+    return read_transform(flags.transform, engine.info.comparison)
 
 
 def _page(nonce: str, record: IndexRecord, scoring: str, transform: Transform | None) -> str:

@@ -134,12 +134,6 @@ def test_a_query_of_unknown_words_is_refused_in_words(browser: Any, url: str) ->
     page.close()
 
 
-def test_the_interface_s_page(page: Any, url: str) -> None:
-    page.goto(f"{url}api")
-    assert page.locator("h1").text_content() == "JSON interface"
-    assert "/api/search" in page.locator("body").text_content()
-
-
 def test_sliders_transform_concepts(page: Any) -> None:
     _search(page)
     before = page.locator("#found .card .number").first.text_content()

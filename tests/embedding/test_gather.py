@@ -1,4 +1,7 @@
-"""W workers with B/W rows each give the loss and the gradients of one worker with B, for every configured loss."""
+"""W workers with B/W rows each give the loss and the gradients of one worker with B, for every configured loss.
+
+In bf16, on the wire alone, they differ by its rounding.
+"""
 
 from pathlib import Path
 
@@ -6,8 +9,9 @@ import pytest
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
-from tests.train.workers import assert_together_equal_one
+from tests.train.workers import assert_together_equal_one, run_together
 from vtr_core.config.losses import (
     AdaptiveMargin,
     ConstantMargin,
@@ -22,7 +26,14 @@ from vtr_core.config.losses import (
     WeightSameVideo,
 )
 from vtr_core.data.batches import RowKeys
-from vtr_core.embedding.collectives import average_gradients, gather_embeddings, gather_keys, sum_shares
+from vtr_core.embedding.collectives import (
+    average_gradients,
+    average_in_bf16,
+    bare,
+    gather_embeddings,
+    gather_keys,
+    sum_shares,
+)
 from vtr_core.losses.contrastive import build_objective
 from vtr_core.losses.objective import Share
 from vtr_core.nn.embeddings import Embeddings
@@ -97,3 +108,45 @@ def steps(rank: int, world: int) -> list[list[Tensor]]:
 @pytest.mark.parametrize("world", [2, 3])
 def test_workers_together_equal_one(world: int, tmp_path: Path) -> None:
     assert_together_equal_one(steps, world, tmp_path)
+
+
+class _Towers(nn.ModuleDict):
+    def forward(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        return {name: tower(inputs[name].float()) for name, tower in self.items()}
+
+
+def bf16_step(rank: int, world: int) -> list[list[Tensor]]:
+    """The loss and the gradients of a step under DDP whose vectors and gradients are sent in bf16."""
+    torch.manual_seed(0)
+    inputs, present, keys = batch()
+    model: nn.Module = _Towers({name: nn.Linear(DIM, 4) for name in MODALITIES})
+    if world > 1:
+        ddp = DistributedDataParallel(model)
+        ddp.register_comm_hook(None, average_in_bf16)
+        assert bare(ddp) is model
+        model = ddp
+    part = slice(rank * ROWS // world, (rank + 1) * ROWS // world)
+    mask = torch.zeros(ROWS, dtype=torch.bool)
+    mask[part] = True
+    vectors = model({name: values[part] for name, values in inputs.items()})
+    own = Embeddings(vectors, {name: values[part] for name, values in present.items()})
+    objective = build_objective(MaskedMarginSoftmaxConfig())
+    losses = objective(gather_embeddings(own, "bf16"), gather_keys(keys[mask]), 0, Share(rank, world))
+    loss = sum_shares(losses.total.unsqueeze(0)).sum()
+    loss.backward()
+    gradients = [parameter.grad.flatten() for parameter in model.parameters() if parameter.grad is not None]
+    return [[loss.detach(), torch.cat(gradients)]]
+
+
+def test_bf16_rounds_what_is_sent(tmp_path: Path) -> None:
+    ((loss, gradient),) = bf16_step(0, 1)
+    for ((rounded, rounded_gradient),) in run_together(bf16_step, 2, tmp_path):
+        assert float(rounded) == pytest.approx(float(loss), rel=1e-2)
+        assert 0 < (rounded_gradient - gradient).norm() < 0.03 * gradient.norm()
+
+
+def test_a_compiled_model_is_bare_inside() -> None:
+    model = nn.Linear(2, 3)
+    compiled = torch.compile(model)
+    assert compiled is not model
+    assert bare(compiled) is bare(model) is model

@@ -52,6 +52,7 @@ HELPS = [
     ["train", "siamese-att", "--help"],
     ["ingest", "faces", "--help"],
     ["evaluate", "--task", "verification", "--help"],
+    ["evaluate", "--task", "localization", "--help"],
     ["verify", "--help"],
     ["tables", "siamese", "--help"],
     ["sweep", "capsule-howto", "--help"],
@@ -101,6 +102,9 @@ FAULTS = [
     (["ingest", "synthetic", "--out", "x", "--num-clips", "many"], "--num-clips"),
     (["ingest", "pairs", "--out", "x", "--table", "none.csv"], "none.csv"),
     (["ingest", "howto100m", "--out", "x", "--records", "videos"], "howto100m cannot keep videos whole"),
+    (["ingest", "crosstask", "--out", "x", "--annotations", "a"], "give --video-features, or --features-2d"),
+    (["ingest", "mining_youtube", "--out", "x", "--video-features", "f"], "--annotations"),
+    (["ingest", "synthetic_steps", "--out", "x", "--max-steps", "2"], "max_steps must be at least min_steps"),
     (
         ["ingest", "clip_tokens", "--out", "x", "--token-folder", "f"],
         "give annotations, published files, or table",

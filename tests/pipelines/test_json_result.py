@@ -12,6 +12,7 @@ from pipelines.arguments import json_alone
 from pipelines.cli import run
 from pipelines.tables.command import PAPERS
 from pipelines.train.reports import Finished, print_end
+from vtr_core.errors import ConfigError
 
 
 def test_what_is_told_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,7 +86,7 @@ def _evaluates(flags: Any) -> None:
         Path(flags.out).write_text('{"r1": 1}\n')
 
 
-@pytest.mark.parametrize("words", [["--json"], ["--json", "--out", "kept.json"], ["--json", "-"], ["--json=-"]])
+@pytest.mark.parametrize("words", [["--json"], ["--json", "--out", "kept.json"]])
 def test_an_evaluation_prints_what_it_would_write(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,17 +99,9 @@ def test_an_evaluation_prints_what_it_would_write(
     assert (tmp_path / "kept.json").exists() == ("--out" in words)
 
 
-@pytest.mark.parametrize("words", [["--json", "old.json"], ["--json=old.json"]])
-def test_a_file_as_the_value_of_json_is_deprecated(
-    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pipelines.evaluate.retrieval.evaluate", _evaluates)
-    run("evaluate", ["c", *words, "--data", "d"])
-    told = capsys.readouterr()
-    assert told.out == "a table\n"
-    assert told.err == "vtr evaluate: --json FILE is deprecated; give --out old.json\n"
-    assert json.loads((tmp_path / "old.json").read_text()) == {"r1": 1}
+def test_json_takes_no_file() -> None:
+    with pytest.raises(ConfigError, match=r"it prints; give --out old\.json"):
+        run("evaluate", ["c", "--json", "old.json", "--data", "d"])
 
 
 def _writes(name: str) -> Any:
@@ -129,30 +122,11 @@ def _writes(name: str) -> Any:
     [
         (
             "explain c --data d --query q",
-            "pipelines.explain.queries._explain",
+            "pipelines.explain.queries.explain",
             "explanations.json",
             "explanations.html",
         ),
-        (
-            "explain c --data d --capsules",
-            "pipelines.systems.capsules.explain_capsules.explain",
-            "activations.json",
-            "activations.html",
-        ),
-        (
-            "analyze causality c --data v --test t",
-            "pipelines.systems.dual.causality_analysis.analyze",
-            "causality.json",
-            "causality.json",
-        ),
-        (
-            "analyze complementarity c --data d",
-            "pipelines.systems.dual.complementarity_analysis.analyze",
-            "complementarity.json",
-            "complementarity.json",
-        ),
         ("analyze information d", "pipelines.analyze.information.analyze", "information.json", "information.json"),
-        ("analyze cooccurrence d", "pipelines.analyze.cooccurrence.analyze", "cooccurrence.json", "cooccurrence.json"),
         ("tables siamese --faces f", "pipelines.systems.siamese.siamese_tables.tables", "table.json", "table.md"),
     ],
 )
@@ -177,23 +151,3 @@ def test_a_paper_s_tables_are_told_without_data(paper: str, tmp_path: Path, caps
     assert found["page"] == f"{tmp_path}/tables.md"
     assert isinstance(found["figures"], dict)
     assert "\n| " in told.err
-
-
-@pytest.mark.parametrize(
-    ("kind", "work"),
-    [
-        ("clip4clip", "pipelines.systems.clip4clip.import_clip4clip.import_clip4clip"),
-        ("hybrid_space", "pipelines.systems.dual.import_hybrid_space.import_hybrid_space"),
-        ("lavender", "pipelines.systems.captioning.import_lavender.import_lavender"),
-        ("bert", "pipelines.systems.captioning.import_bert.import_bert"),
-    ],
-)
-def test_an_imported_checkpoint_tells_where_it_is(
-    kind: str, work: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(work, lambda flags: sys.stdout.write(f"checkpoint  {flags.out}\n"))
-    needed = {"clip4clip": [], "hybrid_space": ["--words", "w"]}.get(kind, ["--pieces", "p", "--data", "d"])
-    run("import", [kind, "f", "--out", "made", *needed, "--json"])
-    told = capsys.readouterr()
-    assert json.loads(told.out) == {"checkpoint": "made", "imported": kind}
-    assert told.err == "checkpoint  made\n"

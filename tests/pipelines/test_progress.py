@@ -33,13 +33,6 @@ def test_the_start_says_nothing_of_the_time_left(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out == "  30 of 40 videos; 1.0 a second; 10 s left\n"
 
 
-def test_the_end_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
-    with Meter(2, "steps") as meter:
-        for _ in range(3):
-            meter.tell(2)
-    assert len(capsys.readouterr().out.splitlines()) == 1
-
-
 @pytest.mark.parametrize(
     ("seconds", "said"), [(0.4, "0 s"), (89, "89 s"), (90, "2 min"), (5400, "1.5 h"), (130_000, "1.5 days")]
 )

@@ -136,14 +136,3 @@ def test_a_cluster_that_answers_is_left_to_ray(
         ray_session.connect()
     assert [settings["address"] for settings in asked] == [None]
     assert not caplog.records
-
-
-def test_a_given_address_is_left_to_ray(
-    play: Callable[[Callable[..., None]], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[dict[str, Any]] = []
-    play(lambda **settings: asked.append(settings))
-    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
-    monkeypatch.setattr(ray_session.ray_private, "started_last", lambda: "127.0.0.1:1")
-    ray_session.connect()
-    assert [settings["address"] for settings in asked] == [None]

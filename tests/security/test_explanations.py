@@ -10,9 +10,8 @@ from tests.builders.dual_toys import WORDS, report, videos
 from vtr_core.analysis.transforms import Transform
 from vtr_core.retrieval.explain.explained_queries import Described
 from vtr_core.retrieval.explain.explanation import ExplainOptions, Tag
-from vtr_core.retrieval.explain.html_pages import render_explanations, render_hits
-from vtr_core.retrieval.explain.key_frames import read_pictures
-from vtr_core.retrieval.search.searcher import Hit
+from vtr_core.retrieval.explain.pages import read_pictures, render_explanations, render_hits
+from vtr_core.retrieval.search.index_search import Hit
 
 EVIL = (
     "<script>alert(1)</script>",

@@ -14,12 +14,13 @@ from urllib.parse import quote
 import psutil
 import pytest
 
-from pipelines.index.command import IndexFlags, index
+from pipelines.index.command import IndexFlags
+from pipelines.index.indexing import index
 from tests.builders.dual_checkpoints import capsule_checkpoint
 from tests.builders.searched import ask, dual_index, served
 from tests.builders.toy import toy_dataset
 from tests.optional import optional
-from vtr_core.retrieval.search.searcher import Hit
+from vtr_core.retrieval.search.index_search import Hit
 from vtr_core.serving.server import AppServer
 
 QUERIES = [f"/api/search?q={quote(f'Caption number1 of video number{n}')}&k=5" for n in range(4)]

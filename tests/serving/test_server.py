@@ -1,4 +1,4 @@
-"""A server: taken and impossible ports are named, and what is loaded is not visited by collections of garbage."""
+"""A server: which hosts name it, ports that cannot be had, and what its collections of garbage leave out."""
 
 import gc
 import http.client
@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from vtr_core.errors import ConfigError
-from vtr_core.serving.server import AppServer
+from vtr_core.serving.server import Address, AppServer, is_loopback
 
 
 @pytest.mark.parametrize("port", [None, 70000])
@@ -36,3 +36,21 @@ def test_what_is_loaded_is_no_garbage_while_it_serves() -> None:
     thread.join()
     assert spared > alive / 2
     assert gc.get_freeze_count() == 0
+
+
+def test_names_of_a_server() -> None:
+    """On loopback its own names alone; elsewhere numeric addresses and its name, never one that others control."""
+    everywhere, here = Address("0.0.0.0", 80), Address("127.0.0.1", 80)
+    assert everywhere.is_named_by("192.168.1.7:80")
+    assert everywhere.is_named_by("192.168.1.7")
+    assert Address("box.lan", 80).is_named_by("box.lan:80")
+    assert not everywhere.is_named_by("evil.example:80")
+    assert here.is_named_by("localhost")
+    assert not here.is_named_by("192.168.1.7:80")
+    assert not here.is_named_by(None)
+    assert all(is_loopback(host) for host in ("127.0.0.1", "127.1.2.3", "::1", "localhost"))
+    assert not any(is_loopback(host) for host in ("0.0.0.0", "10.0.0.1", "x"))
+    assert (Address("127.0.0.1", 8000).url, Address("::1", 8000).url) == (
+        "http://127.0.0.1:8000/",
+        "http://[::1]:8000/",
+    )

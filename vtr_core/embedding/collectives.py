@@ -196,7 +196,7 @@ def _all_gather(rows: Tensor) -> Tensor:
 
 def bare(model: nn.Module) -> nn.Module:
     """The module inside DDP and torch.compile."""
-    found = model.module if isinstance(model, DistributedDataParallel) else model
-    inside = getattr(found, "_orig_mod", found)
+    module = model.module if isinstance(model, DistributedDataParallel) else model
+    inside = getattr(module, "_orig_mod", module)
     assert isinstance(inside, nn.Module)
     return inside

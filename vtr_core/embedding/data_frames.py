@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -46,17 +46,17 @@ def embeddings_frame(rows: EmbeddedRows, frame: pd.DataFrame) -> pd.DataFrame:
     None where the row lacks the modality (also for a caption without a known word).
     """
     names = {TEXT: CAPTION, **{name: name for name in rows.vectors if name != TEXT}}
-    found = {name: _cells(rows, name) for name, column in names.items() if column in frame.columns}
-    return pd.DataFrame(found, index=frame.index, dtype=object)
+    cells = {name: _cells(rows, name) for name, column in names.items() if column in frame.columns}
+    return pd.DataFrame(cells, index=frame.index, dtype=object)
 
 
 def captions_of(frame: pd.DataFrame) -> list[str]:
     """The texts of a table with the column `caption` alone, "" for missing ones; InputError for other columns."""
-    given = [str(name) for name in frame.columns]
-    if given != [CAPTION]:
+    columns = [str(name) for name in frame.columns]
+    if columns != [CAPTION]:
         raise InputError(
-            f"the table has the columns {', '.join(given) or '(none)'}; a model of whole videos embeds texts: give the "
-            f"column {CAPTION} alone (whole videos are embedded by vtr index)"
+            f"the table has the columns {', '.join(columns) or '(none)'}; a model of whole videos embeds texts: give "
+            f"the column {CAPTION} alone (whole videos are embedded by vtr index)"
         )
     return [_caption(value, place) for place, value in _places(frame, CAPTION)]
 
@@ -68,17 +68,13 @@ def is_missing(value: Any) -> bool:
 
 def _check_names(frame: pd.DataFrame, features: Mapping[str, int]) -> None:
     known = [CAPTION, *features]
-    given = [str(name) for name in frame.columns]
-    unknown = [name for name in given if name not in known]
-    if unknown or not given or len(set(given)) != len(given):
+    columns = [str(name) for name in frame.columns]
+    if not columns or len(set(columns)) != len(columns) or any(name not in known for name in columns):
+        sizes = ", ".join(f"{name} ({dim} values)" for name, dim in features.items())
         raise InputError(
-            f"the table has the columns {', '.join(given) or '(none)'}; the model embeds a column {CAPTION} of texts "
-            f"and vectors in the columns {_with_dims(features)}: give one or more of these, each once"
+            f"the table has the columns {', '.join(columns) or '(none)'}; the model embeds a column {CAPTION} of texts "
+            f"and vectors in the columns {sizes}: give one or more of these, each once"
         )
-
-
-def _with_dims(features: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} ({dim} values)" for name, dim in features.items())
 
 
 def _places(frame: pd.DataFrame, name: str) -> list[tuple[str, Any]]:
@@ -108,15 +104,23 @@ def _vectors(
 
 def _vector(value: Any, place: str, dim: int) -> Float16[np.ndarray, " dim"]:
     try:
-        with np.errstate(over="ignore"):
-            vector = np.asarray(value, np.float64).astype(FEATURE_DTYPE)
+        vector = _float16(value)
     except (TypeError, ValueError) as error:
         raise InputError(f"{place} is no vector of numbers ({error}); give a list or an array of {dim}") from error
     if vector.shape != (dim,):
         raise InputError(f"{place} has the shape {vector.shape}, the model was trained on vectors of {dim} values")
-    if not np.isfinite(vector).all():
+    return _finite(vector, place)
+
+
+def _float16(value: Any) -> Float16[np.ndarray, "..."]:
+    with np.errstate(over="ignore"):
+        return np.asarray(np.asarray(value, np.float64).astype(FEATURE_DTYPE))
+
+
+def _finite(values: Float16[np.ndarray, "..."], place: str) -> Float16[np.ndarray, "..."]:
+    if not np.isfinite(values).all():
         raise InputError(f"{place} has a value that is not finite in float16, in which features are kept")
-    return cast(np.ndarray, vector)
+    return values
 
 
 def _cells(rows: EmbeddedRows, name: str) -> list[Any]:
@@ -130,14 +134,14 @@ def frames_of(table: pd.DataFrame, feature: str, dim: int, max_frames: int) -> P
     Videos are cut to their first `max_frames` frames, and vectors become float16, as in data sets. Raises InputError
     for other columns and for values of another type or size.
     """
-    given = [str(name) for name in table.columns]
-    if given != [feature]:
+    columns = [str(name) for name in table.columns]
+    if columns != [feature]:
         raise InputError(
-            f"the table has the columns {', '.join(given) or '(none)'}; the model describes videos: give the column "
+            f"the table has the columns {', '.join(columns) or '(none)'}; the model describes videos: give the column "
             f"{feature} alone, of each video a list of vectors of {dim} values, one for each frame"
         )
-    found = _sequences(((f"row {label!r}, column {feature}", value) for label, value in table[feature].items()), dim)
-    return pad(found, np.arange(len(found.counts)), max_frames)
+    videos = _sequences(((f"row {label!r}, column {feature}", value) for label, value in table[feature].items()), dim)
+    return pad(videos, np.arange(len(videos.counts)), max_frames)
 
 
 @dataclass(frozen=True)
@@ -165,12 +169,12 @@ def given_frames(
     if list(videos) != [feature]:
         raise InputError(f"features {', '.join(videos) or '(none)'} were given; the model encodes {feature} alone")
     places = ((f"video {row}, feature {feature}", value) for row, value in enumerate(videos[feature]))
-    found = _sequences(places, dim)
-    for first in range(0, max(1, len(found.counts)), max_videos):
-        rows = np.arange(first, min(first + max_videos, len(found.counts)))
-        padded = pad(found, rows, max_frames)
+    sequences = _sequences(places, dim)
+    for first in range(0, max(1, len(sequences.counts)), max_videos):
+        rows = np.arange(first, min(first + max_videos, len(sequences.counts)))
+        padded = pad(sequences, rows, max_frames)
         yield GivenFrames(
-            torch.from_numpy(padded.values), torch.from_numpy(padded.mask), torch.from_numpy(means(found, rows))
+            torch.from_numpy(padded.values), torch.from_numpy(padded.mask), torch.from_numpy(means(sequences, rows))
         )
 
 
@@ -182,11 +186,8 @@ def _sequences(places: Iterable[tuple[str, Any]], dim: int) -> Sequences:
 
 
 def _cell(value: Any, place: str, dim: int) -> Float16[np.ndarray, "frames dim"]:
-    if is_missing(value):
-        return np.zeros((0, dim), FEATURE_DTYPE)
     try:
-        with np.errstate(over="ignore"):
-            frames = np.asarray([np.asarray(frame, np.float64) for frame in value]).astype(FEATURE_DTYPE)
+        frames = _float16([] if is_missing(value) else [np.asarray(frame, np.float64) for frame in value])
     except (TypeError, ValueError) as error:
         raise InputError(f"{place} is no sequence of vectors of {dim} numbers each ({error})") from error
     if not len(frames):
@@ -195,6 +196,4 @@ def _cell(value: Any, place: str, dim: int) -> Float16[np.ndarray, "frames dim"]
         raise InputError(
             f"{place} has the shape {frames.shape}; the model takes frames of {dim} values: give (frames, {dim})"
         )
-    if not np.isfinite(frames).all():
-        raise InputError(f"{place} has a value that is not finite in float16, in which features are kept")
-    return np.asarray(frames)
+    return _finite(frames, place)

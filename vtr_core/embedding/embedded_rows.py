@@ -56,17 +56,17 @@ def concatenate(parts: Sequence[EmbeddedRows]) -> EmbeddedRows:
     )
 
 
-def check_features(manifest: Manifest, wanted: Mapping[str, int]) -> None:
+def check_features(manifest: Manifest, features: Mapping[str, int]) -> None:
     """DatasetError unless the data set has at least one of the model's features, each in the model's dimension."""
     held = {feature.name: feature.dim for feature in manifest.schema.features}
-    for name in held.keys() & wanted.keys():
-        if held[name] != wanted[name]:
+    for name in held.keys() & features.keys():
+        if held[name] != features[name]:
             raise DatasetError(
-                f"{manifest.uri}: column {name} has {held[name]} dimensions, the model was trained on {wanted[name]}; "
-                "ingest it with the same features and pooling as the training data"
+                f"{manifest.uri}: column {name} has {held[name]} dimensions, the model was trained on "
+                f"{features[name]}; ingest it with the same features and pooling as the training data"
             )
-    if not held.keys() & wanted.keys():
-        raise DatasetError(f"{manifest.uri} has {', '.join(held)}, none of the model's features {', '.join(wanted)}")
+    if not held.keys() & features.keys():
+        raise DatasetError(f"{manifest.uri} has {', '.join(held)}, none of the model's features {', '.join(features)}")
 
 
 def embed(

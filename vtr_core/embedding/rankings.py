@@ -86,8 +86,8 @@ def evaluate_retrieval(
 ) -> list[Direction]:
     """The metrics of all directions that the data set's modalities allow, see `rankings`; or of sampled queries."""
     every = rankings(rows, relevant)
-    asked = every if sample is None else [sample.of(ranking, relevant) for ranking in every]
-    return [figures(ranking, ranking.scores(similarity)) for ranking in asked]
+    chosen = every if sample is None else [sample.of(ranking, relevant) for ranking in every]
+    return [figures(ranking, ranking.scores(similarity)) for ranking in chosen]
 
 
 def rankings(rows: EmbeddedRows, relevant: Relevant | None = None) -> list[Ranking]:
@@ -102,15 +102,15 @@ def rankings(rows: EmbeddedRows, relevant: Relevant | None = None) -> list[Ranki
     Video+audio (VAT) averages the similarities to both; a clip without audio is scored with video alone.
     """
     by_modality = _items(rows)
-    found = []
+    every = []
     for name, title, query, item in _DIRECTIONS if VIDEO in by_modality else _OF_AUDIO_ALONE:
         if item not in by_modality or query not in by_modality:
             continue
         items = by_modality[item]
         queries = captions(rows) if query == TEXT else _with_a_match(by_modality[query], items)
         if len(queries.key) and len(items.key):
-            found.append(Ranking(name, title, queries, items, (relevant or match)(queries, items)))
-    return found
+            every.append(Ranking(name, title, queries, items, (relevant or match)(queries, items)))
+    return every
 
 
 def match(queries: Entries, items: Entries) -> Relevance:
@@ -126,10 +126,10 @@ def figures(
     return of_standing(ranking, standing(scores, ranking.relevance, query_chunk, item_chunk))
 
 
-def of_standing(ranking: Ranking, found: Standing) -> Direction:
+def of_standing(ranking: Ranking, ranks: Standing) -> Direction:
     """The metrics of `ranking`, whose relevant items stand like this."""
     relevance = ranking.relevance
-    metrics = standing_metrics(found, relevance)
+    metrics = standing_metrics(ranks, relevance)
     unanswerable = int((relevance.counts == 0).sum())
     random = chance(relevance, missing="count_as_failure")
     return Direction(ranking.name, ranking.title, metrics, random, unanswerable)
@@ -173,10 +173,10 @@ def metric_values(directions: Sequence[Direction], prefix: str) -> dict[str, flo
     values: dict[str, float] = {}
     for direction in directions:
         values.update({f"{prefix}/{direction.name}/{k}": v for k, v in _figures(direction.metrics).items()})
-    for there, back in (("t2v", "v2t"), ("t2va", "va2t"), ("v2a", "a2v"), ("t2a", "a2t")):
-        recalls = [values.get(f"{prefix}/{name}/r{k}") for name in (there, back) for k in (1, 5, 10)]
+    for forth, back in (("t2v", "v2t"), ("t2va", "va2t"), ("v2a", "a2v"), ("t2a", "a2t")):
+        recalls = [values.get(f"{prefix}/{name}/r{k}") for name in (forth, back) for k in (1, 5, 10)]
         if None not in recalls:
-            values[f"{prefix}/{there}/sum_r"] = sum(value for value in recalls if value is not None)
+            values[f"{prefix}/{forth}/sum_r"] = sum(value for value in recalls if value is not None)
     return values
 
 

@@ -14,7 +14,7 @@ from vtr_core.config.run import TrainConfig
 from vtr_core.embedding.embedded_rows import EmbeddedRows
 from vtr_core.metrics.ranks import ScoreChunk
 from vtr_core.nn.embeddings import TEXT
-from vtr_core.similarity import Similarity, SimilarityKind, similarity_function
+from vtr_core.similarity import Similarity, SimilarityKind, mean_over_modalities, similarity_function
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Entries:
         """Mask of the entries with at least one modality."""
         return np.logical_or.reduce(self.present)
 
-    def select(self, kept: Bool[np.ndarray, " entries"] | Int64[np.ndarray, " kept"] | slice) -> "Entries":
+    def select(self, chosen: Bool[np.ndarray, " entries"] | Int64[np.ndarray, " kept"] | slice) -> "Entries":
         """The entries selected by a mask, by positions, or by a range."""
-        index = kept if isinstance(kept, slice) else torch.from_numpy(kept)
-        parts, present = tuple(p[index] for p in self.parts), tuple(p[kept] for p in self.present)
-        return Entries(parts, present, self.key[kept], None if self.rows is None else self.rows[kept], self.names)
+        index = chosen if isinstance(chosen, slice) else torch.from_numpy(chosen)
+        parts, present = tuple(p[index] for p in self.parts), tuple(p[chosen] for p in self.present)
+        return Entries(parts, present, self.key[chosen], None if self.rows is None else self.rows[chosen], self.names)
 
 
 def captions(rows: EmbeddedRows) -> Entries:
@@ -83,30 +83,17 @@ def first_of_clips(rows: EmbeddedRows) -> Int64[np.ndarray, " clips"]:
 def block_scores(queries: Entries, items: Entries, similarity: SimilarityKind) -> ScoreChunk:
     """Scores of a range of queries and a range of items; higher is more similar.
 
-    Of several modalities the similarities are averaged, see `mean_scores`.
+    Of several modalities the similarities are averaged, see `mean_over_modalities`.
     """
     score = similarity_function(similarity)
-    return lambda query_part, item_part: mean_scores(
-        queries.select(query_part), items.select(item_part), [score] * len(items.parts)
+    return lambda query_part, item_part: _mean_scores(
+        queries.select(query_part), items.select(item_part), score
     ).numpy()
 
 
-def mean_scores(queries: Entries, items: Entries, scores: Sequence[Similarity]) -> Float[Tensor, "queries items"]:
-    """(1/n) Σ score(q, v) over the n pairs of a modality q of the query and a modality v of the item, by v's score.
-
-    Modalities that either of them lacks are not averaged, so that clips with and without sound compare: a sum of
-    vectors or of similarities would rank an item by how many modalities it has. Of an entry without any, 0.
-    """
-    if len(queries.parts) == len(items.parts) == 1:
-        return scores[0](queries.parts[0], items.parts[0])
-    total = queries.parts[0].new_zeros(len(queries.key), len(items.key))
-    count = total.clone()
-    for query, asked in zip(queries.parts, queries.present, strict=True):
-        for score, item, shown in zip(scores, items.parts, items.present, strict=True):
-            both = torch.from_numpy(asked[:, None] & shown)
-            total += torch.where(both, score(query, item), 0)
-            count += both
-    return total / count.clamp(min=1)
+def _mean_scores(queries: Entries, items: Entries, score: Similarity) -> Float[Tensor, "queries items"]:
+    has = [list(map(torch.from_numpy, side.present)) for side in (queries, items)]
+    return mean_over_modalities(queries.parts, items.parts, *has, [score] * len(items.parts))
 
 
 @dataclass(frozen=True)

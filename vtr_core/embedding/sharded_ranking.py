@@ -123,8 +123,8 @@ def _rows(entries: Entries) -> np.ndarray:
 
 
 def _filled(entries: Entries, vectors: list[Float32[Tensor, "entries dim"]]) -> Entries:
-    kept = (torch.from_numpy(present[:, None]) for present in entries.present)
-    parts = tuple(torch.where(there, part, 0) for there, part in zip(kept, vectors, strict=True))
+    masks = (torch.from_numpy(present[:, None]) for present in entries.present)
+    parts = tuple(torch.where(has, part, 0) for has, part in zip(masks, vectors, strict=True))
     return Entries(parts, entries.present, entries.key)
 
 
@@ -152,18 +152,18 @@ class _OwnQueries:
 def _direction(shared: _SharedRows, ranking: Ranking, similarity: SimilarityKind) -> Direction:
     counts = PairCounts(ranking.relevance)
     queries = _OwnQueries(shared, ranking.queries)
-    kept: dict[tuple[int, int], np.ndarray] = {}
+    blocks: dict[tuple[int, int], np.ndarray] = {}
     for items, held in _blocks(shared, ranking.items):
-        for part, asked in queries:
+        for part, entries in queries:
             if counts.relevant_in(part, items):
-                block = _scores(asked, held, similarity)
+                block = _scores(entries, held, similarity)
                 counts.take(part, items, block)
-                keep(kept, (part.start, items.start), block)
+                keep(blocks, (part.start, items.start), block)
     add_scores(counts, shared.device)
     for items, held in _blocks(shared, ranking.items):
-        for part, asked in queries:
+        for part, entries in queries:
             name = part.start, items.start
-            counts.count(part, kept.pop(name) if name in kept else _scores(asked, held, similarity))
+            counts.count(part, blocks.pop(name) if name in blocks else _scores(entries, held, similarity))
     add_counts(counts, shared.device)
     return of_standing(ranking, counts.standing())
 

@@ -12,9 +12,19 @@ from torch import Tensor
 
 from vtr_core.analysis.transforms import Transform
 from vtr_core.config.data_sets import Comparison
-from vtr_core.embedding.scoring import Entries, block_scores, mean_scores
+from vtr_core.embedding.scoring import Entries, block_scores
 from vtr_core.errors import ConfigError
-from vtr_core.similarity import SimilarityKind, cosine, cosine_to, dot_to, generalized_jaccard, hybrid, lengths
+from vtr_core.similarity import (
+    Similarity,
+    SimilarityKind,
+    cosine,
+    cosine_to,
+    dot_to,
+    generalized_jaccard,
+    hybrid,
+    lengths,
+    mean_over_modalities,
+)
 
 Space = Literal["hybrid", "latent", "concept"]
 Normalise = Literal["query", "train"]
@@ -122,8 +132,8 @@ class PreparedSearch:
         latent = latent_scores(self.videos, query) if latent is None else latent
         concept = None
         if self.compared is not None and query.concept is not None:
-            asked = self.scoring.transform.apply(query.concept)
-            concept = concept_scores(self.compared, asked, self.scoring.transform.similarity)
+            transformed = self.scoring.transform.apply(query.concept)
+            concept = concept_scores(self.compared, transformed, self.scoring.transform.similarity)
         return _combined(latent, concept, self.scoring)
 
 
@@ -134,9 +144,13 @@ def prepare(videos: DualVideos, scoring: Scoring) -> PreparedSearch:
 
 
 def _check_space(videos: DualVideos, space: Space) -> None:
-    asked = ("latent", "concept") if space == "hybrid" else (space,)
-    held = [name for name, there in (("latent", videos.latent), ("concept", videos.concept)) if there is not None]
-    if not set(asked) <= set(held):
+    needed = ("latent", "concept") if space == "hybrid" else (space,)
+    held = [
+        name
+        for name, space_vectors in (("latent", videos.latent), ("concept", videos.concept))
+        if space_vectors is not None
+    ]
+    if not set(needed) <= set(held):
         raise ConfigError(f"the model has no {space} space, it has {' and '.join(held)}; use --space {held[0]}")
 
 
@@ -194,8 +208,8 @@ def ranked(scores: VideoScores, scoring: Scoring, k: int, chosen: np.ndarray | N
         chosen = best(scores.latent.numpy(), max(scoring.candidates, k))
     if chosen is None:
         return best(total, k)
-    kept = np.sort(chosen)
-    return kept[best(total[kept], k)]
+    candidates = np.sort(chosen)
+    return candidates[best(total[candidates], k)]
 
 
 def best(scores: np.ndarray, k: int) -> Int64[np.ndarray, " k"]:
@@ -206,9 +220,9 @@ def best(scores: np.ndarray, k: int) -> Int64[np.ndarray, " k"]:
     negative = -scores
     if k < len(negative):
         threshold = np.partition(negative, k - 1)[k - 1]
-        kept = np.flatnonzero(negative <= threshold)
-        if len(kept) >= k:  # not with NaN among the k
-            return kept[np.argsort(negative[kept], kind="stable")[:k]].astype(np.int64)
+        positions = np.flatnonzero(negative <= threshold)
+        if len(positions) >= k:  # not with NaN among the k
+            return positions[np.argsort(negative[positions], kind="stable")[:k]].astype(np.int64)
     return np.argsort(negative, kind="stable")[:k].astype(np.int64)
 
 
@@ -251,15 +265,17 @@ class JointItems:
         Cosines and dot products are evaluation's but for rounding.
         """
         vectors = [vectors[chosen] for vectors in self.vectors.values()]
-        items = _entries(vectors, [present[chosen] for present in self.present.values()])
-        asked = _entries([queries], [np.ones(len(queries), bool)])
+        present = [present[chosen] for present in self.present.values()]
+        by_modality: list[Similarity] = [dot_to] * len(vectors)
         if similarity == "cosine":
             by_modality = [partial(cosine_to, lengths_b=length) for length in self._lengths(vectors, chosen)]
-            return np.asarray(mean_scores(asked, items, by_modality), np.float32)
-        if similarity == "dot":
-            return np.asarray(mean_scores(asked, items, [dot_to] * len(vectors)), np.float32)
-        scores = block_scores(asked, items, similarity)(slice(0, len(queries)), slice(0, len(items.key)))
-        return np.asarray(scores, np.float32)
+        elif similarity != "dot":
+            texts, items = _entries([queries], [np.ones(len(queries), bool)]), _entries(vectors, present)
+            scores = block_scores(texts, items, similarity)(slice(0, len(queries)), slice(0, len(items.key)))
+            return np.asarray(scores, np.float32)
+        sides = [torch.from_numpy(queries)], list(map(torch.from_numpy, vectors))
+        has = [torch.ones(len(queries), dtype=torch.bool)], list(map(torch.from_numpy, present))
+        return np.asarray(mean_over_modalities(*sides, *has, by_modality), np.float32)
 
     def _lengths(
         self, vectors: list[np.ndarray], chosen: slice | Int64[np.ndarray, " chosen"]
@@ -293,8 +309,8 @@ class Nearest:
 def best_of(parts: Sequence[Nearest], k: int) -> Nearest:
     """The k best of all parts, which are in the order of their positions."""
     scores = np.concatenate([part.scores for part in parts])
-    kept = best(scores, k)
-    return Nearest(scores[kept], np.concatenate([part.positions for part in parts])[kept])
+    order = best(scores, k)
+    return Nearest(scores[order], np.concatenate([part.positions for part in parts])[order])
 
 
 def nearest(
@@ -310,7 +326,7 @@ def nearest(
     looked at again.
     """
     nothing = Nearest(np.zeros(0, np.float32), np.zeros(0, np.int64))
-    found = [nothing] * len(queries)
+    top = [nothing] * len(queries)
     lowest = np.full((len(queries), 1), np.nan, np.float32)  # nothing is at most NaN: until k are found all are better
     for first, chosen in _blocks(items.num_items, among):
         scores = items.scores(queries, similarity, chosen)
@@ -318,10 +334,10 @@ def nearest(
         for query in np.flatnonzero(better.any(axis=1)):
             places = np.flatnonzero(better[query])
             positions = first + places if isinstance(chosen, slice) else chosen[places]
-            found[query] = best_of([found[query], Nearest(scores[query][places], positions)], k)
-            if len(found[query].scores) == k:
-                lowest[query] = found[query].scores[-1]
-    return found
+            top[query] = best_of([top[query], Nearest(scores[query][places], positions)], k)
+            if len(top[query].scores) == k:
+                lowest[query] = top[query].scores[-1]
+    return top
 
 
 def _blocks(

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from http import HTTPStatus
 from typing import Annotated
@@ -16,13 +16,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from vtr_core.errors import InputError, one_line
-from vtr_core.retrieval.explain.html_pages import render_interface
-from vtr_core.retrieval.explain.key_frames import Picture
+from vtr_core.retrieval.explain.pages import Picture
 from vtr_core.retrieval.index.items import Item
-from vtr_core.retrieval.search.searcher import Hit
-from vtr_core.serving.engine import Asked, Batcher, Catalogue, Engine, Hits
+from vtr_core.retrieval.search.index_search import Hit
+from vtr_core.serving.engine import Batcher, Catalogue, Engine, Hits, SearchQuery
 from vtr_core.serving.json_interface import (
     DEFAULT_K,
+    FURTHEST,
     Answer,
     Answers,
     Columns,
@@ -35,25 +35,17 @@ from vtr_core.serving.json_interface import (
     PageSize,
     Power,
     QueryText,
-    Question,
     Scale,
     SearchBody,
     Shift,
+    Why,
     parameters,
-    questions,
+    queries,
     refused,
 )
 from vtr_core.serving.middleware import BODY_BYTES, FAULTS, Guard, Metrics, fault, policy
 from vtr_core.serving.server import Address
 from vtr_core.time_span import time_span
-
-
-def picture_response(picture: Picture) -> Response:
-    """The key frame, or its placeholder."""
-    if picture.content:
-        return Response(picture.content, media_type=picture.media_type)
-    return Response(picture.placeholder, media_type="image/svg+xml")
-
 
 OPEN = frozenset({"/api/health"})
 """What a load balancer asks for without a token."""
@@ -90,18 +82,16 @@ def search_app(site: SearchSite, address: Address, token: str | None) -> ASGIApp
         max_body_size=BODY_BYTES,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # queries are private
     )
-    for kind, answered in {**FAULTS, RequestValidationError: _refused}.items():
-        app.add_exception_handler(kind, answered)
+    for kind, handler in {**FAULTS, RequestValidationError: _refused}.items():
+        app.add_exception_handler(kind, handler)
     app.get("/api/search", summary="the best items for a query")(answers.search)
     app.post("/api/search", summary="the best items for several queries")(answers.search_many)
     app.get("/api/items/{item_id:path}", summary="an item and, given a query, why it is found")(answers.item)
     app.get("/api/columns", summary="what can be filtered by")(answers.columns)
     app.get("/api/health", summary="whether the server answers; needs no token")(answers.health)
     app.head("/api/health", include_in_schema=False)(answers.health)
-    pages = {"/": site.page, "/api": lambda nonce: render_interface(nonce, app.openapi())}
-    for path, page in pages.items():
-        app.add_route(path, partial(_page, page))
-    app.add_route("/favicon.ico", lambda _request: picture_response(_ICON))
+    app.add_route("/", partial(_page, site.page))
+    app.add_route("/favicon.ico", lambda _request: _picture(_ICON))
     app.add_route("/thumbnail", answers.thumbnail)
     app.add_route("/metrics", lambda _request: Response(metrics.text(), media_type=metrics.media_type))
     routes = [route for route in app.routes if isinstance(route, Route)]
@@ -122,8 +112,8 @@ class _Answers:
     """The handlers of the routes."""
 
     def __init__(self, site: SearchSite, metrics: Metrics) -> None:
-        self._site = site
-        self._batcher: Batcher[Asked, Hits] = Batcher(metrics.batched(site.engine.search), at_once=site.at_once)
+        self._engine, self._catalogue = site.engine, site.catalogue
+        self._batcher: Batcher[SearchQuery, Hits] = Batcher(metrics.batched(site.engine.search), at_once=site.at_once)
 
     async def search(
         self,
@@ -136,30 +126,30 @@ class _Answers:
         power: Power = None,
     ) -> Answer:
         """The answer to one query of the address."""
-        (question,) = questions([text], k, offset, conditions, parameters(scale, shift, power))
-        return await self._answer(question)
+        (query,) = queries([text], k, offset, conditions, parameters(scale, shift, power))
+        return await self._answer(query, offset)
 
     async def search_many(self, body: SearchBody) -> Answers:
         """The answers to several queries of the body."""
-        asked = questions(body.queries, body.k, body.offset, body.filter)
-        return Answers(answers=await asyncio.gather(*map(self._answer, asked)))
+        every = queries(body.queries, body.k, body.offset, body.filter)
+        return Answers(answers=await asyncio.gather(*(self._answer(query, body.offset) for query in every)))
 
-    async def _answer(self, question: Question) -> Answer:
-        chosen = self._site.catalogue.chosen(question.filters)
-        num_items = len(self._site.catalogue.items) if chosen is None else len(chosen)
-        end = question.offset + question.k
-        asked = Asked(question.text, min(end, num_items), question.filters, question.transform)
-        hits = await self._batcher.ask(asked) if num_items else ()
+    async def _answer(self, query: SearchQuery, offset: int) -> Answer:
+        """The page of hits from `offset` on."""
+        chosen = self._catalogue.chosen(query.filters)
+        num_items = len(self._catalogue.items) if chosen is None else len(chosen)
+        hits = await self._batcher.ask(replace(query, k=min(query.k, num_items))) if num_items else ()
         if hits is None:
-            raise InputError(f"no word of the query {question.text!r} is known to the model")
+            raise InputError(f"no word of the query {query.text!r} is known to the model")
+        info = self._engine.info
         return Answer(
-            query=question.text,
-            not_known=list(self._site.engine.vocabulary.unknown_words(question.text)),
-            scoring=self._site.engine.scoring,
-            offset=question.offset,
+            query=query.text,
+            not_known=list(info.vocabulary.unknown_words(query.text)),
+            scoring=info.scoring,
+            offset=offset,
             num_items=num_items,
-            next_offset=end if end < min(num_items, question.furthest) else None,
-            hits=[FoundItem.model_validate({**hit.to_json(), **_when(hit)}) for hit in hits[question.offset :]],
+            next_offset=query.k if query.k < min(num_items, FURTHEST) else None,
+            hits=[FoundItem.model_validate({**hit.to_json(), **_when(hit)}) for hit in hits[offset:]],
         )
 
     async def item(
@@ -171,30 +161,39 @@ class _Answers:
         power: Power = None,
     ) -> ItemAnswer:
         """One item and, given a query, why it is found by it."""
-        position = self._site.catalogue.position(item_id)
+        position = self._catalogue.index.position(item_id)
         if position is None:
             raise HTTPException(HTTPStatus.NOT_FOUND, one_line(f"there is no item {item_id!r}"))
-        item = self._site.catalogue.items[position]
-        why = await self._site.engine.why(text, item_id, parameters(scale, shift, power)) if text.strip() else None
-        return ItemAnswer.model_validate({**asdict(item), **_when(item), "why": why})
+        item, why = self._catalogue.items[position], None
+        if text.strip():
+            why = await self._engine.why(text, item_id, parameters(scale, shift, power))
+        values = {**asdict(item), **_when(item), "why": None if why is None else Why.of(why)}
+        return ItemAnswer.model_validate(values)
 
     async def columns(self) -> Columns:
         """What can be filtered by."""
-        return Columns.model_validate({"columns": [asdict(column) for column in self._site.catalogue.columns]})
+        return Columns(columns=self._catalogue.columns)
 
     async def health(self) -> Health:
         """That the app answers."""
-        return Health(status="ok", num_items=len(self._site.catalogue.items))
+        return Health(status="ok", num_items=len(self._catalogue.items))
 
     def thumbnail(self, request: Request) -> Response:
         """The picture of an item. Pictures change with the index alone, so that a browser may keep them."""
         item_id = request.query_params.get("id", "")
-        if self._site.catalogue.position(item_id) is None:
+        if self._catalogue.index.position(item_id) is None:
             return fault(HTTPStatus.NOT_FOUND, one_line(f"there is no item {item_id!r}"))
-        answer = picture_response(self._site.catalogue.picture(item_id))
+        answer = _picture(self._catalogue.picture(item_id))
         answer.headers["Cache-Control"] = f"private, max-age={_KEPT_S}"
         return answer
 
 
-def _when(found: Hit | Item) -> dict[str, str]:
-    return {"when": time_span(found.start, found.end)}
+def _picture(picture: Picture) -> Response:
+    """The key frame, or its placeholder."""
+    if picture.content:
+        return Response(picture.content, media_type=picture.media_type)
+    return Response(picture.placeholder, media_type="image/svg+xml")
+
+
+def _when(item: Hit | Item) -> dict[str, str]:
+    return {"when": time_span(item.start, item.end)}

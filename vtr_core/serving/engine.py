@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -15,14 +15,11 @@ from jaxtyping import Int64
 from vtr_core.config.data_sets import ConceptSimilarity
 from vtr_core.data.records.schema import kept_column
 from vtr_core.errors import ConfigError
-from vtr_core.retrieval.explain.explained_queries import sized_tags
 from vtr_core.retrieval.explain.explanation import HitExplanation
-from vtr_core.retrieval.explain.key_frames import KeyFrames, Picture, read_pictures
-from vtr_core.retrieval.index.index import VideoIndex, load_index
-from vtr_core.retrieval.index.record import IndexRecord
+from vtr_core.retrieval.explain.pages import KeyFrames, read_pictures
+from vtr_core.retrieval.index.index import IndexRecord, VideoIndex, load_index
 from vtr_core.retrieval.search.filters import Condition, meeting
-from vtr_core.retrieval.search.index_search import searcher
-from vtr_core.retrieval.search.searcher import Hit, Searcher, SearchOptions
+from vtr_core.retrieval.search.index_search import Hit, Searcher, SearchOptions, searcher
 from vtr_core.storage import locate
 from vtr_core.systems.registry import Systems
 from vtr_core.text.tokens.vocabulary import Vocabulary
@@ -30,6 +27,13 @@ from vtr_core.train.checkpoint.trained_model import read_model
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
+Parameters = tuple[float, float, float]
+"""Scale, shift and power of a transform of concepts."""
+Hits = tuple[Hit, ...] | None
+"""Hits, best first; None for a query without a known word."""
+NUM_TAGS = 10
+_COLUMNS = ("caption", "video_id", "start", "end")
+_PICTURES, _FILTERS, _OFFERED, _READ = 512, 64, 50, 4096
 
 
 class Batcher(Generic[Question, Answer]):
@@ -56,20 +60,20 @@ class Batcher(Generic[Question, Answer]):
     def _start(self) -> None:
         while self._free and self._waiting:
             self._free -= 1
-            task = asyncio.ensure_future(self._one_batch())
+            task = asyncio.ensure_future(self._next_batch())
             self._running.add(task)  # the event loop itself keeps weak references alone
             task.add_done_callback(self._running.discard)
 
-    async def _one_batch(self) -> None:
-        taken = [self._waiting.popleft() for _ in range(min(self._most, len(self._waiting)))]
-        taken = [(question, future) for question, future in taken if not future.done()]
+    async def _next_batch(self) -> None:
+        batch = [self._waiting.popleft() for _ in range(min(self._most, len(self._waiting)))]
+        batch = [(question, future) for question, future in batch if not future.done()]
         try:
-            answers = await self._answer([question for question, _ in taken]) if taken else ()
-            for (_, future), answer in zip(taken, answers, strict=True):
+            answers = await self._answer([question for question, _ in batch]) if batch else ()
+            for (_, future), answer in zip(batch, answers, strict=True):
                 if not future.done():
                     future.set_result(answer)
         except Exception as error:
-            for _, future in taken:
+            for _, future in batch:
                 if not future.done():
                     future.set_exception(error)
         finally:
@@ -77,17 +81,12 @@ class Batcher(Generic[Question, Answer]):
             self._start()
 
 
-_TOLD = ("caption", "video_id", "start", "end")
-_PICTURES, _FILTERS, _OFFERED, _READ = 512, 64, 50, 4096
-
-
 @dataclass(frozen=True)
 class Column:
-    """A column that can be filtered by."""
+    """A column that can be filtered by, with its values in order; None where they are too many to choose from."""
 
     name: str
     values: tuple[str, ...] | None
-    """Its values in order; None where they are too many to choose from."""
 
 
 class Catalogue:
@@ -95,54 +94,36 @@ class Catalogue:
 
     def __init__(self, index: VideoIndex, thumbnails: KeyFrames | None) -> None:
         self.items, self.index = index.items, index
-        self.picture = lru_cache(_PICTURES)(lambda item_id: _picture(item_id, thumbnails))
+        self.picture = lru_cache(_PICTURES)(lambda item_id: read_pictures(None, [item_id], thumbnails)[item_id])
         self._meeting = lru_cache(_FILTERS)(lambda filters: meeting(self.items, filters))
-
-    def position(self, item_id: str) -> int | None:
-        """The position of an item; None for an id that is not in the index."""
-        return self.index.position(item_id)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The columns that the index has values of, those that ingest kept first."""
-        table = self.items.table
-        kept = [name for name in table.column_names if name.startswith(kept_column(""))]
-        known = [name for name in (*kept, *_TOLD) if table.column(name).null_count < len(table)]
-        return tuple(_column(table, name) for name in known)
+        table, prefix = self.items.table, kept_column("")
+        names = [*(name for name in table.column_names if name.startswith(prefix)), *_COLUMNS]
+        known = [name for name in names if table.column(name).null_count < len(table)]
+        return tuple(Column(name.removeprefix(prefix), _few(table.column(name))) for name in known)
 
     def chosen(self, filters: tuple[Condition, ...]) -> Int64[np.ndarray, " chosen"] | None:
         """The ascending positions of the items that meet all conditions, see `meeting`."""
         return self._meeting(filters)
 
 
-def _column(table: pa.Table, name: str) -> Column:
-    values = _few(table.column(name)) if pa.types.is_string(table.column(name).type) else None
-    return Column(name.removeprefix(kept_column("")), None if values is None else tuple(sorted(values)))
-
-
-def _few(column: pa.ChunkedArray) -> set[str] | None:
-    """The distinct texts of a column; None as soon as they are too many to choose from."""
-    found = set[str]()
+def _few(column: pa.ChunkedArray) -> tuple[str, ...] | None:
+    """The distinct texts of a column; None where it has none, and as soon as they are too many to choose from."""
+    if not pa.types.is_string(column.type):
+        return None
+    texts = set[str]()
     for first in range(0, len(column), _READ):
-        found |= set(pc.unique(column.slice(first, _READ).drop_null()).to_pylist())
-        if len(found) > _OFFERED:
+        texts |= set(pc.unique(column.slice(first, _READ).drop_null()).to_pylist())
+        if len(texts) > _OFFERED:
             return None
-    return found
-
-
-def _picture(item_id: str, thumbnails: KeyFrames | None) -> Picture:
-    return read_pictures(None, [item_id], thumbnails)[item_id]
-
-
-Parameters = tuple[float, float, float]
-"""Scale, shift and power of a transform of concepts."""
-Hits = tuple[Hit, ...] | None
-"""Hits, best first; None for a query without a known word."""
-NUM_TAGS = 10
+    return tuple(sorted(texts))
 
 
 @dataclass(frozen=True)
-class Asked:
+class SearchQuery:
     """A query: the k best items that meet the filters."""
 
     text: str
@@ -151,31 +132,33 @@ class Asked:
     transform: Parameters | None = None
 
 
+@dataclass(frozen=True)
+class SearchInfo:
+    """What a search says of itself."""
+
+    scoring: str
+    """A description of the scoring."""
+    vocabulary: Vocabulary
+    """The words of the model."""
+    comparison: ConceptSimilarity | None
+    """By which concepts are compared; None where there are none that a transform could change."""
+
+
 @runtime_checkable
 class Engine(Protocol):
     """Answers queries."""
 
     @property
-    def scoring(self) -> str:
-        """A description of the scoring."""
+    def info(self) -> SearchInfo:
+        """What it says of itself."""
         ...
 
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The words of the model."""
-        ...
-
-    async def search(self, asked: Sequence[Asked]) -> list[Hits]:
+    async def search(self, queries: Sequence[SearchQuery]) -> list[Hits]:
         """The hits of queries that were asked together."""
         ...
 
-    @property
-    def comparison(self) -> ConceptSimilarity | None:
-        """By which concepts are compared; None where there are none that a transform could change."""
-        ...
-
-    async def why(self, text: str, item_id: str, transform: Parameters | None = None) -> dict[str, Any] | None:
-        """Why an item is found, as JSON; None where the model has no concepts that would tell."""
+    async def why(self, text: str, item_id: str, transform: Parameters | None = None) -> HitExplanation | None:
+        """Why an item is found; None where the model has no concepts that would tell."""
         ...
 
 
@@ -184,26 +167,24 @@ class Shard:
 
     def __init__(self, record: IndexRecord, searcher: Searcher, catalogue: Catalogue) -> None:
         self.record, self.searcher, self.catalogue = record, searcher, catalogue
+        self.info = SearchInfo(searcher.description, searcher.vocabulary, searcher.comparison)
 
-    def search(self, asked: Sequence[Asked]) -> list[Hits]:
+    def search(self, queries: Sequence[SearchQuery]) -> list[Hits]:
         """The hits of several queries: one forward and one product for all that have the same filters and transform."""
-        found: dict[int, Hits] = {}
-        for filters, transform in dict.fromkeys((one.filters, one.transform) for one in asked):
-            alike = (filters, transform)
-            places = [place for place, one in enumerate(asked) if (one.filters, one.transform) == alike]
-            k = max(asked[place].k for place in places)
-            among = self.catalogue.chosen(filters)
-            hits = self._under(transform).search([asked[place].text for place in places], k, among)
-            found |= {
-                place: None if one is None else one[: asked[place].k] for place, one in zip(places, hits, strict=True)
-            }
-        return [found[place] for place in range(len(asked))]
+        answers: dict[int, Hits] = {}
+        for filters, transform in dict.fromkeys((query.filters, query.transform) for query in queries):
+            alike = [n for n, query in enumerate(queries) if (query.filters, query.transform) == (filters, transform)]
+            k = max(queries[number].k for number in alike)
+            texts = [queries[number].text for number in alike]
+            hits = self._under(transform).search(texts, k, self.catalogue.chosen(filters))
+            for number, of_query in zip(alike, hits, strict=True):
+                answers[number] = None if of_query is None else of_query[: queries[number].k]
+        return [answers[number] for number in range(len(queries))]
 
-    def why(self, text: str, item_id: str, transform: Parameters | None = None) -> dict[str, Any] | None:
+    def why(self, text: str, item_id: str, transform: Parameters | None = None) -> HitExplanation | None:
         """See `Engine`; None also for an item that is not in this shard."""
-        position = self.catalogue.position(item_id)
-        found = None if position is None else self._under(transform).why(text, position, NUM_TAGS)
-        return None if found is None else _as_json(found)
+        position = self.catalogue.index.position(item_id)
+        return None if position is None else self._under(transform).why(text, position, NUM_TAGS)
 
     def _under(self, transform: Parameters | None) -> Searcher:
         return self.searcher if transform is None else self.searcher.transformed(*transform)
@@ -216,39 +197,17 @@ class LocalEngine:
     shard: Shard
 
     @property
-    def scoring(self) -> str:
+    def info(self) -> SearchInfo:
         """See `Engine`."""
-        return self.shard.searcher.description
+        return self.shard.info
 
-    @property
-    def vocabulary(self) -> Vocabulary:
+    async def search(self, queries: Sequence[SearchQuery]) -> list[Hits]:
         """See `Engine`."""
-        return self.shard.searcher.vocabulary
+        return await asyncio.to_thread(self.shard.search, queries)
 
-    async def search(self, asked: Sequence[Asked]) -> list[Hits]:
-        """See `Engine`."""
-        return await asyncio.to_thread(self.shard.search, asked)
-
-    @property
-    def comparison(self) -> ConceptSimilarity | None:
-        """See `Engine`."""
-        return self.shard.searcher.comparison
-
-    async def why(self, text: str, item_id: str, transform: Parameters | None = None) -> dict[str, Any] | None:
+    async def why(self, text: str, item_id: str, transform: Parameters | None = None) -> HitExplanation | None:
         """See `Engine`."""
         return await asyncio.to_thread(self.shard.why, text, item_id, transform)
-
-
-def _as_json(found: HitExplanation) -> dict[str, Any]:
-    clouds = {"video": found.video, "query": found.query, "contributions": found.contributions, "shared": found.shared}
-    return {
-        "score": found.score,
-        "latent": found.latent,
-        "concept": found.concept,
-        "causality_few": found.causality_few,
-        "causality_many": found.causality_many,
-        **{name: sized_tags(tags) for name, tags in clouds.items()},
-    }
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """The JSON interface over HTTP: what may be asked, and what is answered; FastAPI checks the one and describes both."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Query
@@ -9,9 +8,9 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 
 from vtr_core.errors import InputError, one_line
-from vtr_core.retrieval.explain.explanation import LONGEST_QUERY
-from vtr_core.retrieval.search.filters import Condition, parse_conditions
-from vtr_core.serving.engine import Parameters
+from vtr_core.retrieval.explain.explanation import LONGEST_QUERY, HitExplanation, Tag, sized
+from vtr_core.retrieval.search.filters import parse_conditions
+from vtr_core.serving.engine import Column, Parameters, SearchQuery
 
 DEFAULT_K, LARGEST_K, FURTHEST = 24, 100, 1000
 """Items of a page, at most, and of all pages of a query together."""
@@ -45,33 +44,19 @@ class SearchBody(BaseModel):
     filter: list[str] = []
 
 
-@dataclass(frozen=True)
-class Question:
-    """A query, and which of its hits are wanted."""
-
-    text: str
-    k: int
-    offset: int
-    filters: tuple[Condition, ...]
-    transform: Parameters | None = None
-
-    furthest = FURTHEST
-
-    def __post_init__(self) -> None:
-        if not self.text:
-            raise InputError("the query is empty; say what the video shows")
-        if len(self.text) > LONGEST_QUERY:
-            raise InputError(f"the query has {len(self.text)} characters; {LONGEST_QUERY} are allowed")
-        if self.offset + self.k > FURTHEST:
-            raise InputError(f"offset {self.offset} and k {self.k} go beyond the first {FURTHEST} hits")
-
-
-def questions(
+def queries(
     texts: Sequence[str], k: int, offset: int, conditions: Sequence[str], transform: Parameters | None = None
-) -> list[Question]:
-    """The questions of a request, of which all are asked for the same hits."""
+) -> list[SearchQuery]:
+    """The queries of a request, each for its best hits up to the end of the page; InputError for what is too much."""
+    if offset + k > FURTHEST:
+        raise InputError(f"offset {offset} and k {k} go beyond the first {FURTHEST} hits")
     filters = parse_conditions(list(conditions))
-    return [Question(text.strip(), k, offset, filters, transform) for text in texts]
+    for text in texts:
+        if not text.strip():
+            raise InputError("the query is empty; say what the video shows")
+        if len(text.strip()) > LONGEST_QUERY:
+            raise InputError(f"the query has {len(text.strip())} characters; {LONGEST_QUERY} are allowed")
+    return [SearchQuery(text.strip(), offset + k, filters, transform) for text in texts]
 
 
 def parameters(scale: float | None, shift: float | None, power: float | None) -> Parameters | None:
@@ -85,8 +70,8 @@ def refused(error: RequestValidationError) -> str:
     """What is wrong with a request, in one line: where, why, and what was given."""
     first = error.errors()[0]
     where = ".".join(map(str, first["loc"][1:])) if first["type"] != "json_invalid" else ""
-    given = first.get("input")
-    shown = f", not {given[:100]!r}" if isinstance(given, str) else ""
+    value = first.get("input")
+    shown = f", not {value[:100]!r}" if isinstance(value, str) else ""
     return one_line(f"{where or 'the body'}: {first['msg']}{shown}")
 
 
@@ -155,6 +140,11 @@ class CloudTag(BaseModel):
     size: float
 
 
+def cloud(tags: Sequence[Tag]) -> list[CloudTag]:
+    """The tags as drawn."""
+    return [CloudTag(**vars(drawn.tag), text=drawn.text, size=drawn.size) for drawn in sized(tags)]
+
+
 class Why(BaseModel):
     """The concepts that made an item's score."""
 
@@ -168,6 +158,12 @@ class Why(BaseModel):
     contributions: list[CloudTag]
     shared: list[CloudTag]
 
+    @classmethod
+    def of(cls, hit: HitExplanation) -> "Why":
+        """The concepts of an explained hit."""
+        clouds = {name: cloud(getattr(hit, name)) for name in ("video", "query", "contributions", "shared")}
+        return cls(**{name: value for name, value in vars(hit).items() if name in cls.model_fields} | clouds)
+
 
 class ItemAnswer(Moment):
     """An item and, given a query, why it is found."""
@@ -175,17 +171,10 @@ class ItemAnswer(Moment):
     why: Why | None
 
 
-class Column(BaseModel):
-    """A column that can be filtered by, with its values where they are few."""
-
-    name: str
-    values: list[str] | None
-
-
 class Columns(BaseModel):
     """What can be filtered by."""
 
-    columns: list[Column]
+    columns: tuple[Column, ...]
 
 
 class Health(BaseModel):

@@ -19,12 +19,11 @@ from ray.exceptions import ActorUnavailableError, RayActorError
 from ray.serve.exceptions import ReplicaUnavailableError
 from ray.serve.handle import DeploymentHandle
 
-from vtr_core.config.data_sets import ConceptSimilarity
 from vtr_core.errors import ClusterError, one_line
-from vtr_core.retrieval.search.searcher import Hit
-from vtr_core.serving.engine import Asked, Hits, Parameters, Source
+from vtr_core.retrieval.explain.explanation import HitExplanation
+from vtr_core.retrieval.search.index_search import Hit
+from vtr_core.serving.engine import Hits, Parameters, SearchInfo, SearchQuery, Source
 from vtr_core.serving.server import spare_loaded
-from vtr_core.text.tokens.vocabulary import Vocabulary
 
 ATTEMPTS = 5
 """How often one batch is asked for while replicas end."""
@@ -41,26 +40,18 @@ class Replica:
         self._one_at_a_time = asyncio.Lock()
         spare_loaded()
 
-    async def search(self, asked: Sequence[Asked]) -> list[Hits]:
+    async def search(self, queries: Sequence[SearchQuery]) -> list[Hits]:
         """See `Engine`."""
         async with self._one_at_a_time:
-            return await asyncio.to_thread(self._shard.search, asked)
+            return await asyncio.to_thread(self._shard.search, queries)
 
-    async def why(self, text: str, item_id: str, transform: Parameters | None) -> dict[str, Any] | None:
+    async def why(self, text: str, item_id: str, transform: Parameters | None) -> HitExplanation | None:
         """See `Shard`."""
         return await asyncio.to_thread(self._shard.why, text, item_id, transform)
 
-    async def comparison(self) -> ConceptSimilarity | None:
+    async def info(self) -> SearchInfo:
         """See `Engine`."""
-        return self._shard.searcher.comparison
-
-    async def scoring(self) -> str:
-        """A description of the scoring."""
-        return self._shard.searcher.description
-
-    async def vocabulary(self) -> Vocabulary:
-        """The words of the model."""
-        return self._shard.searcher.vocabulary
+        return self._shard.info
 
 
 @dataclass(frozen=True)
@@ -68,19 +59,17 @@ class RayEngine:
     """Handles of the shards, in the order of their items."""
 
     shards: tuple[DeploymentHandle, ...]
-    scoring: str
-    vocabulary: Vocabulary
-    comparison: ConceptSimilarity | None
+    info: SearchInfo
 
-    async def search(self, asked: Sequence[Asked]) -> list[Hits]:
+    async def search(self, queries: Sequence[SearchQuery]) -> list[Hits]:
         """See `Engine`. The best of all shards' best are the best of the whole index, ties in its order."""
-        found = await asyncio.gather(*(_asked_again(shard, "search", list(asked)) for shard in self.shards))
-        return [merged(parts, one.k) for one, *parts in zip(asked, *found, strict=True)]
+        answers = await asyncio.gather(*(_asked_again(shard, "search", list(queries)) for shard in self.shards))
+        return [merged(parts, query.k) for query, *parts in zip(queries, *answers, strict=True)]
 
-    async def why(self, text: str, item_id: str, transform: Parameters | None = None) -> dict[str, Any] | None:
+    async def why(self, text: str, item_id: str, transform: Parameters | None = None) -> HitExplanation | None:
         """See `Engine`. The shard that has the item answers."""
-        found = await asyncio.gather(*(_asked_again(shard, "why", text, item_id, transform) for shard in self.shards))
-        return next((one for one in found if one is not None), None)
+        answers = await asyncio.gather(*(_asked_again(shard, "why", text, item_id, transform) for shard in self.shards))
+        return next((answer for answer in answers if answer is not None), None)
 
 
 def merged(parts: Sequence[Hits], k: int) -> Hits:
@@ -92,11 +81,11 @@ def merged(parts: Sequence[Hits], k: int) -> Hits:
     return tuple(replace(hit, rank=rank) for rank, hit in enumerate(islice(best, k), start=1))
 
 
-async def _asked_again(shard: DeploymentHandle, method: str, *given: object) -> Any:
+async def _asked_again(shard: DeploymentHandle, method: str, *arguments: object) -> Any:
     """The answer of any replica of a shard; ClusterError where ATTEMPTS of them end before they answer."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return await shard.options(method_name=method).remote(*given)
+            return await shard.options(method_name=method).remote(*arguments)
         except _ENDED as error:
             if attempt == ATTEMPTS:
                 raise ClusterError(f"{ATTEMPTS} replicas ended while they searched: {one_line(str(error))}") from error
@@ -109,17 +98,18 @@ def ray_engine(source: Source, shards: int, replicas: int) -> Iterator[RayEngine
 
     Raises ClusterError where the cluster has no room for them or a replica does not load.
     """
-    room, wanted = ray.cluster_resources().get("CPU", 0), shards * replicas
-    if room < wanted:
-        raise ClusterError(f"{wanted} replicas need as many CPUs, the cluster has {room:g}; give fewer --replicas")
+    room, needed = ray.cluster_resources().get("CPU", 0), shards * replicas
+    if room < needed:
+        raise ClusterError(f"{needed} replicas need as many CPUs, the cluster has {room:g}; give fewer --replicas")
     logging.getLogger("ray.serve").setLevel(logging.ERROR)
     serve.start(proxy_location="Disabled")
     names = [f"vtr-shard-{number}" for number in range(shards)]
     try:
         handles = tuple(_deployed(name, source, number, shards, replicas) for number, name in enumerate(names))
-        words: Vocabulary = asyncio.run(_asked_again(handles[0], "vocabulary"))
-        comparison: ConceptSimilarity | None = asyncio.run(_asked_again(handles[0], "comparison"))
-        yield RayEngine(handles, asyncio.run(_scoring(handles)), words, comparison)
+        info: SearchInfo = asyncio.run(_asked_again(handles[0], "info"))
+        if shards > 1:
+            info = replace(info, scoring=f"{info.scoring}, in each of {shards} shards")
+        yield RayEngine(handles, info)
     finally:
         for name in names:
             serve.delete(name)
@@ -136,8 +126,3 @@ def _deployed(name: str, source: Source, number: int, shards: int, replicas: int
         return serve.run(deployed(Replica).bind(source, number, shards), name=name, route_prefix=None)
     except RuntimeError as error:  # Serve's, for a deployment that fails
         raise ClusterError(f"shard {number} was not loaded: {one_line(str(error))}") from error
-
-
-async def _scoring(shards: Sequence[DeploymentHandle]) -> str:
-    found = str(await _asked_again(shards[0], "scoring"))
-    return found if len(shards) == 1 else f"{found}, in each of {len(shards)} shards"

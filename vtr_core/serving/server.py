@@ -34,10 +34,10 @@ class Address:
         """
         try:
             parts = urlsplit(f"//{header or ''}")
-            name, given = parts.hostname or "", parts.port or 80
+            name, port = parts.hostname or "", parts.port or 80
         except ValueError:
             return False
-        if given != self.port or not name or parts.username is not None or parts.path:
+        if port != self.port or not name or parts.username is not None or parts.path:
             return False
         if name == self.host.lower() or is_loopback(name):
             return True

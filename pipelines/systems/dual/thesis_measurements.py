@@ -18,8 +18,7 @@ from vtr_core.data.records.schema import require_videos
 from vtr_core.data.shards.shard_file import usable
 from vtr_core.errors import ConfigError, InputError
 from vtr_core.retrieval.index.build import build_index
-from vtr_core.retrieval.search.index_search import searcher
-from vtr_core.retrieval.search.searcher import SearchOptions
+from vtr_core.retrieval.search.index_search import SearchOptions, searcher
 from vtr_core.retrieval.search.topics import (
     RankedTopic,
     Topic,

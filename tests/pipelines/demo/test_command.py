@@ -8,15 +8,14 @@ from pathlib import Path
 import pytest
 
 from pipelines.demo import command as demo
-from pipelines.demo.command import DemoFlags
-from pipelines.demo.learning_curve import FOUND, LOSS, learning_curve
+from pipelines.demo.command import LOSS, RECALL, DemoFlags, learning_curve
 from tests.distribution.project import ROOT
 from vtr_core.errors import ConfigError
 from vtr_core.tracking.run import TrackedRun, open_run, run_page
 
 
 def test_the_curve_holds_every_point_and_chance() -> None:
-    points = [{"step": 10, LOSS: 3.0}, {"step": 20, LOSS: 2.0}, {"step": 20, FOUND: 30.0}, {"step": 30, "skipped": 1}]
+    points = [{"step": 10, LOSS: 3.0}, {"step": 20, LOSS: 2.0}, {"step": 20, RECALL: 30.0}, {"step": 30, "skipped": 1}]
     left, right = learning_curve(points, chance=2.0).axes
     assert left.lines[0].get_xydata().tolist() == [[10, 3], [20, 2]]
     assert right.lines[0].get_xydata().tolist() == [[20, 30]]

@@ -11,7 +11,8 @@ from pipelines.cli import run
 from pipelines.embed.command import EmbedFlags, embed
 from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
-from pipelines.index.command import IndexFlags, index
+from pipelines.index.command import IndexFlags
+from pipelines.index.indexing import index
 from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.data.manifest import Manifest

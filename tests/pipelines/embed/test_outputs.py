@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 
@@ -21,7 +22,7 @@ from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.errors import VtrError
 from vtr_core.retrieval.embed import embedding_job as job
-from vtr_core.retrieval.embed.stored_embeddings import TABLE, TableSet, load_embeddings, load_table_set, read_tables
+from vtr_core.retrieval.embed.stored_embeddings import TABLE, TableSet, load_embeddings, load_table_set
 from vtr_core.storage import Location
 from vtr_core.systems.capsules.activations import capsule_model
 from vtr_core.systems.dual.dual_embeddings import embed_dual
@@ -58,7 +59,7 @@ def written(checkpoint: str, data: Manifest, out: Path, write: str, **settings: 
     assert isinstance(found, TableSet)
     assert len(found.shards) > 1
     assert sorted(file.name for file in out.iterdir()) == [*(shard.file for shard in found.shards), TABLE]
-    table = pa.concat_tables(read_tables(str(out)))
+    table = pa.concat_tables([pq.read_table(out / shard.file) for shard in found.shards])
     assert (found.output, found.rows, found.settings) == (write, table.num_rows, settings)
     return table
 
@@ -170,10 +171,7 @@ def test_tables_are_no_vectors_and_damage_is_named(dual: str, videos: Manifest, 
     written(dual, videos, out, "concepts")
     with pytest.raises(VtrError, match="holds a table by vtr embed --write, no vectors"):
         load_embeddings(str(out))
-    shard, marker = out / "part-00000.parquet", out / TABLE
-    shard.write_bytes(shard.read_bytes()[:-1] + b"?")
-    with pytest.raises(VtrError, match="sha256 differs"):
-        next(read_tables(str(out)))
+    marker = out / TABLE
     marker.write_text(json.dumps({**json.loads(marker.read_text()), "output": "captions"}))
     with pytest.raises(VtrError, match="does not match its fingerprint"):
         load_table_set(str(out))

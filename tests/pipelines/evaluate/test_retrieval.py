@@ -100,19 +100,6 @@ KINDS = ("", "/cosine", "/neg_euclidean")
 VARIANTS = ("", "/video_mean", "/video_captions", "/dual_softmax", "/query_bank")
 
 
-def test_corrections_leave_the_plain_figures_alone(data: Manifest, checkpoint: str, own_tracking_store: str) -> None:
-    (plain,) = evaluate(EvaluateFlags(checkpoint, (data.uri,), experiment="plain"))
-    (more,) = evaluate(
-        EvaluateFlags(
-            checkpoint, (data.uri,), ("cosine", "dot"), "video", normalize=("dual_softmax",), experiment="more"
-        )
-    )
-    assert [variant.name for variant in plain.variants] == ["plain"]
-    assert more.directions == plain.directions
-    few, many = logged(own_tracking_store, "plain")[0], logged(own_tracking_store, "more")[0]
-    assert few.items() <= many.items()
-
-
 def test_a_mechanism_can_be_switched_off(data: Manifest, checkpoint: str, own_tracking_store: str) -> None:
     (found,) = evaluate(EvaluateFlags(checkpoint, (data.uri,), knock_out=("activations",), experiment="without"))
     plain, without = found.variants

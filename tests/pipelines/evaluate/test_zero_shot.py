@@ -11,9 +11,10 @@ from pipelines.cli import run
 from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
 from pipelines.explain.command import ExplainQueriesFlags
-from pipelines.explain.queries import explain_zero_shot
+from pipelines.explain.queries import explain
 from pipelines.extract.command import ExtractFlags, extract
-from pipelines.index.command import IndexFlags, index
+from pipelines.index.command import IndexFlags
+from pipelines.index.indexing import index
 from tests.builders.small_videos import grey_video
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
@@ -23,7 +24,6 @@ from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.metrics.ranking import retrieval_metrics
 from vtr_core.retrieval.index.index import load_index
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint import load_model
 
 CAPTIONS = {"one": "a grey wall", "two": "a dark room", "three": "fog over a lake"}
 
@@ -94,15 +94,15 @@ def test_a_data_set_is_indexed_and_explained_by_an_encoder(data: str, tmp_path: 
     found = load_index(locate(str(tmp_path / "index")))
     assert found.record.sizes == {"concept": 1000, "video": 384}
     flags = ExplainQueriesFlags("encoder:bundled", data, ("fog over a lake",), out=str(tmp_path), k=3)
-    report = explain_zero_shot(flags, load_model("encoder:bundled"))
+    report = explain(flags)
     (answer,) = report.queries[0].answers
     order = np.argsort(-scores(data)[[item.caption for item in found.items].index("fog over a lake")])
     names = [item.item_id for item in found.items]
     assert [hit.video_id for hit in answer.hits] == [names[place] for place in order]
     assert answer.right_rank == 1 + [hit.video_id for hit in answer.hits].index("three")
     assert [hit.right for hit in answer.hits].count(True) == 1
-    with pytest.raises(ConfigError, match="a zero-shot encoder has one space; leave out --latent-weight"):
-        explain_zero_shot(replace(flags, latent_weight=0.5), load_model("encoder:bundled"))
+    with pytest.raises(ConfigError, match="has one space; leave out --latent-weight"):
+        explain(replace(flags, latent_weight=0.5))
 
 
 def test_a_transform_is_not_searched_for_an_encoder(tmp_path: Path) -> None:

@@ -13,8 +13,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.embedding.embedded_rows import embed_captions
 from vtr_core.errors import VtrError
 from vtr_core.retrieval.index.build import build_index
-from vtr_core.retrieval.search.index_search import searcher
-from vtr_core.retrieval.search.searcher import SearchOptions
+from vtr_core.retrieval.search.index_search import SearchOptions, searcher
 from vtr_core.systems.capsules.activation_report import responses
 from vtr_core.train.checkpoint import load_model
 

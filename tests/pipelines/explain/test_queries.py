@@ -8,7 +8,7 @@ from mlflow import MlflowClient
 
 from pipelines.cli import run
 from pipelines.explain.command import ExplainQueriesFlags
-from pipelines.explain.queries import explain_queries
+from pipelines.explain.queries import explain
 from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.analysis.transforms import Transform
@@ -39,7 +39,7 @@ def test_a_page_and_its_json_are_written_and_logged(
     (tmp_path / "queries.txt").write_text(f"{QUERY}\nvideo number4\tv4\nnumber0\n")
     Transform("jaccard", 4.0, 0.0, 1.0).write(str(tmp_path / "t.json"))
     out = tmp_path / "out"
-    report = explain_queries(
+    report = explain(
         ExplainQueriesFlags(
             checkpoint,
             data.uri,
@@ -68,9 +68,9 @@ def test_two_models_answer_side_by_side(data: Manifest, checkpoint: str, tmp_pat
     other = dual_checkpoint(tmp_path / "other", data, {"model.latent_dim": None}, seed=1)
     out = tmp_path / "out"
     flags = ExplainQueriesFlags(checkpoint, data.uri, query=(QUERY,), out=str(out), k=2, against=(other,))
-    report = explain_queries(flags)
+    report = explain(flags)
     assert [system.title for system in report.systems] == ["A: hybrid-msrvtt-tiny", "B: hybrid-msrvtt-tiny"]
-    alone = explain_queries(ExplainQueriesFlags(other, data.uri, query=(QUERY,), out=str(tmp_path / "b"), k=2))
+    alone = explain(ExplainQueriesFlags(other, data.uri, query=(QUERY,), out=str(tmp_path / "b"), k=2))
     assert report.queries[0].answers[1] == alone.queries[0].answers[0]
     page = (out / "explanations.html").read_text()
     assert page.count('<li class="card hit') == 4

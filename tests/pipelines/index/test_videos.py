@@ -13,8 +13,9 @@ import torch
 import vtr_core
 from pipelines.cli import run
 from pipelines.explain.command import ExplainQueriesFlags
-from pipelines.explain.queries import explain_index
-from pipelines.index.command import IndexFlags, index
+from pipelines.explain.queries import explain
+from pipelines.index.command import IndexFlags
+from pipelines.index.indexing import index
 from pipelines.search.command import SearchFlags
 from pipelines.search.search import search
 from tests.builders.dual_checkpoints import capsule_checkpoint
@@ -119,13 +120,6 @@ def test_causality_at_k_is_the_share_of_the_strongest_terms(place: str) -> None:
     assert sorted(hit.causality_few for hit in explained) == pytest.approx(sorted(measured.tolist()), rel=1e-4)
 
 
-def test_python_searches_the_same(place: str, capsys: pytest.CaptureFixture[str]) -> None:
-    hits = vtr_core.Index.open(place).search(QUERY, k=2)
-    assert [(hit.item_id, hit.score) for hit in hits] == [
-        (hit["item_id"], pytest.approx(hit["score"])) for hit in found(capsys, place, k=2)["hits"]
-    ]
-
-
 def test_pages_show_pictures_and_escape_names(place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found(capsys, place, page=str(tmp_path / "hits.html"))
     page = (tmp_path / "hits.html").read_text()
@@ -133,9 +127,7 @@ def test_pages_show_pictures_and_escape_names(place: str, tmp_path: Path, capsys
     assert "it&#39;s a &#34;film&#34;" in page
     assert 'href="file://' in page
     assert "#t=0,1.3" in page
-    report = explain_index(
-        ExplainQueriesFlags(index=place, query=(QUERY,), out=str(tmp_path), k=3, experiment="windows")
-    )
+    report = explain(ExplainQueriesFlags(index=place, query=(QUERY,), out=str(tmp_path), k=3, experiment="windows"))
     (hits,) = (query.answers[0].hits for query in report.queries)
     assert [hit.video_id for hit in hits] == [hit.item_id for hit in vtr_core.Index.open(place).search(QUERY)]
     assert all(0 < hit.causality_few <= hit.causality_many <= 1 for hit in hits)

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from pipelines.cli import run
-from pipelines.index.command import IndexFlags, index
+from pipelines.index.command import IndexFlags
+from pipelines.index.indexing import index
 from pipelines.search.command import SearchFlags
 from pipelines.search.search import search
 from tests.builders.dual_checkpoints import CONCEPTS, capsule_checkpoint, dual_checkpoint
@@ -194,12 +195,11 @@ def test_topics_become_a_run_and_infap(place: str, tmp_path: Path, capsys: pytes
     assert "mean  infAP 0.25" in shown
 
 
-def test_a_graph_finds_the_same_and_its_deprecated_name_says_so(
+def test_a_graph_finds_the_same(
     data: Manifest, checkpoint: str, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     optional("faiss", "faiss")
-    record = index(IndexFlags(checkpoint, data.uri, str(tmp_path / "i"), backend="faiss"))
-    assert capsys.readouterr().err.count("--backend faiss is deprecated; give --backend hnsw") == 1
+    record = index(IndexFlags(checkpoint, data.uri, str(tmp_path / "i"), backend="hnsw"))
     assert (record.backend, "candidates" in record.shards[0].files) == ("hnsw", True)
     near = found(capsys, SearchFlags((QUERY,), index=str(tmp_path / "i"), k=3, candidates=7))
     exact = found(capsys, SearchFlags((QUERY,), index=place, k=3, candidates=7))
@@ -253,7 +253,7 @@ def test_data_that_was_ingested_anew_is_noticed(tmp_path: Path, capsys: pytest.C
         file.unlink()
     toy_videos(tmp_path / "w", frames_of=(1, 1, 1))
     with pytest.raises(VtrError, match="was ingested again since it was indexed"):
-        search(SearchFlags((QUERY,), index=str(tmp_path / "i")))
+        search(SearchFlags((QUERY,), index=str(tmp_path / "i"), page=str(tmp_path / "hits.html")))
 
 
 @pytest.mark.parametrize(

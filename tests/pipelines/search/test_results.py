@@ -10,14 +10,14 @@ import pytest
 
 import vtr_core
 from pipelines.cli import run
-from pipelines.search.search import Found, Places, places_of, print_csv
+from pipelines.search.search import Places, QueryHits, places_of, print_csv
 from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.data.shards.thumbnails import Thumbnail, Thumbnails, write_thumbnails
 from vtr_core.errors import InputError
 from vtr_core.retrieval.index.build import build_index
 from vtr_core.retrieval.index.index import Shard, save_index
-from vtr_core.retrieval.search.searcher import Hit
+from vtr_core.retrieval.search.index_search import Hit
 from vtr_core.storage import locate
 from vtr_core.train.checkpoint import load_model
 
@@ -137,12 +137,12 @@ def test_thumbnails_are_written(tmp_path: Path) -> None:
     pictures = [Thumbnail("v0", 0.0, 1.0, jpeg), Thumbnail("v1", 0.0, 1.0, b"<svg onload=alert(1)>")]
     file = write_thumbnails(locate(str(tmp_path / "data" / "t.thumbnails")), pictures)
     shards = (replace(data.shards[0], thumbnails=file), *data.shards[1:])
-    found = [Found("q", (Hit(1, "v0", "v0", 1.0), Hit(2, "v1", "v1", 0.5), Hit(3, "v2", "v2", 0.2)))]
+    found = [QueryHits("q", (Hit(1, "v0", "v0", 1.0), Hit(2, "v1", "v1", 0.5), Hit(3, "v2", "v2", 0.2)))]
     places = places_of(found, None, locate(str(tmp_path / "out")), Thumbnails(replace(data, shards=shards)))
     assert list(places.thumbnails) == ["v0"]
     assert Path(places.thumbnails["v0"]).read_bytes() == jpeg
 
 
 def test_csv_of_nothing_has_its_head(capsys: pytest.CaptureFixture[str]) -> None:
-    print_csv([Found("q", None)], Places({}, {}))
+    print_csv([QueryHits("q", None)], Places({}, {}))
     assert capsys.readouterr().out.startswith("query,rank,item_id,video_id,score")

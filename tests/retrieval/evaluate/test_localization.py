@@ -8,33 +8,19 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.builders.toy import written
 from tests.builders.toy_steps import toy_steps
-from vtr_core.config.data_sets import BatchConfig
-from vtr_core.config.override import override
-from vtr_core.data.batches import ClipBatch, clip_batch
-from vtr_core.data.ingest.ingest import begin, do, finish
-from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
+from vtr_core.data.batches import ClipBatch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import Plan
-from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.source import Drops
-from vtr_core.data.sources.synthetic import Synthetic, SyntheticSteps
-from vtr_core.data.stream.assemble import assemble
+from vtr_core.data.sources.synthetic import SyntheticSteps
 from vtr_core.data.worlds.narrated_videos import ACTION, OBJECT, TOOL
 from vtr_core.data.worlds.step_tasks import synthetic_step_video, synthetic_task
 from vtr_core.errors import DatasetError
-from vtr_core.losses.contrastive import masked_margin_softmax
 from vtr_core.metrics.localization import StepTruth, whole_seconds
 from vtr_core.metrics.ranks import MetricError
 from vtr_core.metrics.step_figures import ScoredVideo, by_chance, by_even_parts, localise
 from vtr_core.nn.embeddings import Embeddings
 from vtr_core.retrieval.evaluate.localization import SecondModel, score_steps, windowed
-from vtr_core.run.build import build_model
-from vtr_core.run.inputs import with_inputs
-from vtr_core.run.presets import preset
-from vtr_core.storage import locate
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 WORDS = Vocabulary(("thing0", "thing1", "thing2", "thing3", "do"))
@@ -187,46 +173,3 @@ def test_the_latent_truth_finds_planted_steps() -> None:
         assert by_chance(videos, exactly_one, 3, 0).recall.task < 0.3
         assert by_even_parts(videos, exactly_one).recall.task < 0.4
     assert figures["iou_segment"] > 0.9
-
-
-def test_a_model_trained_on_clips_finds_steps_it_never_saw(tmp_path: Path) -> None:
-    world = {"seed": 0, "dim_2d": 32, "dim_3d": 32, "dim_audio": 16, "num_concepts": 12, "noise": 0.5, "style": 0.5}
-    clips = written(Synthetic(num_clips=1200, **world), tmp_path / "clips", IngestOptions())  # type: ignore[arg-type]
-    train = next(manifest for manifest in clips if manifest.uri.endswith("train"))
-    plan = plan_ingest(
-        SyntheticSteps(num_tasks=8, videos_per_task=3, **world),  # type: ignore[arg-type]
-        locate(str(tmp_path / "steps")),
-        None,
-        IngestOptions(),
-    )
-    for task in begin(plan):
-        do(plan, task)
-    (steps,) = finish(plan).manifests
-    model, features = trained(train, steps=60)
-    own = SecondModel(model, features, WordTable.load(train).vocabulary, 20, "dot", 512)
-    videos = score_steps(own, steps).videos
-    recall = localise(videos, exactly_one=True).recall.task
-    chance = by_chance(videos, True, 5, 0).recall.task
-    assert recall > 3 * chance
-    assert recall > by_even_parts(videos, True).recall.task + 0.2
-
-
-def trained(manifest: Manifest, steps: int) -> tuple[nn.Module, dict[str, int]]:
-    """A small capsule network after some steps of the masked margin softmax between text and video."""
-    changes = {"model.num_capsules": 8, "model.embedding_dim": 64, "model.words.hidden_dim": 64}
-    config = with_inputs(override(preset("capsule-howto-tiny"), changes), manifest)
-    torch.manual_seed(0)
-    model = build_model(config.model)
-    optimizer = torch.optim.Adam(model.parameters(), 3e-3)
-    plan = Plan(manifest, BatchConfig(videos=32, clips_per_video=2, window=4), seed=0)
-    reader = RowGroupReader(manifest, training_columns(manifest.schema))
-    done, window = 0, 0
-    while done < steps:
-        for columns in assemble(reader, plan.row_groups, plan.window(window)):
-            embedded = model(clip_batch(columns, list(config.model.inputs.features))).vectors
-            optimizer.zero_grad()
-            masked_margin_softmax(embedded["text"] @ embedded["video"].T, 0.001).backward()
-            optimizer.step()
-            done += 1
-        window += 1
-    return model, config.model.inputs.features

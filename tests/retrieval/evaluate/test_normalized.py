@@ -10,7 +10,7 @@ from vtr_core.embedding.embedded_rows import EmbeddedRows
 from vtr_core.embedding.rankings import evaluate_retrieval
 from vtr_core.errors import ConfigError
 from vtr_core.metrics.ranking import retrieval_metrics
-from vtr_core.retrieval.evaluate.normalized_retrieval import (
+from vtr_core.retrieval.evaluate.protocols import (
     Bank,
     check_bank,
     evaluate_dual_softmax,

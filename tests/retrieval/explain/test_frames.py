@@ -9,7 +9,7 @@ import pytest
 from tests.builders.toy import toy_videos
 from vtr_core.data.shards.thumbnails import Thumbnail, Thumbnails, write_thumbnails
 from vtr_core.errors import InputError
-from vtr_core.retrieval.explain.key_frames import LARGEST_IMAGE, check_frames, read_pictures
+from vtr_core.retrieval.explain.pages import LARGEST_IMAGE, check_frames, read_pictures
 from vtr_core.storage import locate
 
 JPEG, PNG = b"\xff\xd8\xff\xe0 picture", b"\x89PNG\r\n picture"

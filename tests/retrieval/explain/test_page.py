@@ -11,8 +11,7 @@ from vtr_core.retrieval.explain.examples import (
     ExampleReport,
 )
 from vtr_core.retrieval.explain.explanation import Tag
-from vtr_core.retrieval.explain.html_pages import render_examples
-from vtr_core.retrieval.explain.key_frames import read_pictures
+from vtr_core.retrieval.explain.pages import read_pictures, render_examples
 from vtr_core.storage import locate
 
 IDS = ("v1", "v2")

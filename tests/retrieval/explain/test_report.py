@@ -13,8 +13,7 @@ from vtr_core.embedding.video_ranking import Scoring, prepare, rank_of
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.explain.explained_queries import explainable
 from vtr_core.retrieval.explain.explanation import ExplainOptions, ExplainReport, described
-from vtr_core.retrieval.explain.html_pages import render_explanations
-from vtr_core.retrieval.explain.key_frames import read_pictures
+from vtr_core.retrieval.explain.pages import read_pictures, render_explanations
 
 SHARP = Transform("jaccard", 3.0, 0.0, 2.0)
 

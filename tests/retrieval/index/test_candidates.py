@@ -9,10 +9,9 @@ import pytest
 
 from tests.optional import optional
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.retrieval.index.candidates import Candidates, build_candidates, candidates_of, check_faiss, normalized
-from vtr_core.retrieval.index.index import Shard
+from vtr_core.retrieval.index.candidates import Candidates, build_candidates, candidates_of, load_faiss, normalized
+from vtr_core.retrieval.index.index import Approximate, Shard
 from vtr_core.retrieval.index.items import Item
-from vtr_core.retrieval.index.record import Approximate
 
 
 def vectors(rows: int, seed: int, dim: int = 16) -> np.ndarray:
@@ -28,7 +27,7 @@ def built(items: np.ndarray, kind: Approximate) -> Candidates:
 def test_without_faiss_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(ConfigError, match=r"pip install 'vtr-ray\[faiss\]'"):
-        check_faiss()
+        load_faiss()
 
 
 def test_nothing_imports_faiss_unasked() -> None:

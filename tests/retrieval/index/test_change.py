@@ -8,20 +8,18 @@ import numpy as np
 import pytest
 
 from pipelines.embed.command import EmbedFlags, embed
-from pipelines.index.command import IndexFlags, index
+from pipelines.index.command import IndexFlags
+from pipelines.index.indexing import index
 from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
 from tests.optional import optional
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import ConfigError, DatasetError, RunConflict
-from vtr_core.retrieval.index.build import extended, without
+from vtr_core.retrieval.index.build import extended, new_shard, searched, without
 from vtr_core.retrieval.index.candidates import candidates_of
-from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index
+from vtr_core.retrieval.index.index import Backend, IndexRecord, Kind, Shard, VideoIndex, load_index, save_index
 from vtr_core.retrieval.index.items import Item, Items
-from vtr_core.retrieval.index.record import Backend, IndexRecord, Kind
-from vtr_core.retrieval.index.shards import new_shard, searched
-from vtr_core.retrieval.search.index_search import searcher
-from vtr_core.retrieval.search.searcher import SearchOptions
+from vtr_core.retrieval.search.index_search import SearchOptions, searcher
 from vtr_core.storage import locate
 from vtr_core.train.checkpoint import load_model
 
@@ -141,7 +139,7 @@ def test_the_graph_follows(data: Manifest) -> None:
         without(joint("abcdex", backend="hnsw"), ["x"]),
     ):
         for shard in found.shards:
-            graph, vectors = candidates_of(shard, "video"), searched(shard.tensors)
+            graph, vectors = candidates_of(shard, "video"), searched(shard)
             assert graph is not None
             assert [near.tolist() for near in graph.find(vectors, 1)] == [[place] for place in range(len(shard.items))]
 

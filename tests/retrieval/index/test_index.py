@@ -11,9 +11,19 @@ import torch
 
 from vtr_core.embedding.embedded_rows import model_fingerprint
 from vtr_core.errors import DatasetError, RunConflict
-from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index, save_shards
-from vtr_core.retrieval.index.items import Item
-from vtr_core.retrieval.index.record import ITEMS, MARKER, IndexRecord, StoredFile
+from vtr_core.retrieval.index.index import (
+    ITEMS,
+    MARKER,
+    IndexRecord,
+    Lookup,
+    PlannedIndex,
+    Shard,
+    StoredFile,
+    VideoIndex,
+    load_index,
+    save_index,
+)
+from vtr_core.retrieval.index.items import Item, Items
 from vtr_core.storage import locate
 
 
@@ -94,7 +104,7 @@ def test_a_shard_that_stays_is_not_written_again(tmp_path: Path) -> None:
     first = save_index(place, joint_index("ab", "c"))
     kept = load_index(place).shards[0]
     times = {file.file: (tmp_path / file.file).stat().st_mtime_ns for file in first.shards[0].files.values()}
-    second = save_shards(place, first, [kept, _letters("d")])
+    second = save_index(place, PlannedIndex(first, iter([kept, _letters("d")])))
     assert second.shards[0] == first.shards[0]
     assert {name: (tmp_path / name).stat().st_mtime_ns for name in times} == times
     assert [item.item_id for item in load_index(place).items] == list("abd")
@@ -103,7 +113,7 @@ def test_a_shard_that_stays_is_not_written_again(tmp_path: Path) -> None:
 
 def test_an_index_without_items_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="there is nothing to find"):
-        save_shards(locate(str(tmp_path)), toy_index().record, [])
+        save_index(locate(str(tmp_path)), PlannedIndex(toy_index().record, iter([])))
     assert not list(tmp_path.iterdir())
 
 
@@ -118,14 +128,16 @@ def test_a_write_that_fails_leaves_the_former_revision_alone(
         raise fault("stopped")
 
     with pytest.raises(fault):
-        save_shards(place, toy_index().record, failing())
+        save_index(place, PlannedIndex(toy_index().record, failing()))
     assert not list(tmp_path.iterdir())
     before = save_index(place, joint_index("ab", "c"))
     held = {file: file.read_bytes() for file in tmp_path.iterdir()}
     kept = load_index(place).shards[0]
     with monkeypatch.context() as patched, pytest.raises(fault):
-        patched.setattr("vtr_core.retrieval.index.index.store", lambda *_: _raise(fault))
-        save_shards(place, before, [kept, _letters("c"), _letters("d")])  # "c" has vectors of the former revision
+        patched.setattr("vtr_core.retrieval.index.index._store_file", lambda *_: _raise(fault))
+        save_index(
+            place, PlannedIndex(before, iter([kept, _letters("c"), _letters("d")]))
+        )  # "c" has vectors of the former revision
     assert {file: file.read_bytes() for file in tmp_path.iterdir()} == held
     assert [item.item_id for item in load_index(place).items] == list("abc")
 
@@ -145,7 +157,7 @@ def test_an_index_written_while_another_is_computed_stays(exists: bool, tmp_path
         save_index(place, joint_index("bc"))
 
     with pytest.raises(RunConflict, match="changed meanwhile"):
-        save_shards(place, joint_index("bc").record, computed())
+        save_index(place, PlannedIndex(joint_index("bc").record, computed()))
     assert [item.item_id for item in load_index(place).items] == list("bc")
 
 
@@ -174,7 +186,7 @@ def test_local_vectors_are_mapped_and_large_ones_checked_by_size(
 ) -> None:
     record = save_index(locate(str(tmp_path)), toy_index())
     file = tmp_path / record.shards[0].files["latent"].file
-    monkeypatch.setattr("vtr_core.retrieval.index.index_files.LARGEST_HASHED", 16)
+    monkeypatch.setattr("vtr_core.retrieval.index.index.LARGEST_HASHED", 16)
     opened = load_index(locate(str(tmp_path)))
     with file.open("r+b") as stored:
         stored.seek(-4, 2)
@@ -255,3 +267,16 @@ def test_a_model_s_fingerprint_is_of_its_weights() -> None:
         other.bias[0] = torch.nextafter(other.bias[0], torch.tensor(9.0))
     assert model_fingerprint(one) != model_fingerprint(other)
     assert model_fingerprint(one.to(torch.bfloat16)) != model_fingerprint(other)
+
+
+@pytest.mark.parametrize("hashes", [2**63, 3, 1], ids=["distinct", "some collide", "all collide"])
+def test_every_item_is_found_where_it_lies(hashes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vtr_core.retrieval.index.index.key64", lambda text: hash(text) % hashes)
+    monkeypatch.setattr("vtr_core.retrieval.index.index._AT_ONCE", 4)
+    names = [f"clip{number}" for number in np.random.default_rng(0).permutation(11)]
+    items = Items.of(Item(name, "v") for name in names)
+    lookup = Lookup.of(items)
+    assert np.all(np.diff(lookup.keys) >= 0)
+    assert [lookup.find(name, items) for name in names] == list(range(11))
+    assert lookup.find("clip11", items) is None
+    assert Lookup.of(Items.of([])).find("a", Items.of([])) is None

@@ -103,17 +103,6 @@ def test_a_window_has_the_mean_of_its_rows_and_the_picture_of_its_middle(setting
     assert [row["jpeg"] for row in rows] == [b"picture 5", b"picture 17"]  # at 2.75 s (nearest to 3) and 8.75
 
 
-def test_what_was_encoded_is_read_back(store: WindowStore, folder: Path, settings: WindowSettings) -> None:
-    assert encode(store, folder, settings) == list("abcde")
-    assert stored_ids(store) == sorted(f"{name}.mp4#{start}" for name in "abcde" for start in (0, 6))
-    (table,) = store.tables()
-    rows = dict(zip(item_ids(table), features_of(table)["video"], strict=True))
-    expected = seen(12.0, ord("c")).by_recipe[0][:7].astype(np.float64).mean(axis=0)
-    found = rows["c.mp4#0"]
-    assert found is not None
-    assert np.allclose(found, expected, atol=1e-3)
-
-
 def test_a_second_call_decodes_only_what_is_new_or_changed(
     store: WindowStore, folder: Path, settings: WindowSettings
 ) -> None:
@@ -132,19 +121,6 @@ def test_a_second_call_decodes_only_what_is_new_or_changed(
     changed = rows["b.mp4#0"]
     assert changed is not None
     assert np.allclose(changed, expected, atol=1e-3), "the changed content's features"
-
-
-def test_a_removed_file_is_dropped_with_its_pictures(
-    store: WindowStore, folder: Path, settings: WindowSettings
-) -> None:
-    encode(store, folder, settings)
-    (folder / "a.mp4").unlink()
-    assert encode(store, folder, settings) == []
-    assert store.names() == {f"{name}.mp4" for name in "bcde"}
-    for name in "bcde":
-        (folder / f"{name}.mp4").unlink()
-    store.keep(set())
-    assert store.parts() == []
 
 
 def test_a_killed_run_loses_at_most_a_part(
@@ -171,12 +147,6 @@ def test_files_that_cannot_be_decoded_are_counted_and_not_tried_again(
     (folder / "c.mp4").write_text("c again")
     assert encode(store, folder, settings) == ["c"]
     assert not store.dropped()[0]
-
-
-def test_windows_and_files_are_deleted_by_id(store: WindowStore, folder: Path, settings: WindowSettings) -> None:
-    encode(store, folder, settings)
-    store.drop({"a.mp4", "b.mp4#6"})
-    assert stored_ids(store) == ["b.mp4#0", *(f"{name}.mp4#{start}" for name in "cde" for start in (0, 6))]
 
 
 def test_parts_of_another_model_or_window_are_refused(store: WindowStore, settings: WindowSettings) -> None:

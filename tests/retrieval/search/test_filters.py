@@ -6,7 +6,7 @@ import pytest
 from vtr_core.errors import InputError
 from vtr_core.retrieval.index.items import Item, Items
 from vtr_core.retrieval.search.filters import Condition, meeting, parse_conditions
-from vtr_core.retrieval.search.searcher import Hit, link_of
+from vtr_core.retrieval.search.index_search import Hit, link_of
 
 ITEMS = (
     Item("a:0", "a", 0.0, 4.5, "A Dog runs", {"category": "animals", "year": "2014"}),

@@ -11,7 +11,8 @@ from mlflow import MlflowClient
 
 from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
-from pipelines.index.command import IndexFlags, index
+from pipelines.index.command import IndexFlags
+from pipelines.index.indexing import index
 from pipelines.search.command import SearchFlags
 from pipelines.search.search import search
 from tests.builders.token_videos import token_videos

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from vtr_core import storage
 from vtr_core.config.settings import record
@@ -33,25 +34,22 @@ VECTORS = "vectors"
 
 def output_of(loaded: TrainedModel, name: str) -> Output:
     """The output `name` of the model's system; ConfigError, which names the models that have it, for another."""
-    found = _outputs(loaded.config.model.system()).get(name)
-    if found is not None:
-        return found
+    outputs = _outputs(loaded.config.model.system())
+    if name in outputs:
+        return outputs[name]
     known = sorted({VECTORS}.union(*map(_outputs, loaded.systems)))
     if name not in known:
         raise ConfigError(f"vtr embed: --write is {name!r}; models write {', '.join(known)}")
     raise lacking(loaded, f"vtr embed --write {name}", lambda system: name in _outputs(system))
 
 
-def check_settings(taken: Collection[str], name: str, settings: OutputSettings) -> None:
+def check_settings(known: Collection[str], name: str, settings: OutputSettings) -> None:
     """ConfigError for a setting that the output `name` does not take."""
-    others = sorted(settings.keys() - set(taken))
-    if others:
-        known = ", ".join(map(_flag, sorted(taken))) or "none"
-        raise ConfigError(f"vtr embed --write {name}: {_flag(others[0])} is no setting of it; it takes {known}")
-
-
-def _flag(setting: str) -> str:
-    return f"--{setting.replace('_', '-')}"
+    unknown = sorted(settings.keys() - set(known))
+    if unknown:
+        flags = [f"--{setting.replace('_', '-')}" for setting in (unknown[0], *sorted(known))]
+        takes = ", ".join(flags[1:]) or "none"
+        raise ConfigError(f"vtr embed --write {name}: {flags[0]} is no setting of it; it takes {takes}")
 
 
 def _outputs(system: System) -> Mapping[str, Output]:
@@ -113,9 +111,9 @@ def plan_table(
     loaded: TrainedModel, manifest: Manifest, out: Location, output: str, settings: OutputSettings
 ) -> EmbedPlan:
     """The shard tasks of an output of the model's system; ConfigError or DatasetError where it cannot be written."""
-    found = output_of(loaded, output)
-    check_settings(found.settings, output, settings)
-    found.check(loaded, manifest, settings)
+    writer = output_of(loaded, output)
+    check_settings(writer.settings, output, settings)
+    writer.check(loaded, manifest, settings)
     return replace(plan_embedding(loaded, manifest, out, ""), output=output, settings=settings)
 
 
@@ -135,10 +133,10 @@ def shard_places(manifest: Manifest) -> Iterator[list[RowGroup]]:
 
 def is_complete(plan: EmbedPlan) -> bool:
     """Whether the output folder already holds what is planned; RunConflict where it holds something else."""
-    held = [file for file in (FILE, TABLE) if storage.exists(plan.out / file)]
-    if not held:
+    files = [file for file in (FILE, TABLE) if storage.exists(plan.out / file)]
+    if not files:
         return False
-    if held != [FILE if plan.output == VECTORS else TABLE] or not _is_planned(plan, finished(plan)):
+    if files != [FILE if plan.output == VECTORS else TABLE] or not _is_planned(plan, finished(plan)):
         raise RunConflict(f"{plan.out} already holds other embeddings or tables; delete it or choose another --out")
     return True
 
@@ -148,10 +146,10 @@ def finished(plan: EmbedPlan) -> EmbeddingSet | TableSet:
     return load_embeddings(plan.out.uri) if plan.output == VECTORS else load_table_set(plan.out.uri)
 
 
-def _is_planned(plan: EmbedPlan, found: EmbeddingSet | TableSet) -> bool:
-    same = (found.model_fingerprint, found.data_fingerprint) == (plan.model, plan.manifest.fingerprint)
-    if isinstance(found, TableSet):
-        return same and (found.output, found.settings) == (plan.output, dict(plan.settings))
+def _is_planned(plan: EmbedPlan, stored: EmbeddingSet | TableSet) -> bool:
+    same = (stored.model_fingerprint, stored.data_fingerprint) == (plan.model, plan.manifest.fingerprint)
+    if isinstance(stored, TableSet):
+        return same and (stored.output, stored.settings) == (plan.output, dict(plan.settings))
     return same
 
 
@@ -170,69 +168,52 @@ def begin(plan: EmbedPlan) -> list[EmbedTask]:
 
 def do(plan: EmbedPlan, loaded: TrainedModel, task: EmbedTask) -> int:
     """Compute and write one shard, then its record; returns its number of rows. Vectors are those of evaluation."""
-    shard, dims = _written(plan, loaded, task)
+    if plan.output == VECTORS:
+        rows = embed_rows(loaded.model, loaded.config, plan.manifest, loaded.vocabulary, task.places)
+        shard, dims = write_rows(rows, plan.out / task.file), {n: part.shape[1] for n, part in rows.vectors.items()}
+    else:
+        table = output_of(loaded, plan.output).table(loaded, plan.manifest, task.places, plan.settings)
+        shard, dims = write_table(table, plan.out / task.file), {}
     storage.write_json(plan.record(task), {"shard": asdict(shard), "dims": dims})
     return shard.rows
 
 
-def _written(plan: EmbedPlan, loaded: TrainedModel, task: EmbedTask) -> tuple[StoredShard, dict[str, int]]:
-    """The shard, and the dimensions of its vectors."""
-    if plan.output != VECTORS:
-        table = output_of(loaded, plan.output).table(loaded, plan.manifest, task.places, plan.settings)
-        return write_table(table, plan.out / task.file), {}
-    rows = embed_rows(loaded.model, loaded.config, plan.manifest, loaded.vocabulary, task.places)
-    return write_rows(rows, plan.out / task.file), {name: part.shape[1] for name, part in rows.vectors.items()}
+def finish(plan: EmbedPlan) -> EmbeddingSet | TableSet:
+    """Write the manifest from the tasks' records, and delete these and what killed writers left."""
+    records = [_read(plan, task) for task in plan.tasks]
+    common: dict[str, Any] = {
+        "checkpoint": plan.checkpoint,
+        "model_fingerprint": plan.model,
+        "data": plan.manifest.uri,
+        "data_fingerprint": plan.manifest.fingerprint,
+        "shards": tuple(task.shard for task in records),
+    }
+    stored: EmbeddingSet | TableSet
+    if plan.output == VECTORS:
+        stored = EmbeddingSet(**common, similarity=plan.similarity, dims=records[0].dims)
+    else:
+        stored = TableSet(**common, output=plan.output, settings=dict(plan.settings))
+    storage.write_json(plan.out / (FILE if plan.output == VECTORS else TABLE), stored.to_json())
+    storage.delete_folder(plan.out / RECORDS)
+    storage.delete_unpublished(plan.out)
+    return stored
 
 
 @dataclass(frozen=True)
-class _Done:
-    """The record of a finished task."""
+class _TaskRecord:
+    """That of a finished task."""
 
     shard: StoredShard
     dims: dict[str, int]
 
 
-def finish(plan: EmbedPlan) -> EmbeddingSet | TableSet:
-    """Write the manifest from the tasks' records, and delete these and what killed writers left."""
-    done = [_read(plan, task) for task in plan.tasks]
-    found = _embeddings(plan, done) if plan.output == VECTORS else _tables(plan, done)
-    storage.write_json(plan.out / (FILE if plan.output == VECTORS else TABLE), found.to_json())
-    storage.delete_folder(plan.out / RECORDS)
-    storage.delete_unpublished(plan.out)
-    return found
-
-
-def _tables(plan: EmbedPlan, done: Sequence[_Done]) -> TableSet:
-    return TableSet(
-        output=plan.output,
-        settings=dict(plan.settings),
-        checkpoint=plan.checkpoint,
-        model_fingerprint=plan.model,
-        data=plan.manifest.uri,
-        data_fingerprint=plan.manifest.fingerprint,
-        shards=tuple(task.shard for task in done),
-    )
-
-
-def _embeddings(plan: EmbedPlan, done: Sequence[_Done]) -> EmbeddingSet:
-    return EmbeddingSet(
-        checkpoint=plan.checkpoint,
-        model_fingerprint=plan.model,
-        data=plan.manifest.uri,
-        data_fingerprint=plan.manifest.fingerprint,
-        similarity=plan.similarity,
-        dims=done[0].dims,
-        shards=tuple(task.shard for task in done),
-    )
-
-
-def _read(plan: EmbedPlan, task: EmbedTask) -> _Done:
+def _read(plan: EmbedPlan, task: EmbedTask) -> _TaskRecord:
     place = plan.record(task)
     try:
         value = storage.read_json(place)
-        found = record(_Done, {**value, "shard": record(StoredShard, value["shard"])})
-        if found.shard.file != task.file:
+        read = record(_TaskRecord, {**value, "shard": record(StoredShard, value["shard"])})
+        if read.shard.file != task.file:
             raise ValueError(f"it is not of {task.file}")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DatasetError(f"{place} is damaged ({error}); delete it, and repeat the command") from error
-    return found
+    return read

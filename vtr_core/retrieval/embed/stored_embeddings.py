@@ -1,7 +1,6 @@
 """What a model makes of a data set, as it is stored: Parquet shards of vectors or tables, and their record."""
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
@@ -63,14 +62,14 @@ def load_set(kind: type[S], place: Location) -> S:
         if value["version"] != VERSION:
             raise ValueError(f"it is of version {value['version']}, this code reads {VERSION}")
         shards = tuple(record(StoredShard, shard) for shard in value["shards"])
-        found = record(kind, {**value, "shards": shards})
-        if value.get("fingerprint") != found.to_json()["fingerprint"]:
+        stored = record(kind, {**value, "shards": shards})
+        if value.get("fingerprint") != stored.to_json()["fingerprint"]:
             raise ValueError("it does not match its fingerprint")
         if not all(is_file_name(shard.file) for shard in shards) or not shards:
             raise ValueError("its files are not those of a data set")
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise damaged(place, error) from error
-    return found
+    return stored
 
 
 def write_shard(table: pa.Table, location: Location, **settings: Any) -> StoredShard:
@@ -80,17 +79,6 @@ def write_shard(table: pa.Table, location: Location, **settings: Any) -> StoredS
     content = bytes(sink.getvalue())
     storage.write_bytes(location, content)
     return StoredShard(location.name, table.num_rows, len(content), hashlib.sha256(content).hexdigest())
-
-
-def read_shard(folder: Location, shard: StoredShard, listed_in: str) -> bytes:
-    """The bytes of a shard's file, which the record `listed_in` names; DatasetError where it is missing or damaged."""
-    location = folder / shard.file
-    if not storage.exists(location):
-        raise DatasetError(f"{location} is missing though {listed_in} lists it; run vtr embed again")
-    content = storage.read_bytes(location)
-    if hashlib.sha256(content).hexdigest() != shard.sha256:
-        raise damaged(location, "its sha256 differs")
-    return content
 
 
 def damaged(location: Location, fault: object) -> DatasetError:
@@ -108,7 +96,7 @@ class TableSet(StoredSet):
     output: str
     """What the rows are: captions, concepts, activations."""
     settings: dict[str, int | float]
-    """Those that were given."""
+    """Those that differ from the model's own."""
 
 
 def write_table(table: pa.Table, location: Location) -> StoredShard:
@@ -127,14 +115,7 @@ def load_table_set(uri: str) -> TableSet:
     return load_set(TableSet, location / TABLE)
 
 
-def read_tables(uri: str) -> Iterator[pa.Table]:
-    """The shards' tables, in the data set's order; DatasetError for a shard that is missing or damaged."""
-    for shard in load_table_set(uri).shards:
-        yield pq.read_table(pa.BufferReader(read_shard(locate(uri), shard, TABLE)))
-
-
 FILE = "embeddings.json"
-_KEYS = ("clip_key", "video_key")
 _VECTOR = np.dtype(np.float32)
 
 
@@ -147,17 +128,17 @@ class EmbeddingSet(StoredSet):
     dims: dict[str, int]
     """Dimensions by modality, or by space of a dual encoder."""
 
-    def check(self, found: str, manifest: Manifest, uri: str) -> None:
-        """DatasetError unless the set, at `uri`, is of `manifest` by the model with the fingerprint `found`."""
+    def check(self, model: str, manifest: Manifest, uri: str) -> None:
+        """DatasetError unless the set, at `uri`, is of `manifest` by the model with this fingerprint."""
         if manifest.fingerprint != self.data_fingerprint:
             raise DatasetError(
                 f"{uri} holds embeddings of {self.data} as it was ({short(self.data_fingerprint)}), {manifest.uri} is "
                 f"{short(manifest.fingerprint)}; run vtr embed again"
             )
-        if found != self.model_fingerprint:
+        if model != self.model_fingerprint:
             raise DatasetError(
                 f"{uri} holds embeddings by the model {short(self.model_fingerprint)}, the checkpoint is "
-                f"{short(found)}; give its --checkpoint {self.checkpoint}, or run vtr embed again"
+                f"{short(model)}; give its --checkpoint {self.checkpoint}, or run vtr embed again"
             )
 
 
@@ -174,10 +155,10 @@ def load_embeddings(uri: str) -> EmbeddingSet:
             f"{uri} holds no embeddings: it has no {FILE}; make them with vtr embed <checkpoint> --data <URI> "
             f"--out {uri}"
         )
-    found = load_set(EmbeddingSet, location / FILE)
-    if not found.dims:
+    stored = load_set(EmbeddingSet, location / FILE)
+    if not stored.dims:
         raise damaged(location / FILE, "its files are not those of embeddings")
-    return found
+    return stored
 
 
 def write_rows(rows: EmbeddedRows, location: Location) -> StoredShard:
@@ -188,46 +169,49 @@ def write_rows(rows: EmbeddedRows, location: Location) -> StoredShard:
     return write_shard(pa.table(columns), location, compression="none", use_dictionary=False, write_statistics=False)
 
 
-def read_embeddings(found: EmbeddingSet, uri: str) -> EmbeddedRows:
+def read_embeddings(stored: EmbeddingSet, uri: str) -> EmbeddedRows:
     """All rows, in the data set's order; one shard at a time is read into arrays that hold them all.
 
     DatasetError for a shard that is missing or damaged.
     """
     whole = EmbeddedRows(
-        vectors={name: np.empty((found.rows, dim), _VECTOR) for name, dim in found.dims.items()},
-        present={name: np.empty(found.rows, np.bool_) for name in found.dims},
-        clip_key=np.empty(found.rows, np.int64),
-        video_key=np.empty(found.rows, np.int64),
+        vectors={name: np.empty((stored.rows, dim), _VECTOR) for name, dim in stored.dims.items()},
+        present={name: np.empty(stored.rows, np.bool_) for name in stored.dims},
+        clip_key=np.empty(stored.rows, np.int64),
+        video_key=np.empty(stored.rows, np.int64),
     )
     first = 0
-    for shard in found.shards:
-        part = _read_rows(locate(uri), shard, found.dims)
+    for shard in stored.shards:
+        part = _read_rows(locate(uri) / shard.file, shard, stored.dims)
         place = slice(first, first + shard.rows)
-        for name in found.dims:
+        for name in stored.dims:
             whole.vectors[name][place], whole.present[name][place] = part.vectors[name], part.present[name]
         whole.clip_key[place], whole.video_key[place] = part.clip_key, part.video_key
         first += shard.rows
     return whole
 
 
-def _read_rows(folder: Location, shard: StoredShard, dims: dict[str, int]) -> EmbeddedRows:
-    content = read_shard(folder, shard, FILE)
+def _read_rows(location: Location, shard: StoredShard, dims: dict[str, int]) -> EmbeddedRows:
+    if not storage.exists(location):
+        raise DatasetError(f"{location} is missing though {FILE} lists it; run vtr embed again")
+    content = storage.read_bytes(location)
+    if hashlib.sha256(content).hexdigest() != shard.sha256:
+        raise damaged(location, "its sha256 differs")
     try:
         table = pq.read_table(pa.BufferReader(content))
         column = {name: table.column(name).combine_chunks() for name in table.column_names}
         rows = EmbeddedRows(
-            vectors={name: as_rows(_one(column[name]), _VECTOR) for name in dims},
+            vectors={name: as_rows(_single_chunk(column[name]), _VECTOR) for name in dims},
             present={name: column[f"has_{name}"].to_numpy(zero_copy_only=False) for name in dims},
-            **{name: column[name].to_numpy() for name in _KEYS},
+            **{name: column[name].to_numpy() for name in ("clip_key", "video_key")},
         )
-        if {name: vectors.shape for name, vectors in rows.vectors.items()} != {
-            n: (shard.rows, d) for n, d in dims.items()
-        }:
+        shapes = {name: vectors.shape for name, vectors in rows.vectors.items()}
+        if shapes != {name: (shard.rows, dim) for name, dim in dims.items()}:
             raise ValueError("its vectors have other shapes")
     except Exception as error:  # whatever the parser meets in a file that someone else made
-        raise damaged(folder / shard.file, error) from error
+        raise damaged(location, error) from error
     return rows
 
 
-def _one(column: Any) -> Any:
+def _single_chunk(column: Any) -> Any:
     return column.chunk(0) if isinstance(column, pa.ChunkedArray) else column

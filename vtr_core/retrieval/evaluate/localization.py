@@ -152,15 +152,15 @@ def _seconds(using: SecondModel, features: Mapping[str, Float16[np.ndarray, "_ _
 
 def _entries(
     using: SecondModel,
-    given: Mapping[str, Float16[np.ndarray, "_ _"]],
+    features: Mapping[str, Float16[np.ndarray, "_ _"]],
     tokens: np.ndarray,
     modalities: tuple[str, ...],
 ) -> Entries:
-    """The embeddings of rows with `tokens` and the features `given`, which may end before the last row."""
+    """The embeddings of rows with `tokens` and `features`, which may end before the last row."""
     device = next(using.model.parameters()).device
     vectors: dict[str, list[torch.Tensor]] = {name: [] for name in modalities}
     present: dict[str, list[np.ndarray]] = {name: [] for name in modalities}
-    for batch in _batches(using, given, tokens):
+    for batch in _batches(using, features, tokens):
         embedded = using.model(batch.to(device))
         for name in modalities:
             vectors[name].append(embedded.vectors[name].float().cpu())
@@ -173,17 +173,17 @@ def _entries(
 
 
 def _batches(
-    using: SecondModel, given: Mapping[str, Float16[np.ndarray, "_ _"]], tokens: np.ndarray
+    using: SecondModel, features: Mapping[str, Float16[np.ndarray, "_ _"]], tokens: np.ndarray
 ) -> Iterator[ClipBatch]:
     """Batches of at most `max_rows` rows; a single empty one where there are no rows."""
     rows = np.arange(len(tokens))
     columns: dict[str, np.ndarray] = {"tokens": tokens, "clip_key": rows, "video_key": rows, "caption_key": rows}
     for name, dim in using.features.items():
         values = np.zeros((len(tokens), dim), FEATURE_DTYPE)
-        if name in given:
-            values[: len(given[name])] = given[name]
+        if name in features:
+            values[: len(features[name])] = features[name]
         columns[name] = values
-        columns[f"has_{name}"] = rows < len(given.get(name, ()))
+        columns[f"has_{name}"] = rows < len(features.get(name, ()))
     for first in range(0, max(1, len(tokens)), using.max_rows):
         part = {name: array[first : first + using.max_rows] for name, array in columns.items()}
         yield clip_batch(part, list(using.features))

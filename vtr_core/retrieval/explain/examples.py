@@ -1,7 +1,7 @@
 """Retrieved examples of models beside each other: the best items of each query, and what responds to both."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,12 @@ from vtr_core.errors import DatasetError
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.retrieval.explain.explanation import AskedQuery, ExplainOptions, Tag, asked_queries
 from vtr_core.retrieval.index.build import JointClips, joint_clips
+from vtr_core.retrieval.index.items import Item
 from vtr_core.systems.loaded_model import Responses, TrainedModel, Units
 from vtr_core.systems.spaces import JointSpace, unknown_words
+
+LEAST_SHOWN = 1.01
+"""The activation of a capsule, over its mean, from which on it says anything of an item; below, a page shows ×1.00."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +64,7 @@ class ComparedModel:
     step: int
     similarity: str
     """By which its items are ranked."""
-    title: str = ""
-
-    def titled(self, title: str) -> "ComparedModel":
-        """The model with its title on the page."""
-        return replace(self, title=title)
+    title: str
 
 
 @dataclass(frozen=True)
@@ -95,10 +95,6 @@ class ExampleReport:
         return asdict(self)
 
 
-LEAST_SHOWN = 1.01
-"""The activation of a capsule, over its mean, from which on it says anything of an item; below, a page shows ×1.00."""
-
-
 @dataclass(frozen=True)
 class Examples:
     """The answers of one model to all queries."""
@@ -113,30 +109,35 @@ def examples(
     loaded: TrainedModel,
     space: JointSpace,
     manifest: Manifest,
-    given: Sequence[tuple[str, str | None]],
+    queries: Sequence[tuple[str, str | None]],
     options: ExplainOptions,
 ) -> Examples:
     """The best items of a data set for each query, by the similarity that the model is judged by.
 
-    given: queries, each with the id of its item; without it the items with exactly this caption are relevant. Raises
+    queries: each with the id of its item; without it the items with exactly this caption are relevant. Raises
     InputError for a query without a known word and for an unknown item, DatasetError for data without the model's
     features.
     """
-    texts = [text for text, _ in given]
-    items, scores = _scored(loaded, space, manifest, texts)
-    ids = [item.item_id for item in items.items]
-    asked = asked_of_items(manifest, given, ids)
-    found = [best(row, options.hits) for row in scores]
-    shown = {ids[position] for positions in found for position in positions.tolist()}
+    texts = [text for text, _ in queries]
+    clips, scores = _scored(loaded, space, manifest, texts)
+    items = list(clips.items)
+    ids = [item.item_id for item in items]
+    checked = asked_of_items(manifest, queries, ids)
+    positions = [best(row, options.hits).tolist() for row in scores]
+    shown = {ids[position] for of_query in positions for position in of_query}
     responses = loaded.config.model.system().implementation().responses(loaded, manifest, texts, shown)
-    return Examples(
-        num_items=len(ids),
-        right=tuple(tuple(ids[position] for position in query.right) for query in asked),
-        answers=tuple(
-            _answer(items, row, query, positions, _Shown(responses, number, options.tags))
-            for number, (row, query, positions) in enumerate(zip(scores, asked, found, strict=True))
-        ),
-    )
+    answers = []
+    for number, query in enumerate(checked):
+        ranks = np.flatnonzero(np.isin(best(scores[number], len(ids)), query.right))
+        units = None if responses is None else _Units(responses, number, options.tags)
+        hits = tuple(
+            _hit(rank, items[position], position in query.right, float(scores[number][position]), units)
+            for rank, position in enumerate(positions[number], start=1)
+        )
+        of_query = () if units is None else units.of_query
+        answers.append(ExampleAnswer(int(ranks[0]) + 1 if len(ranks) else None, hits, of_query))
+    right = tuple(tuple(ids[position] for position in query.right) for query in checked)
+    return Examples(len(ids), right, tuple(answers))
 
 
 def _scored(
@@ -149,87 +150,54 @@ def _scored(
         raise unknown_words(texts[int(np.flatnonzero(~known)[0])], loaded)
     places = row_groups(manifest)
     rows = space.rows(loaded.model, loaded.config, manifest, loaded.vocabulary, places)
-    items = joint_clips(rows, manifest, places)
-    if items is None:
+    clips = joint_clips(rows, manifest, places)
+    if clips is None:
         raise DatasetError(f"{manifest.uri}: no clip has any feature that the model takes; nothing is found")
-    scores = JointItems(items.vectors, items.present).scores(vectors, loaded.config.evaluation.similarity)
-    return items, scores
+    return clips, JointItems(clips.vectors, clips.present).scores(vectors, loaded.config.evaluation.similarity)
 
 
-def asked_of_items(manifest: Manifest, given: Sequence[tuple[str, str | None]], ids: Sequence[str]) -> list[AskedQuery]:
+def asked_of_items(
+    manifest: Manifest, queries: Sequence[tuple[str, str | None]], ids: Sequence[str]
+) -> list[AskedQuery]:
     """The queries with the positions of their items; without one those with exactly this caption are relevant."""
     position = {item_id: place for place, item_id in enumerate(ids)}
-    told = [(caption, position[item_id]) for item_id, caption in item_captions(manifest) if item_id in position]
-    return asked_queries(given, ids, [caption for caption, _ in told], [place for _, place in told])
+    captions = [(text, position[item_id]) for item_id, text in item_captions(manifest) if item_id in position]
+    return asked_queries(queries, ids, [text for text, _ in captions], [place for _, place in captions])
 
 
 def item_captions(manifest: Manifest) -> list[tuple[str, str]]:
     """The id of an item and a caption, for all captions of a data set of clips, frames or whole videos."""
     item = "video_id" if isinstance(manifest.schema, VideoSchema) else "clip_id"
-    told = "caption" if isinstance(manifest.schema, ClipSchema) else "captions"
-    reader = RowGroupReader(manifest, [item, told])
-    found: list[tuple[str, str]] = []
+    column = "caption" if isinstance(manifest.schema, ClipSchema) else "captions"
+    reader = RowGroupReader(manifest, [item, column])
+    pairs: list[tuple[str, str]] = []
     for place in row_groups(manifest):
-        columns = reader.read_arrow(place)
-        for item_id, said in zip(columns[item].to_pylist(), columns[told].to_pylist(), strict=True):
-            found.extend((item_id, caption) for caption in ([said] if told == "caption" else said))
-    return found
+        group = reader.read_arrow(place)
+        for item_id, texts in zip(group[item].to_pylist(), group[column].to_pylist(), strict=True):
+            pairs.extend((item_id, text) for text in ([texts] if column == "caption" else texts))
+    return pairs
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """The units shown for one query and its items."""
+def _hit(rank: int, item: Item, right: bool, score: float, units: "_Units | None") -> ExampleHit:
+    tags = {} if units is None else units.of_item(item.item_id)
+    return ExampleHit(rank, item.item_id, item.video_id, right, score, item.caption, item.start, item.end, tags)
 
-    responses: Responses | None
-    number: int
-    count: int
 
-    @property
-    def of_query(self) -> list[int]:
-        """The units that respond most to the query."""
-        return [] if self.responses is None else strongest(self.responses.texts[self.number], self.count)
+class _Units:
+    """The units that respond to one query and to its items, as tags, at most `count` of each."""
 
-    def query_tags(self) -> tuple[Tag, ...]:
-        """Those as tags."""
-        if self.responses is None:
-            return ()
-        return _tags(self.responses.names[TEXT], self.responses.texts[self.number], self.of_query, self.of_query)
+    def __init__(self, responses: Responses, number: int, count: int) -> None:
+        values = responses.texts[number]
+        self._responses, self._count = responses, count
+        self._strongest = strongest(values, count)
+        self.of_query = _tags(responses.names[TEXT], values, self._strongest, self._strongest)
 
-    def item_tags(self, item_id: str) -> dict[str, tuple[Tag, ...]]:
-        """By modality, the units that respond most to an item."""
-        if self.responses is None:
-            return {}
+    def of_item(self, item_id: str) -> dict[str, tuple[Tag, ...]]:
+        """By modality, the units that respond most to an item; matched where they are the query's, too."""
         return {
-            name: _tags(self.responses.names[name], values, strongest(values, self.count), self.of_query)
-            for name, values in self.responses.items.get(item_id, {}).items()
+            name: _tags(self._responses.names[name], values, strongest(values, self._count), self._strongest)
+            for name, values in self._responses.items.get(item_id, {}).items()
         }
-
-
-def _answer(
-    items: JointClips,
-    scores: Float32[np.ndarray, " items"],
-    query: AskedQuery,
-    positions: np.ndarray,
-    shown: _Shown,
-) -> ExampleAnswer:
-    ranks = np.flatnonzero(np.isin(best(scores, len(scores)), query.right))
-    hits = []
-    for rank, position in enumerate(positions.tolist(), start=1):
-        item = items.items[position]
-        hits.append(
-            ExampleHit(
-                rank=rank,
-                item_id=item.item_id,
-                video_id=item.video_id,
-                right=position in query.right,
-                score=float(scores[position]),
-                caption=item.caption,
-                start=item.start,
-                end=item.end,
-                units=shown.item_tags(item.item_id),
-            )
-        )
-    return ExampleAnswer(int(ranks[0]) + 1 if len(ranks) else None, tuple(hits), shown.query_tags())
 
 
 def strongest(values: Units, count: int) -> list[int]:

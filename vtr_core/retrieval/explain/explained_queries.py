@@ -1,8 +1,7 @@
-"""Reports of queries with explained hits, under the model's scores and a transform."""
+"""Reports of queries with explained hits: of a dual encoder, also under a transform, or of an encoder's index."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -28,10 +27,8 @@ from vtr_core.retrieval.explain.explanation import (
     HitExplanation,
     QueryExplanation,
     System,
-    Tag,
-    sized,
+    explain_hits,
 )
-from vtr_core.retrieval.explain.hits import explain_hits
 from vtr_core.retrieval.index.items import Items
 from vtr_core.retrieval.search.index_search import JointSearcher
 
@@ -66,17 +63,16 @@ def answer(
     """The best videos of one query, explained. latent: `latent_scores` of the query, the same for all systems."""
     assert query.concept is not None, "a model with concepts gives every query concept scores"
     assert system.compared is not None
-    videos, scoring = system.videos, system.scoring
     scores = system.score(query, latent)
-    positions = ranked(scores, scoring, options.hits)
+    positions = ranked(scores, system.scoring, options.hits)
     hits = explain_hits(
         positions,
         scores,
         system.compared[positions],
-        scoring.transform.apply(query.concept),
-        scoring,
-        concepts=videos.concepts,
-        video_ids=videos.video_id,
+        system.scoring.transform.apply(query.concept),
+        system.scoring,
+        concepts=system.videos.concepts,
+        video_ids=system.videos.video_id,
         right=right,
         num_tags=options.tags,
     )
@@ -86,8 +82,8 @@ def answer(
 def explain_report(
     described: Described,
     videos: DualVideos,
-    asked: Sequence[AskedQuery],
-    queries: Sequence[DualQuery],
+    asked_queries: Sequence[AskedQuery],
+    embedded: Sequence[DualQuery],
     scoring: Scoring,
     improved: Transform | None,
     options: ExplainOptions,
@@ -96,94 +92,65 @@ def explain_report(
 
     `scoring` has the transform of the first system. A system's causality is the mean over all its hits on the page.
     """
-    scorings = [scoring] if improved is None else [scoring, replace(scoring, transform=improved)]
-    systems = [explainable(videos, one) for one in scorings]
-    explained = []
-    for given, query in zip(asked, queries, strict=True):
-        latent = latent_scores(videos, query)
-        answers = tuple(answer(system, query, given.right, options, latent) for system in systems)
-        explained.append(QueryExplanation(given.text, tuple(videos.video_id[i] for i in given.right), answers))
-    titles = ("original", "improved")
-    return ExplainReport(
-        checkpoint=described.checkpoint,
-        preset=described.preset,
-        step=described.step,
-        data=described.data,
-        num_videos=len(videos.video_id),
-        num_concepts=len(videos.concepts),
-        space=scoring.space,
-        latent_weight=scoring.latent_weight,
-        options=options,
-        systems=tuple(
-            _system(titles[i], described.step, len(videos.concepts), one, [query.answers[i] for query in explained])
-            for i, one in enumerate(scorings)
-        ),
-        queries=tuple(explained),
-    )
+    scorings = {"original": scoring}
+    if improved is not None:
+        scorings["improved"] = replace(scoring, transform=improved)
+    systems = [explainable(videos, each) for each in scorings.values()]
+    queries = []
+    for query, vectors in zip(asked_queries, embedded, strict=True):
+        latent = latent_scores(videos, vectors)
+        answers = tuple(answer(system, vectors, query.right, options, latent) for system in systems)
+        queries.append(QueryExplanation(query.text, tuple(videos.video_id[i] for i in query.right), answers))
+    return _report(described, scorings, len(videos.video_id), len(videos.concepts), queries, options)
 
 
 def zero_shot_report(
-    described: Described, searcher: JointSearcher, items: Items, asked: Sequence[AskedQuery], options: ExplainOptions
+    described: Described, searcher: JointSearcher, items: Items, queries: Sequence[AskedQuery], options: ExplainOptions
 ) -> ExplainReport:
     """Explained results of an index whose model names concepts, under its own similarity Σ_i z_i q_i.
 
     InputError for an empty query.
     """
-    scoring = Scoring("concept", Transform("dot"))
     explained = []
-    for given in asked:
-        positions = searcher.ranking(given.text, len(items) if given.right else options.hits)
-        hits = searcher.explained(given.text, positions[: options.hits], options.tags, given.right)
+    for query in queries:
+        positions = searcher.ranking(query.text, len(items) if query.right else options.hits)
+        hits = searcher.explained(query.text, positions[: options.hits], options.tags, query.right)
         if hits is None:
             raise InputError("a query is empty; say what the video shows")
-        places = np.flatnonzero(np.isin(positions, given.right))
-        right = tuple(item.item_id for item in items.at(list(given.right)))
-        explained.append(QueryExplanation(given.text, right, (Answer(int(places[0]) + 1 if right else None, hits),)))
-    answers = [query.answers[0] for query in explained]
+        ranks = np.flatnonzero(np.isin(positions, query.right))
+        right = tuple(item.item_id for item in items.at(list(query.right)))
+        explained.append(QueryExplanation(query.text, right, (Answer(int(ranks[0]) + 1 if right else None, hits),)))
+    scoring = Scoring("concept", Transform("dot"), latent_weight=0.0)
+    return _report(described, {"zero-shot": scoring}, len(items), len(searcher.concepts), explained, options)
+
+
+def _report(
+    described: Described,
+    scorings: dict[str, Scoring],
+    num_videos: int,
+    num_concepts: int,
+    queries: Sequence[QueryExplanation],
+    options: ExplainOptions,
+) -> ExplainReport:
+    """The report of the scorings of one model, by title; the answers of a query are in their order."""
+    first = next(iter(scorings.values()))
     return ExplainReport(
-        checkpoint=described.checkpoint,
-        preset=described.preset,
-        step=described.step,
-        data=described.data,
-        num_videos=len(items),
-        num_concepts=len(searcher.concepts),
-        space="concept",
-        latent_weight=0.0,
+        **vars(described),
+        num_videos=num_videos,
+        num_concepts=num_concepts,
+        space=first.space,
+        latent_weight=first.latent_weight,
         options=options,
-        systems=(_system("zero-shot", described.step, len(searcher.concepts), scoring, answers),),
-        queries=tuple(explained),
-    )
-
-
-def side_by_side(reports: Sequence[ExplainReport]) -> ExplainReport:
-    """The answers of several models to the same queries beside each other (thesis, Figures 3.4 and 5.7).
-
-    Each system has its own step, concepts and weight; those of the report itself are the first model's.
-    """
-    first = reports[0]
-    presets = [report.preset for report in reports]
-    titles = model_titles(presets)
-    queries = [
-        replace(alike[0], answers=tuple(one.answers[0] for one in alike))
-        for alike in zip(*(report.queries for report in reports), strict=True)
-    ]
-    return replace(
-        first,
-        checkpoint=" · ".join(f"{title[0]} {report.checkpoint}" for title, report in zip(titles, reports, strict=True)),
-        preset=" and ".join(dict.fromkeys(presets)),
-        systems=tuple(replace(one.systems[0], title=title) for title, one in zip(titles, reports, strict=True)),
+        systems=tuple(
+            _system(title, described.step, num_concepts, scoring, [query.answers[place] for query in queries])
+            for place, (title, scoring) in enumerate(scorings.items())
+        ),
         queries=tuple(queries),
     )
 
 
-def model_titles(presets: Sequence[str]) -> list[str]:
-    """A title for each model of a page: a letter, where there are several, and its preset."""
-    letters = [f"{chr(ord('A') + number)}: " for number in range(len(presets))] if len(presets) > 1 else [""]
-    return [f"{letter}{preset}" for letter, preset in zip(letters, presets, strict=True)]
-
-
 def _system(title: str, step: int, num_concepts: int, scoring: Scoring, answers: Sequence[Answer]) -> System:
-    hits = [hit for one in answers for hit in one.hits]
+    hits = [hit for answer in answers for hit in answer.hits]
     return System(
         title=title,
         step=step,
@@ -201,6 +168,26 @@ def _mean_std(hits: Sequence[HitExplanation], value: Callable[[HitExplanation], 
     return (float(values.mean()), float(values.std())) if len(values) else (0.0, 0.0)
 
 
-def sized_tags(tags: Sequence[Tag]) -> list[dict[str, Any]]:
-    """The tags of a cloud with their sizes, as JSON."""
-    return [{**asdict(one.tag), "text": one.text, "size": one.size} for one in sized(tags)]
+def side_by_side(reports: Sequence[ExplainReport]) -> ExplainReport:
+    """The answers of several models to the same queries beside each other (thesis, Figures 3.4 and 5.7).
+
+    Each system has its own step, concepts and weight; those of the report itself are the first model's.
+    """
+    presets = [report.preset for report in reports]
+    titles = model_titles(presets)
+    return replace(
+        reports[0],
+        checkpoint=" · ".join(f"{title[0]} {report.checkpoint}" for title, report in zip(titles, reports, strict=True)),
+        preset=" and ".join(dict.fromkeys(presets)),
+        systems=tuple(replace(report.systems[0], title=title) for title, report in zip(titles, reports, strict=True)),
+        queries=tuple(
+            replace(same[0], answers=tuple(query.answers[0] for query in same))
+            for same in zip(*(report.queries for report in reports), strict=True)
+        ),
+    )
+
+
+def model_titles(presets: Sequence[str]) -> list[str]:
+    """A title for each model of a page: a letter, where there are several, and its preset."""
+    letters = [f"{chr(ord('A') + number)}: " for number in range(len(presets))] if len(presets) > 1 else [""]
+    return [f"{letter}{preset}" for letter, preset in zip(letters, presets, strict=True)]

@@ -1,12 +1,20 @@
-"""The content of an explanation as plain values: queries, hits, and tags with sizes by their value."""
+"""Explanations of hits: the tags of video and query, their contributions to the score, and the report of queries."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, assert_never
 
+import numpy as np
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+
+from vtr_core.analysis.causality import causality_at_k
 from vtr_core.analysis.transforms import Transform
-from vtr_core.embedding.video_ranking import Space
+from vtr_core.config.caption_text import Comparison
+from vtr_core.embedding.video_ranking import Scoring, Space, VideoScores
 from vtr_core.errors import ConfigError, InputError
+from vtr_core.similarity import contributions
 
 LARGEST, SMALLEST = 14.0, 5.3
 """Largest and smallest (still readable) font size, in percent of the cloud's width."""
@@ -48,23 +56,14 @@ def sized(tags: Sequence[Tag]) -> list[SizedTag]:
     smallest size do not count. Ties keep the given order. Tags without a positive value are not drawn.
     """
     drawn = sorted((tag for tag in tags if tag.value > 0), key=lambda tag: -tag.value)
+    texts = [tag.name if len(tag.name) <= _LONGEST else f"{tag.name[: _LONGEST - 1]}…" for tag in drawn]
     shares = [tag.value / drawn[0].value for tag in drawn]
-    texts = [_cut(tag.name) for tag in drawn]
-    fitting = [(_fitting(text), share) for text, share in zip(texts, shares, strict=True)]
-    largest = min([LARGEST, *(size / share for size, share in fitting if size >= SMALLEST)])
+    fitting = [_ROOM / (_ADVANCE * max(1, len(text))) for text in texts]
+    largest = min([LARGEST, *(size / share for size, share in zip(fitting, shares, strict=True) if size >= SMALLEST)])
     return [
         SizedTag(tag, text, round(max(largest * share, SMALLEST), 2))
         for tag, text, share in zip(drawn, texts, shares, strict=True)
     ]
-
-
-def _fitting(text: str) -> float:
-    """The largest font size at which a text fits into a line, in percent of the cloud's width."""
-    return _ROOM / (_ADVANCE * max(1, len(text)))
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 FEW, MANY = 10, 30
@@ -183,6 +182,120 @@ def described(transform: Transform) -> str:
     return f"as trained ({values})" if transform.is_identity else values
 
 
+def explain_hits(
+    positions: Int64[np.ndarray, " hits"],
+    scores: VideoScores,
+    video: Float[Tensor, "hits concepts"],
+    text: Float[Tensor, " concepts"],
+    scoring: Scoring,
+    *,
+    concepts: Sequence[str],
+    video_ids: Sequence[str],
+    right: Sequence[int],
+    num_tags: int,
+) -> tuple[HitExplanation, ...]:
+    """Explanations of the videos at `positions`, best first.
+
+    video, text: transformed concept scores of these videos and of the query. video_ids, scores: of all videos.
+    Contributions and causality are shares of the total score: those of the concept similarity, times 1 − α under hybrid
+    scoring.
+    """
+    assert scores.concept is not None, "only concepts explain"
+    if not len(positions):
+        return ()
+    texts = text.expand_as(video)
+    weight = scoring.concept_weight
+    kind = scoring.transform.similarity
+    shares = weight * contributions(video, texts, kind)
+    few = causality_at_k(video, texts, FEW, kind, weight).values
+    many = causality_at_k(video, texts, MANY, kind, weight).values
+    hits = []
+    for row, position in enumerate(positions.tolist()):
+        columns = tag_columns(video[row], text, shares[row], kind, concepts, num_tags)
+        hits.append(
+            HitExplanation(
+                rank=row + 1,
+                video_id=video_ids[position],
+                right=position in right,
+                score=float(scores.total[position]),
+                latent=None if scores.latent is None else float(scores.latent[position]),
+                concept=float(scores.concept[position]),
+                min_sum=float(torch.minimum(video[row], text).sum()) if kind == "jaccard" else None,
+                max_sum=float(torch.maximum(video[row], text).sum()) if kind == "jaccard" else None,
+                causality_few=float(few[row]),
+                causality_many=float(many[row]),
+                video=columns[0],
+                query=columns[1],
+                contributions=columns[2],
+                shared=columns[3],
+            )
+        )
+    return tuple(hits)
+
+
+def tag_columns(
+    video: Float[Tensor, " concepts"],
+    text: Float[Tensor, " concepts"],
+    shares: Float[Tensor, " concepts"],
+    kind: Comparison,
+    concepts: Sequence[str],
+    num_tags: int,
+) -> tuple[tuple[Tag, ...], tuple[Tag, ...], tuple[Tag, ...], tuple[Tag, ...]]:
+    """Detections of the video, detections of the query, contributions and shared tags, at most `num_tags` each.
+
+    A tag is matched where it is among the strongest of both. Detections are positive values. Under cosine and dot
+    negative scores contribute as well: a concept that is negative in both raises the similarity and is shown with ¬
+    (cosine), one of opposite signs lowers it.
+    """
+    strongest_video, strongest_text = strongest(video, num_tags), strongest(text, num_tags)
+    matched = [i for i in strongest_text if i in set(strongest_video)]
+    common = _in_common(video, text, kind)
+    decimals = 1 if kind == "cosine" else 2
+
+    def detected(values: Tensor, chosen: Sequence[int]) -> tuple[Tag, ...]:
+        return tuple(
+            Tag(concepts[i], float(values[i]), f"{float(values[i]):.{decimals}f}", i in matched) for i in chosen
+        )
+
+    contributing = tuple(
+        Tag(
+            name=f"¬{concepts[i]}" if kind == "cosine" and max(video[i], text[i]) < 0 else concepts[i],
+            value=float(shares[i]),
+            shown=percent(float(shares[i])),
+            matched=i in matched,
+            against=kind != "jaccard" and bool(video[i] * text[i] < 0),
+        )
+        for i in strongest(shares, num_tags)
+    )
+    shared = sorted(matched, key=lambda i: -float(common[i]))
+    return detected(video, strongest_video), detected(text, strongest_text), contributing, detected(common, shared)
+
+
+def strongest(values: Float[Tensor, " concepts"], count: int) -> list[int]:
+    """The positions of the largest positive values, largest first, ties by position."""
+    order = torch.argsort(-values, stable=True)[:count].tolist()
+    return [i for i in order if values[i] > 0]
+
+
+def _in_common(
+    video: Float[Tensor, " concepts"], text: Float[Tensor, " concepts"], kind: Comparison
+) -> Float[Tensor, " concepts"]:
+    """jaccard: the smaller of the two. cosine, dot: their geometric mean where both are positive, else 0."""
+    match kind:
+        case "jaccard":
+            return torch.minimum(video, text)
+        case "cosine" | "dot":
+            return (video.clamp(min=0) * text.clamp(min=0)).sqrt()
+        case _:
+            assert_never(kind)
+
+
+def percent(share: float) -> str:
+    """A share in %, with two significant digits."""
+    value = 100 * share
+    return f"{value:.0f} %" if value >= 9.95 else f"{value:.1f} %" if value >= 0.095 else f"{value:.2f} %"
+
+
 LONGEST_QUERY = 1000
 """Greatest number of characters of a query."""
 
@@ -193,18 +306,15 @@ def parse_queries(content: bytes, where: str) -> list[tuple[str, str | None]]:
         lines = content.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise InputError(f"{where} is not UTF-8 ({error}); write one query in each line") from error
-    found = []
-    for line in lines:
-        text, tab, video = line.partition("\t")
-        if text.strip():
-            found.append((text.strip(), video.strip() if tab and video.strip() else None))
-    if not found:
+    pairs = (line.partition("\t") for line in lines)
+    queries = [(text.strip(), video.strip() or None) for text, _, video in pairs if text.strip()]
+    if not queries:
         raise InputError(f"{where} holds no query; write one in each line, or a query, a tab and the right video's id")
-    return found
+    return queries
 
 
 def asked_queries(
-    given: Sequence[tuple[str, str | None]],
+    queries: Sequence[tuple[str, str | None]],
     video_ids: Sequence[str],
     captions: Sequence[str],
     caption_video: Sequence[int],
@@ -215,15 +325,15 @@ def asked_queries(
     unknown videos and for queries that are too long.
     """
     position = {video_id: i for i, video_id in enumerate(video_ids)}
-    carried: dict[str, set[int]] = {}
+    videos_of: dict[str, set[int]] = {}
     for text, video in zip(captions, caption_video, strict=True):
-        carried.setdefault(text.strip(), set()).add(int(video))
-    found = []
-    for text, wanted in given:
+        videos_of.setdefault(text.strip(), set()).add(int(video))
+    checked = []
+    for text, video_id in queries:
         if len(text) > LONGEST_QUERY:
             raise InputError(f"the query {text[:60]!r} … has {len(text)} characters; {LONGEST_QUERY} are allowed")
-        if wanted is not None and wanted not in position:
-            raise InputError(f"the data set has no video {wanted!r} with features, which the query {text!r} names")
-        right = carried.get(text, set()) if wanted is None else {position[wanted]}
-        found.append(AskedQuery(text, tuple(sorted(right))))
-    return found
+        if video_id is not None and video_id not in position:
+            raise InputError(f"the data set has no video {video_id!r} with features, which the query {text!r} names")
+        right = videos_of.get(text, set()) if video_id is None else {position[video_id]}
+        checked.append(AskedQuery(text, tuple(sorted(right))))
+    return checked

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from jaxtyping import Bool, Float16, Float32, Int64, Num
+from jaxtyping import Bool, Float32, Int64
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
@@ -21,12 +21,24 @@ from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import key64, short
 from vtr_core.retrieval.embed.embedding_job import shard_places
 from vtr_core.retrieval.embed.stored_embeddings import EmbeddingSet, read_embeddings
-from vtr_core.retrieval.index.index import Shard, VideoIndex
+from vtr_core.retrieval.index.candidates import build_candidates
+from vtr_core.retrieval.index.index import CONCEPTS, Backend, IndexRecord, Kind, PlannedIndex, Shard, VideoIndex
 from vtr_core.retrieval.index.items import Items, described
-from vtr_core.retrieval.index.record import CONCEPTS, Backend, IndexRecord, Kind
-from vtr_core.retrieval.index.shards import merged, new_shard, selected
 from vtr_core.systems.loaded_model import TrainedModel
-from vtr_core.systems.spaces import ConceptTerms, DualSpaces, JointSpace, spaces_of
+from vtr_core.systems.spaces import DualSpaces, JointSpace, spaces_of
+
+SHARD_ITEMS = 2**20
+"""Rows of a shard, where no number of shards is asked for."""
+Watch = Callable[[Sequence[RowGroup]], Sequence[RowGroup]]
+"""The row groups that are about to be embedded, as they are or telling how far embedding is."""
+
+
+@dataclass(frozen=True)
+class StoredEmbeddings:
+    """The embeddings of a data set and where they lie."""
+
+    content: EmbeddingSet
+    uri: str
 
 
 @dataclass(frozen=True)
@@ -49,45 +61,14 @@ def joint_clips(rows: EmbeddedRows, manifest: Manifest, places: Sequence[RowGrou
     if not names:
         return None
     first = first_of_clips(rows)
-    kept = first[np.logical_or.reduce([rows.present[name][first] for name in names])]
+    clips = first[np.logical_or.reduce([rows.present[name][first] for name in names])]
     keys = rows.video_key if isinstance(manifest.schema, VideoSchema) else rows.clip_key
     return JointClips(
-        items=described(manifest, keys[kept], places),
-        vectors={name: np.where(rows.present[name][kept, None], rows.vectors[name][kept], 0) for name in names},
-        present={name: rows.present[name][kept] for name in names},
-        rows=kept,
+        items=described(manifest, keys[clips], places),
+        vectors={name: np.where(rows.present[name][clips, None], rows.vectors[name][clips], 0) for name in names},
+        present={name: rows.present[name][clips] for name in names},
+        rows=clips,
     )
-
-
-Watch = Callable[[Sequence[RowGroup]], Sequence[RowGroup]]
-"""The row groups that are about to be embedded, as they are or telling how far embedding is."""
-SHARD_ITEMS = 2**20
-"""Rows of a shard, where no number of shards is asked for."""
-
-
-@dataclass(frozen=True)
-class StoredEmbeddings:
-    """The embeddings of a data set and where they lie."""
-
-    content: EmbeddingSet
-    uri: str
-
-
-@dataclass(frozen=True)
-class PlannedIndex:
-    """An index that is built shard by shard: one is held in memory at a time."""
-
-    record: IndexRecord
-    """Without sizes and items, which the shards tell."""
-    shards: Iterator[Shard]
-    concepts: tuple[str, ...] = ()
-
-    def whole(self) -> VideoIndex:
-        """All shards in memory; DatasetError where there is nothing to find."""
-        shards = tuple(self.shards)
-        if not shards:
-            raise DatasetError(f"{self.record.data}: no clip has any feature that the model takes; nothing is found")
-        return VideoIndex.of(self.record, *shards, concepts=self.concepts)
 
 
 def build_index(loaded: TrainedModel, manifest: Manifest, backend: Backend) -> VideoIndex:
@@ -108,25 +89,22 @@ def plan_index(
     stored: the embeddings of the data set, where they are already computed. shards: how many (None: one of each
     SHARD_ITEMS rows). watch: is given the row groups before they are embedded.
 
-    Raises ConfigError for a model without vectors to search, for candidates in a space that has no
-    inner product, and for an unsuitable number of shards; DatasetError for data without the model's features, and
-    whatever embedding raises.
+    Raises ConfigError for a model without vectors to search, for candidates in a space that has no inner product, and
+    for an unsuitable number of shards; DatasetError for data without the model's features, and whatever embedding
+    raises.
     """
-    match spaces_of(loaded, "an index"):
-        case DualSpaces() as spaces:
-            if shards is not None and shards > 1:
-                raise ConfigError("the scores of a dual encoder are scaled over all items; leave out --shards")
-            return _dual(loaded, spaces, manifest, backend, stored, watch)
-        case JointSpace() as space:
-            space.check(loaded.config, manifest)
-            similarity = loaded.config.evaluation.similarity
-            if backend != "exact" and similarity != "cosine":
-                raise ConfigError(
-                    f"--backend {backend} finds candidates by cosine, the model compares by {similarity}; use exact"
-                )
-            record = index_record(loaded, manifest.uri, manifest.fingerprint, "joint", similarity, backend)
-            parts = _Joint(loaded, space, manifest, backend, stored, watch).shards(shards)
-            return PlannedIndex(record, parts, term_names(loaded, space))
+    space = spaces_of(loaded, "an index")
+    space.check(loaded.config, manifest)
+    if isinstance(space, DualSpaces):
+        if shards is not None and shards > 1:
+            raise ConfigError("the scores of a dual encoder are scaled over all items; leave out --shards")
+        return _dual(loaded, space, manifest, backend, stored, watch)
+    record = joint_record(loaded, manifest.uri, manifest.fingerprint, backend)
+    parts = list(shard_places(manifest))
+    if stored is not None and len(stored.content.shards) != len(parts):
+        raise DatasetError(f"{stored.uri} is divided in another way than now; run vtr embed again")
+    made = _joint_shards(loaded, space, manifest, backend, stored, parts, _groups(manifest, len(parts), shards), watch)
+    return PlannedIndex(record, made, () if space.concept_terms(loaded) is None else loaded.concepts)
 
 
 def _dual(
@@ -137,7 +115,6 @@ def _dual(
     stored: StoredEmbeddings | None,
     watch: Watch,
 ) -> PlannedIndex:
-    spaces.check(loaded.config, manifest)
     if backend != "exact" and not spaces.has_latent(loaded.config):
         raise ConfigError(f"--backend {backend} finds candidates in latent space, which the model does not have")
     if stored is None:
@@ -146,77 +123,59 @@ def _dual(
     else:
         rows = read_embeddings(stored.content, stored.uri)
     videos = spaces.videos(loaded, manifest, rows).videos
-    vectors = {"latent": videos.latent, "concept": videos.concept}
+    vectors = {"latent": videos.latent, CONCEPTS: videos.concept}
     tensors = {name: space.numpy() for name, space in vectors.items() if space is not None}
     items = described(manifest, np.array([key64(name) for name in videos.video_id], np.int64))
     record = index_record(loaded, manifest.uri, manifest.fingerprint, "dual", videos.similarity, backend)
     return PlannedIndex(record, iter([new_shard(tensors, items, backend)]), videos.concepts)
 
 
-@dataclass(frozen=True)
-class _Joint:
-    """What the shards of a model with one joint space are made of."""
-
-    loaded: TrainedModel
-    space: JointSpace
-    manifest: Manifest
-    backend: Backend
-    stored: StoredEmbeddings | None
-    watch: Watch
-
-    def shards(self, count: int | None) -> Iterator[Shard]:
-        """Shards of consecutive shards of `vtr embed`; those without anything to find are left out."""
-        parts = list(shard_places(self.manifest))
-        if self.stored is not None and len(self.stored.content.shards) != len(parts):
-            raise DatasetError(f"{self.stored.uri} is divided in another way than now; run vtr embed again")
-        return filter(None, (self._shard(parts, group) for group in _groups(self.manifest, len(parts), count)))
-
-    def _shard(self, parts: Sequence[Sequence[RowGroup]], group: slice) -> Shard | None:
+def _joint_shards(
+    loaded: TrainedModel,
+    space: JointSpace,
+    manifest: Manifest,
+    backend: Backend,
+    stored: StoredEmbeddings | None,
+    parts: Sequence[Sequence[RowGroup]],
+    groups: Sequence[slice],
+    watch: Watch,
+) -> Iterator[Shard]:
+    """A shard of each group of consecutive shards of `vtr embed`; those without anything to find are left out."""
+    terms = space.concept_terms(loaded)
+    for group in groups:
         places = [place for part in parts[group] for place in part]
-        clips = joint_clips(self._rows(group, places), self.manifest, places)
-        if clips is None:
-            return None
-        presence = {f"has_{name}": present for name, present in clips.present.items()}
-        terms = self.space.concept_terms(self.loaded)
-        concepts = {} if terms is None else {CONCEPTS: self._concepts(terms, places, clips.rows)}
-        return new_shard({**clips.vectors, **presence, **concepts}, clips.items, self.backend)
-
-    def _concepts(
-        self, terms: ConceptTerms, places: Sequence[RowGroup], rows: Int64[np.ndarray, " clips"]
-    ) -> Float16[np.ndarray, "clips concepts"]:
-        """z of the clips in these rows of the row groups."""
-        reader = RowGroupReader(self.manifest, [terms.feature])
-        values = np.concatenate([reader.read(place)[terms.feature] for place in places])
-        return stored_concepts(terms, values[rows])
-
-    def _rows(self, group: slice, places: Sequence[RowGroup]) -> EmbeddedRows:
-        loaded, stored = self.loaded, self.stored
         if stored is None:
-            watched = self.watch(places)
-            return self.space.rows(loaded.model, loaded.config, self.manifest, loaded.vocabulary, watched)
-        return read_embeddings(replace(stored.content, shards=stored.content.shards[group]), stored.uri)
+            rows = space.rows(loaded.model, loaded.config, manifest, loaded.vocabulary, watch(places))
+        else:
+            rows = read_embeddings(replace(stored.content, shards=stored.content.shards[group]), stored.uri)
+        clips = joint_clips(rows, manifest, places)
+        if clips is None:
+            continue
+        tensors = {**clips.vectors, **{f"has_{name}": present for name, present in clips.present.items()}}
+        if terms is not None:
+            reader = RowGroupReader(manifest, [terms.feature])
+            values = np.concatenate([reader.read(place)[terms.feature] for place in places])
+            tensors[CONCEPTS] = terms.clips(values[clips.rows]).astype(np.float16)
+        yield new_shard(tensors, clips.items, backend)
 
 
 def _groups(manifest: Manifest, parts: int, shards: int | None) -> list[slice]:
     """Ranges of the parts of a data set, about the same number in each."""
-    rows = sum(sum(group) for shard in manifest.shards for group in shard.row_groups)
-    count = shards or min(parts, math.ceil(rows / SHARD_ITEMS))
+    count = shards or min(parts, math.ceil(manifest.rows / SHARD_ITEMS))
     if not 1 <= count <= parts:
         raise ConfigError(f"--shards is {count}; {manifest.uri} can be divided into 1 to {parts}")
     bounds = [parts * number // count for number in range(count + 1)]
     return [slice(first, end) for first, end in pairwise(bounds)]
 
 
-def term_names(loaded: TrainedModel, space: JointSpace) -> tuple[str, ...]:
-    """The concepts that an index of the model keeps z of."""
-    return () if space.concept_terms(loaded) is None else loaded.concepts
-
-
-def stored_concepts(
-    terms: ConceptTerms, values: Num[np.ndarray, "clips values"]
-) -> Float16[np.ndarray, "clips concepts"]:
-    """z of clips as an index keeps it."""
-    return terms.clips(values).astype(np.float16)
+def joint_record(loaded: TrainedModel, data: str, data_fingerprint: str, backend: Backend) -> IndexRecord:
+    """That of an index of one joint space; ConfigError for candidates in a space that has no inner product."""
+    similarity = loaded.config.evaluation.similarity
+    if backend != "exact" and similarity != "cosine":
+        raise ConfigError(
+            f"--backend {backend} finds candidates by cosine, the model compares by {similarity}; use exact"
+        )
+    return index_record(loaded, data, data_fingerprint, "joint", similarity, backend)
 
 
 def index_record(
@@ -238,9 +197,6 @@ def index_record(
     )
 
 
-_NAMES = ("item_id", "video_id")
-
-
 def check_extends(record: IndexRecord, added: IndexRecord) -> None:
     """DatasetError unless both indexes are of the same model, compared alike."""
     if record.model_fingerprint != added.model_fingerprint or record.similarity != added.similarity:
@@ -258,8 +214,7 @@ def extended(index: VideoIndex, added: VideoIndex, both: Manifest) -> VideoIndex
     their number grows with the logarithm of the items however often items are added; with a dual encoder's always.
     """
     check_extends(index.record, added.record)
-    ids = added.items.table.column("item_id")
-    shards = _kept(index, [_among(shard, ids, "item_id") for shard in index.shards])
+    shards = _remaining(index, added.items.table.column("item_id"), "item_id")
     for shard in added.shards:
         last = shard
         while shards and _belong(index.record, shards[-1], last):
@@ -274,16 +229,17 @@ def without(index: VideoIndex, ids: Collection[str]) -> VideoIndex:
 
     ConfigError for an id that is neither, and where no item would be left.
     """
-    asked = pa.chunked_array([sorted(set(ids))], pa.string())
-    known = [pc.is_in(asked, value_set=index.items.table.column(name)) for name in _NAMES]
-    unknown = asked.filter(pc.invert(pc.or_(*known))).to_pylist()
+    names = ("item_id", "video_id")
+    deleted = pa.chunked_array([sorted(set(ids))], pa.string())
+    known = [pc.is_in(deleted, value_set=index.items.table.column(name)) for name in names]
+    unknown = deleted.filter(pc.invert(pc.or_(*known))).to_pylist()
     if unknown:
-        others = f" (nor {len(unknown) - 1} others)" if len(unknown) > 1 else ""
-        raise ConfigError(f"--delete {unknown[0]}: the index has no such item or video{others}")
-    kept = _kept(index, [_among(shard, asked, *_NAMES) for shard in index.shards])
-    if not kept:
+        more = f" (nor {len(unknown) - 1} others)" if len(unknown) > 1 else ""
+        raise ConfigError(f"--delete {unknown[0]}: the index has no such item or video{more}")
+    shards = _remaining(index, deleted, *names)
+    if not shards:
         raise ConfigError("--delete names every item of the index; delete its folder instead")
-    return VideoIndex.of(index.record, *kept, concepts=index.concepts)
+    return VideoIndex.of(index.record, *shards, concepts=index.concepts)
 
 
 def _belong(record: IndexRecord, last: Shard, added: Shard) -> bool:
@@ -291,13 +247,46 @@ def _belong(record: IndexRecord, last: Shard, added: Shard) -> bool:
     return small or record.kind == "dual"
 
 
-def _among(shard: Shard, ids: pa.ChunkedArray, *columns: str) -> Bool[np.ndarray, " items"]:
-    """The items of which one of the columns is among `ids`."""
-    found = [pc.is_in(shard.items.table.column(name), value_set=ids).to_numpy() for name in columns]
-    return np.logical_or.reduce(found).astype(np.bool_)
+def _remaining(index: VideoIndex, ids: pa.ChunkedArray, *columns: str) -> list[Shard]:
+    """The shards without the items of which one of the columns is among `ids`, and without those left empty."""
+    shards = []
+    for shard in index.shards:
+        gone = np.logical_or.reduce(
+            [pc.is_in(shard.items.table.column(name), value_set=ids).to_numpy() for name in columns]
+        )
+        if not gone.any():
+            shards.append(shard)
+        elif not gone.all():
+            tensors = {name: tensor[~gone] for name, tensor in shard.tensors.items()}
+            items = Items(shard.items.table.filter(pa.array(~gone)))
+            shards.append(new_shard(tensors, items, index.record.backend))
+    return shards
 
 
-def _kept(index: VideoIndex, gone: Sequence[Bool[np.ndarray, " _items"]]) -> list[Shard]:
-    """The shards without the items of the masks, and without shards that are left empty."""
-    parts = zip(index.shards, gone, strict=True)
-    return [kept for shard, mask in parts if (kept := selected(shard, ~mask, index.record.backend)) is not None]
+def new_shard(tensors: dict[str, np.ndarray], items: Items, backend: Backend) -> Shard:
+    """A shard with the candidates of `backend`."""
+    shard = Shard.of(tensors, items)
+    return shard if backend == "exact" else replace(shard, candidates=build_candidates(searched(shard), backend))
+
+
+def merged(first: Shard, second: Shard, backend: Backend) -> Shard:
+    """The items of both; a modality that one of them lacks is absent from its items."""
+    sizes = {**first.sizes, **second.sizes}
+    parts = _with_all(first, sizes), _with_all(second, sizes)
+    items = Items(pa.concat_tables([first.items.table, second.items.table], promote_options="default"))
+    return new_shard({name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, items, backend)
+
+
+def searched(shard: Shard) -> Float32[np.ndarray, "items dim"]:
+    """The vectors among which candidates are found: latent vectors, or the sums of an item's modalities."""
+    if "latent" in shard.tensors:
+        return shard.tensors["latent"]
+    return np.asarray(sum(shard.tensors[name] for name in shard.modalities), np.float32)
+
+
+def _with_all(shard: Shard, sizes: dict[str, int]) -> dict[str, np.ndarray]:
+    """The tensors, with absent modalities for those of `sizes` that the shard lacks."""
+    rows = len(shard.items)
+    absent = {name: np.zeros((rows, dim), np.float32) for name, dim in sizes.items() if name not in shard.tensors}
+    presence = {f"has_{name}": np.zeros(rows, np.bool_) for name in absent}
+    return dict(sorted({**shard.tensors, **absent, **presence}.items()))

@@ -4,15 +4,13 @@ faiss is an optional extra, imported only here, on use.
 """
 
 import math
-from collections.abc import Iterator
 from typing import Any, assert_never
 
 import numpy as np
 from jaxtyping import Float32, Int64
 
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.retrieval.index.index import Shard
-from vtr_core.retrieval.index.record import Approximate, Backend
+from vtr_core.retrieval.index.index import Approximate, Shard
 
 NEIGHBOURS = 32
 """hnsw: links per vector of the graph (M of Malkov and Yashunin 2018)."""
@@ -28,6 +26,8 @@ _SHARE_SEARCHED = 2
 _DIMENSIONS, _MOST_PARTS = 4, 256
 """ivf-pq: dimensions of a part, whose code has 4 bits; the sums of more parts' 8 bits would exceed 16 bits."""
 _AT_ONCE = 65_536
+_MARKS = (b"IHNs", b"IwPf")
+"""How faiss's files of `build_candidates` begin: IndexHNSWSQ, IndexIVFPQFastScan. No other class is parsed."""
 
 
 def build_candidates(vectors: Float32[np.ndarray, "videos dim"], kind: Approximate) -> memoryview | None:
@@ -38,7 +38,7 @@ def build_candidates(vectors: Float32[np.ndarray, "videos dim"], kind: Approxima
     2011), whose distances are looked up in registers (André et al. 2015, "Cache locality is not enough"). Of both the
     candidates are compared again by the vectors themselves.
     """
-    faiss = _faiss()
+    faiss = load_faiss()
     rows, dim = vectors.shape
     match kind:
         case "hnsw":
@@ -49,35 +49,19 @@ def build_candidates(vectors: Float32[np.ndarray, "videos dim"], kind: Approxima
             if rows < FEWEST:
                 return None
             lists = 2 ** round(math.log2(2 * math.sqrt(rows)))
+            most = max(1, min(_MOST_PARTS, dim // _DIMENSIONS))
+            parts = max(count for count in range(1, most + 1) if dim % count == 0)
             centroids = faiss.IndexFlatIP(dim)
-            built = faiss.IndexIVFPQFastScan(centroids, dim, lists, _parts(dim), 4, faiss.METRIC_INNER_PRODUCT)
+            built = faiss.IndexIVFPQFastScan(centroids, dim, lists, parts, 4, faiss.METRIC_INNER_PRODUCT)
             built.cp.niter = built.pq.cp.niter = _ROUNDS
             training = max(FEWEST, _PER_CENTROID * lists)
         case _:
             assert_never(kind)
-    built.train(normalized(vectors[_sample(rows, min(training, _AT_ONCE * 4))]))
-    for block in _blocks(vectors):
-        built.add(normalized(block))
+    sample = np.random.default_rng(0).choice(rows, min(rows, training, _AT_ONCE * 4), replace=False)
+    built.train(normalized(vectors[np.sort(sample)]))
+    for first in range(0, rows, _AT_ONCE):
+        built.add(normalized(vectors[first : first + _AT_ONCE]))
     return faiss.serialize_index(built).data
-
-
-def _parts(dim: int) -> int:
-    """The largest divisor of `dim` that leaves each part `_DIMENSIONS` or more, and at most `_MOST_PARTS`."""
-    most = max(1, min(_MOST_PARTS, dim // _DIMENSIONS))
-    return max(parts for parts in range(1, most + 1) if dim % parts == 0)
-
-
-def _sample(rows: int, count: int) -> Int64[np.ndarray, " sampled"]:
-    return np.sort(np.random.default_rng(0).choice(rows, min(rows, count), replace=False))
-
-
-def _blocks(vectors: Float32[np.ndarray, "rows dim"]) -> Iterator[Float32[np.ndarray, "block dim"]]:
-    return (vectors[first : first + _AT_ONCE] for first in range(0, len(vectors), _AT_ONCE))
-
-
-def default_candidates(backend: Backend) -> int:
-    """How many candidates are compared by their vectors unless asked otherwise; coarser codes order them less well."""
-    return 800 if backend == "ivf-pq" else 200
 
 
 class Candidates:
@@ -87,27 +71,28 @@ class Candidates:
     """
 
     def __init__(self, content: memoryview, num_videos: int, dim: int) -> None:
-        faiss = _faiss()
+        if bytes(content[:4]) not in _MARKS:
+            raise DatasetError("the index's candidates are of no kind that vtr index writes; run vtr index again")
+        faiss = load_faiss()
         self._content = np.frombuffer(content, np.uint8)  # faiss keeps its address alone
         try:
             reader = faiss.ZeroCopyIOReader(faiss.swig_ptr(self._content), self._content.nbytes)
-            self._found: Any = faiss.read_index(reader, faiss.IO_FLAG_MMAP_IFC)
+            self._graph: Any = faiss.read_index(reader, faiss.IO_FLAG_MMAP_IFC)
         except Exception as error:  # faiss raises plain RuntimeErrors of C++
             raise DatasetError(f"the index's candidates are damaged ({error}); run vtr index again") from error
-        if (self._found.ntotal, self._found.d) != (num_videos, dim):
-            held = f"{self._found.ntotal} vectors of {self._found.d} dimensions"
-            raise DatasetError(f"the candidates are of {held}, the index {num_videos} of {dim}; run vtr index again")
+        if (self._graph.ntotal, self._graph.d) != (num_videos, dim):
+            sizes = f"{self._graph.ntotal} vectors of {self._graph.d} dimensions"
+            raise DatasetError(f"the candidates are of {sizes}, the index {num_videos} of {dim}; run vtr index again")
 
-    def find(self, queries: Float32[np.ndarray, "queries dim"], count: int) -> list[Int64[np.ndarray, " found"]]:
+    def find(self, queries: Float32[np.ndarray, "queries dim"], count: int) -> list[Int64[np.ndarray, " near"]]:
         """For each query, positions of approximately the `count` vectors nearest to it, ascending."""
-        _, found = self._found.search(normalized(queries), min(count, self._found.ntotal), params=self._params(count))
-        return [np.sort(one[one >= 0]).astype(np.int64) for one in found]
-
-    def _params(self, count: int) -> Any:
-        faiss = _faiss()
-        if isinstance(self._found, faiss.IndexHNSW):
-            return faiss.SearchParametersHNSW(efSearch=max(2 * count, 64))
-        return faiss.SearchParametersIVF(nprobe=max(8, self._found.nlist // _SHARE_SEARCHED))
+        faiss = load_faiss()
+        if isinstance(self._graph, faiss.IndexHNSW):
+            effort = faiss.SearchParametersHNSW(efSearch=max(2 * count, 64))
+        else:
+            effort = faiss.SearchParametersIVF(nprobe=max(8, self._graph.nlist // _SHARE_SEARCHED))
+        _, positions = self._graph.search(normalized(queries), min(count, self._graph.ntotal), params=effort)
+        return [np.sort(row[row >= 0]).astype(np.int64) for row in positions]
 
 
 def candidates_of(shard: Shard, name: str) -> Candidates | None:
@@ -123,7 +108,8 @@ def normalized(vectors: Float32[np.ndarray, "rows dim"]) -> Float32[np.ndarray, 
     return np.ascontiguousarray(vectors / np.where(length > 0, length, 1), np.float32)
 
 
-def _faiss() -> Any:
+def load_faiss() -> Any:
+    """The module; ConfigError with the install command where it is missing."""
     try:
         import faiss
     except ImportError as error:
@@ -132,8 +118,3 @@ def _faiss() -> Any:
             "--backend exact needs nothing"
         ) from error
     return faiss
-
-
-def check_faiss() -> None:
-    """ConfigError with the install command where faiss is missing."""
-    _faiss()

@@ -56,8 +56,8 @@ class VideoIds(Sequence[str]):
     @overload
     def __getitem__(self, position: slice) -> "VideoIds": ...
     def __getitem__(self, position: int | slice) -> "str | VideoIds":
-        found = self._items[position]
-        return found.video_id if isinstance(found, Item) else VideoIds(found)
+        item = self._items[position]
+        return item.video_id if isinstance(item, Item) else VideoIds(item)
 
 
 class Items(Sequence[Item]):
@@ -65,18 +65,18 @@ class Items(Sequence[Item]):
 
     def __init__(self, table: pa.Table) -> None:
         """table: the columns of every table of items, and the kept ones; ValueError for others."""
-        kept = [name for name in table.column_names if name.startswith(_KEPT)]
-        expected = pa.schema([*_COLUMNS, *(pa.field(name, pa.string()) for name in kept)])
+        columns = [name for name in table.column_names if name.startswith(_KEPT)]
+        expected = pa.schema([*_COLUMNS, *(pa.field(name, pa.string()) for name in columns)])
         self.table = table.select(expected.names).cast(expected)
-        self._kept = [name.removeprefix(_KEPT) for name in kept]
+        self._kept = [name.removeprefix(_KEPT) for name in columns]
 
     @classmethod
     def of(cls, items: Iterable[Item]) -> "Items":
         """The table of some items; a text that an item lacks is ""."""
         listed = list(items)
-        kept = dict.fromkeys(name for item in listed for name in item.metadata)
+        names = dict.fromkeys(name for item in listed for name in item.metadata)
         columns: dict[str, list[Any]] = {name: [getattr(item, name) for item in listed] for name in _COLUMNS.names}
-        texts = {kept_column(name): [item.metadata.get(name, "") for item in listed] for name in kept}
+        texts = {kept_column(name): [item.metadata.get(name, "") for item in listed] for name in names}
         fields = [*_COLUMNS, *(pa.field(name, pa.string()) for name in texts)]
         return cls(pa.table({**columns, **texts}, schema=pa.schema(fields)))
 
@@ -135,21 +135,21 @@ def described(manifest: Manifest, keys: Int64[np.ndarray, " items"], places: Seq
     """
     schema = manifest.schema
     assert isinstance(schema, ClipSchema | VideoSchema | FrameSchema), "checked with the model's features"
-    kept = [kept_column(name) for name in schema.kept] if isinstance(schema, ClipSchema) else []
-    told = "caption" if isinstance(schema, ClipSchema) else "captions"
+    kept_names = [kept_column(name) for name in schema.kept] if isinstance(schema, ClipSchema) else []
+    column = "caption" if isinstance(schema, ClipSchema) else "captions"
     if isinstance(schema, VideoSchema):
-        names = ["video_key", "video_id", told]
+        names = ["video_key", "video_id", column]
     else:
-        names = ["clip_key", "video_id", "clip_id", "start", "end", told, *kept]
+        names = ["clip_key", "video_id", "clip_id", "start", "end", column, *kept_names]
     reader = RowGroupReader(manifest, names)
     table = pa.concat_tables(pa.table(reader.read_arrow(place)) for place in places or row_groups(manifest))
     known = table.column(names[0]).to_numpy()
     order = np.argsort(known, kind="stable")
-    return Items(_as_items(table.take(order[np.searchsorted(known, keys, sorter=order)]), told))
+    return Items(_as_items(table.take(order[np.searchsorted(known, keys, sorter=order)]), column))
 
 
-def _as_items(rows: pa.Table, told: str) -> pa.Table:
-    caption = rows.column(told) if told == "caption" else pc.list_element(rows.column(told), 0)
+def _as_items(rows: pa.Table, column: str) -> pa.Table:
+    caption = rows.column(column) if column == "caption" else pc.list_element(rows.column(column), 0)
     unknown = pa.nulls(rows.num_rows, pa.float64())
     held = {name: rows.column(name) for name in rows.column_names}
     columns = {
@@ -158,6 +158,6 @@ def _as_items(rows: pa.Table, told: str) -> pa.Table:
         "start": held.get("start", unknown),
         "end": held.get("end", unknown),
         "caption": caption,
-        **{name: column for name, column in held.items() if name.startswith(_KEPT)},
+        **{name: values for name, values in held.items() if name.startswith(_KEPT)},
     }
     return pa.table(columns)

@@ -1,15 +1,17 @@
-"""Windows of video files beside their index: the pooled features and a picture of each, in Parquet parts.
+"""The index of a folder of videos: windows of the files, stored as pooled features and pictures in Parquet parts.
 
-A folder of videos is encoded file by file; every part is complete in itself, so that a killed run loses at most one,
-and the next call encodes the files that are new or changed. The index is made anew of all parts, which takes seconds.
+A folder is encoded file by file; every part is complete in itself, so that a killed run loses at most one, and the next
+call encodes the files that are new or changed. The index is made anew of all parts, which takes seconds.
 """
 
 import io
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ import pyarrow.parquet as pq
 
 from vtr_core import storage
 from vtr_core.data.records.schema import FEATURE_DTYPE
+from vtr_core.data.shards.thumbnails import Thumbnail
 from vtr_core.data.sources.reasons import UnusableError
 from vtr_core.data.sources.video_files import VideoFile
 from vtr_core.errors import ConfigError, DatasetError
@@ -27,7 +30,12 @@ from vtr_core.extraction.networks import Chosen, columns
 from vtr_core.extraction.outputs import Extract, Progress
 from vtr_core.extraction.pictures import THUMBNAILS_PER_SECOND, thumbnails, times
 from vtr_core.fingerprint import fingerprint
-from vtr_core.storage import Location, StorageError
+from vtr_core.retrieval.index.build import SHARD_ITEMS, joint_record, new_shard
+from vtr_core.retrieval.index.index import CONCEPTS, Backend, PlannedIndex, Shard
+from vtr_core.retrieval.index.items import Items
+from vtr_core.storage import Location, StorageError, locate
+from vtr_core.systems.loaded_model import TrainedModel
+from vtr_core.systems.spaces import JointSpace, clip_space_of
 from vtr_core.video.decoders import VideoFault
 from vtr_core.video.decoding import located
 
@@ -96,14 +104,14 @@ class WindowSettings:
             raise ConfigError(f"--window is {self.seconds:g}; it must be from 0.1 to 3600 seconds")
 
     @property
-    def asked(self) -> tuple[Chosen, ...]:
+    def recipes(self) -> tuple[Chosen, ...]:
         """The recipes of each video: features, then pictures."""
         return (*self.chosen, *(() if self.thumbnail_size is None else (thumbnails(self.thumbnail_size),)))
 
     def to_json(self) -> dict[str, Any]:
         """The settings by name, the recipes by fingerprint."""
         return {
-            "recipes": [one.settings()["fingerprint"] for one in self.chosen],
+            "recipes": [chosen.settings()["fingerprint"] for chosen in self.chosen],
             "pool": self.pooling.pool,
             "normalise": self.pooling.normalise,
             "window": self.seconds,
@@ -115,33 +123,29 @@ class WindowSettings:
 
         One for a recipe that sees whole videos alone.
         """
-        whole = any(one.recipe.rows_per_second is None for one in self.chosen)
+        whole = any(chosen.recipe.rows_per_second is None for chosen in self.chosen)
         count = 1 if whole else max(1, int(duration / self.seconds + 0.5))
         return [(duration * number / count, duration * (number + 1) / count) for number in range(count)]
 
-    def rows(self, video: VideoVersion, found: Extracted) -> list[dict[str, Any]]:
+    def rows(self, video: VideoVersion, extracted: Extracted) -> list[dict[str, Any]]:
         """The rows of a video: one for each window that has any features, or one that says why it was dropped."""
-        if isinstance(found, Unusable):
-            return [_row(video, reason=found.reason.value, what=found.what)]
+        if isinstance(extracted, Unusable):
+            return [_row(video, reason=extracted.reason.value, what=extracted.what)]
         try:
-            rows = [self._window(video, found, span) for span in self.spans(found.duration)]
+            rows = [self._window(video, extracted, span) for span in self.spans(extracted.duration)]
         except UnusableError as fault:
             return [_row(video, reason=fault.reason.value, what=str(fault))]
-        kept = [row for row in rows if any(name.startswith(_FEATURE) for name in row)]
-        return kept or [_row(video, reason="no_frames", what=f"{video.uri} has no frame, or no sound, to encode")]
+        usable = [row for row in rows if any(name.startswith(_FEATURE) for name in row)]
+        return usable or [_row(video, reason="no_frames", what=f"{video.uri} has no frame, or no sound, to encode")]
 
-    def _window(self, video: VideoVersion, found: VideoFeatures, span: tuple[float, float]) -> dict[str, Any]:
-        vectors = {name: self.pooling.vector(self.chosen, name, found, span) for name in columns(self.chosen)}
-        held = {f"{_FEATURE}{name}": vector.tobytes() for name, vector in vectors.items() if vector is not None}
-        return _row(video, start=span[0], end=span[1], jpeg=self._picture(found, span), **held)
-
-    def _picture(self, found: VideoFeatures, span: tuple[float, float]) -> bytes | None:
-        """The picture nearest to the middle of a window."""
-        pictures = found.pictures.get(len(self.chosen))
-        if pictures is None or not len(pictures):
-            return None
-        shown = times(len(pictures), THUMBNAILS_PER_SECOND)
-        return bytes(pictures[int(np.abs(shown - sum(span) / 2).argmin())])
+    def _window(self, video: VideoVersion, extracted: VideoFeatures, span: tuple[float, float]) -> dict[str, Any]:
+        vectors = {name: self.pooling.vector(self.chosen, name, extracted, span) for name in columns(self.chosen)}
+        features = {f"{_FEATURE}{name}": vector.tobytes() for name, vector in vectors.items() if vector is not None}
+        jpeg, pictures = None, extracted.pictures.get(len(self.chosen))
+        if pictures is not None and len(pictures):  # the one nearest to the middle
+            shown = times(len(pictures), THUMBNAILS_PER_SECOND)
+            jpeg = bytes(pictures[int(np.abs(shown - sum(span) / 2).argmin())])
+        return _row(video, start=span[0], end=span[1], jpeg=jpeg, **features)
 
 
 def _row(video: VideoVersion, **values: Any) -> dict[str, Any]:
@@ -166,31 +170,31 @@ class WindowStore:
 
     def record(self) -> dict[str, Any]:
         """The model and the settings that the parts were begun with; DatasetError for a damaged record."""
-        found = storage.read_json(self.location / RECORD)
-        if not isinstance(found, dict) or not {"checkpoint", "model_fingerprint", "window"} <= found.keys():
+        record = storage.read_json(self.location / RECORD)
+        if not isinstance(record, dict) or not {"checkpoint", "model_fingerprint", "window"} <= record.keys():
             raise DatasetError(f"{self.location / RECORD} is damaged; delete {self.location} and run vtr index again")
-        return found
+        return record
 
     def claim(self, checkpoint: str, model_fingerprint: str, settings: WindowSettings) -> None:
         """Write the record; ConfigError where the parts were begun with another model or other settings."""
-        asked = {"checkpoint": checkpoint, "model_fingerprint": model_fingerprint, **settings.to_json()}
         if not self:
-            storage.write_json(self.location / RECORD, asked)
+            values = {"checkpoint": checkpoint, "model_fingerprint": model_fingerprint, **settings.to_json()}
+            storage.write_json(self.location / RECORD, values)
             return
-        held, index = self.record(), self.location.parent
-        if held["model_fingerprint"] != model_fingerprint:
+        record, index = self.record(), self.location.parent
+        if record["model_fingerprint"] != model_fingerprint:
             raise ConfigError(
-                f"{index} is an index of the encoder {held['checkpoint']}, whose vectors cannot be compared with those "
-                f"of {checkpoint}; leave out --encoder, or give another --out"
+                f"{index} is an index of the encoder {record['checkpoint']}, whose vectors cannot be compared with "
+                f"those of {checkpoint}; leave out --encoder, or give another --out"
             )
-        if held["window"] != settings.seconds:
+        if record["window"] != settings.seconds:
             raise ConfigError(
-                f"{index} has windows of {held['window']:g} s, not {settings.seconds:g}; leave out --window, or give "
+                f"{index} has windows of {record['window']:g} s, not {settings.seconds:g}; leave out --window, or give "
                 "another --out"
             )
-        other = [name for name, value in settings.to_json().items() if held.get(name) != value]
-        if other:
-            raise ConfigError(f"{index} was made with other {' and '.join(other)}; give another --out")
+        changed = [name for name, value in settings.to_json().items() if record.get(name) != value]
+        if changed:
+            raise ConfigError(f"{index} was made with other {' and '.join(changed)}; give another --out")
 
     def names(self) -> set[str]:
         """The files of all parts."""
@@ -203,32 +207,31 @@ class WindowStore:
 
     def encode(self, videos: Sequence[VideoVersion], settings: WindowSettings, extract: Extract) -> Iterator[Progress]:
         """Encode the videos and write parts; yields the progress after each video."""
-        held: list[dict[str, Any]] = []
+        rows: list[dict[str, Any]] = []
         progress = Progress(0, len(videos), 0, 0.0)
         files, number = 0, 1 + max((int(part.name.partition("-")[0]) for part in self.parts()), default=0)
-        for position, found in extract([video.uri for video in videos]):
-            held += settings.rows(videos[position], found)
-            files, progress = files + 1, progress.after(found)
-            if files >= PART_FILES or len(held) >= PART_WINDOWS or progress.videos == len(videos):
-                self._write(number, held)
-                held, files, number = [], 0, number + 1
+        for position, extracted in extract([video.uri for video in videos]):
+            rows += settings.rows(videos[position], extracted)
+            files, progress = files + 1, progress.after(extracted)
+            if files >= PART_FILES or len(rows) >= PART_WINDOWS or progress.videos == len(videos):
+                self._write(number, rows)
+                rows, files, number = [], 0, number + 1
             yield progress
 
     def keep(self, names: Collection[str]) -> None:
         """Drop the rows of files that are not among these, and of files that a later part has again."""
-        kept = pa.array(sorted(names), pa.string())
-        last = self._last()
+        listed = pa.array(sorted(names), pa.string())
+        last = {file: part.name for part in self.parts() for file in _files(self._read(part, ["file"]))}
         for part in self.parts():
             files = self._read(part, ["file"]).column("file")
             later = pa.array([last[file] != part.name for file in files.to_pylist()], pa.bool_())
-            self._rewrite(part, pc.and_(pc.is_in(files, value_set=kept), pc.invert(later)))
+            self._rewrite(part, pc.and_(pc.is_in(files, value_set=listed), pc.invert(later)))
 
     def drop(self, ids: Collection[str]) -> None:
         """Drop windows with these ids, and all windows of files with these names."""
         for part in self.parts():
-            files = _files(self._read(part, ["file"]))
-            gone = [file in ids or item in ids for file, item in zip(files, self.ids(part), strict=True)]
-            self._rewrite(part, pa.array([not one for one in gone], pa.bool_()))
+            pairs = zip(_files(self._read(part, ["file"])), self.ids(part), strict=True)
+            self._rewrite(part, pa.array([file not in ids and item not in ids for file, item in pairs], pa.bool_()))
 
     def tables(self) -> Iterator[pa.Table]:
         """The windows of each part, with all columns but pictures."""
@@ -247,10 +250,10 @@ class WindowStore:
         examples: dict[str, str] = {}
         for part in self.parts():
             table = self._read(part, ["reason", "what"])
-            for reason, what in zip(*(column.to_pylist() for column in table.columns), strict=True):
+            for reason, text in zip(*(column.to_pylist() for column in table.columns), strict=True):
                 if reason is not None:
                     counts[reason] += 1
-                    examples.setdefault(reason, what)
+                    examples.setdefault(reason, text)
         return counts, examples
 
     def fingerprint(self) -> str:
@@ -260,16 +263,12 @@ class WindowStore:
 
     def _known(self) -> dict[str, VideoVersion]:
         """The files of all parts, as the last part with each has them."""
-        found: dict[str, VideoVersion] = {}
+        files: dict[str, VideoVersion] = {}
         for part in self.parts():
             table = self._read(part, ["file", "uri", "bytes", "changed_ns"])
             for values in zip(*(column.to_pylist() for column in table.columns), strict=True):
-                found[values[0]] = VideoVersion(*values)
-        return found
-
-    def _last(self) -> dict[str, str]:
-        """The name of the last part that has a file."""
-        return {file: part.name for part in self.parts() for file in _files(self._read(part, ["file"]))}
+                files[values[0]] = VideoVersion(*values)
+        return files
 
     def parts(self) -> list[Location]:
         """The parts, in the order in which they were written."""
@@ -340,3 +339,114 @@ def features_of(table: pa.Table) -> dict[str, list[np.ndarray | None]]:
         for name in table.column_names
         if name.startswith(_FEATURE)
     }
+
+
+def plan_window_index(loaded: TrainedModel, store: WindowStore, videos: str, backend: Backend) -> PlannedIndex:
+    """The index of all windows in `store`, of the video files that `videos` gives.
+
+    An item is a window: its id is the file's name, # and the start in seconds; its video is the file. ConfigError for
+    candidates in a space that has no inner product.
+    """
+    space = clip_space_of(loaded, "an index of video files")
+    record = joint_record(loaded, videos, store.fingerprint(), backend)
+    concepts = () if space.concept_terms(loaded) is None else loaded.concepts
+    return PlannedIndex(record, _shards(loaded, space, store, backend), concepts)
+
+
+def _shards(loaded: TrainedModel, space: JointSpace, store: WindowStore, backend: Backend) -> Iterator[Shard]:
+    parts: list[tuple[dict[str, np.ndarray], pa.Table]] = []
+    for table in store.tables():
+        tensors = _tensors(loaded, space, table)
+        usable = np.logical_or.reduce([tensors[name] for name in tensors if name.startswith("has_")])
+        if usable.any():
+            items = _items(table.filter(pa.array(usable)))
+            parts.append(({name: rows[usable] for name, rows in tensors.items()}, items.table))
+        if sum(len(items) for _, items in parts) >= SHARD_ITEMS:
+            yield _joined(parts, backend)
+            parts = []
+    if parts:
+        yield _joined(parts, backend)
+
+
+def _joined(parts: list[tuple[dict[str, np.ndarray], pa.Table]], backend: Backend) -> Shard:
+    tensors = {name: np.concatenate([part[name] for part, _ in parts]) for name in parts[0][0]}
+    return new_shard(tensors, Items(pa.concat_tables([items for _, items in parts])), backend)
+
+
+def _tensors(loaded: TrainedModel, space: JointSpace, table: pa.Table) -> dict[str, np.ndarray]:
+    """The vectors of a part's windows by modality, which of them there are, and z where the model names concepts."""
+    assert space.arrays is not None, "models of clips encode given features"
+    stored, dims = features_of(table), loaded.config.model.inputs.features
+    features = {name: stored.get(name, [None] * len(table)) for name in dims}
+    encoded = space.arrays(loaded, features)
+    tensors = {**encoded.vectors, **{f"has_{name}": present for name, present in encoded.present.items()}}
+    terms = space.concept_terms(loaded)
+    if terms is None:
+        return tensors
+    absent = np.zeros(dims[terms.feature], np.float16)
+    values = np.stack([absent if row is None else row for row in features[terms.feature]])
+    return {**tensors, CONCEPTS: terms.clips(values).astype(np.float16)}
+
+
+def _items(table: pa.Table) -> Items:
+    columns = {
+        "item_id": pa.array(item_ids(table), pa.string()),
+        "video_id": table.column("file"),
+        "start": table.column("start"),
+        "end": table.column("end"),
+        "caption": pa.nulls(len(table), pa.string()),
+    }
+    return Items(pa.table(columns))
+
+
+@dataclass
+class WindowFrames:
+    """The pictures of windows, and where they are seen, by id; parts are scanned lazily; thread-safe."""
+
+    store: WindowStore
+    _places: dict[str, tuple[Location, int]] = field(default_factory=dict)
+    """Part and row of each scanned id."""
+    _scanned: set[str] = field(default_factory=set)
+    _lock: Lock = field(default_factory=Lock)
+
+    def find(self, ids: Iterable[str]) -> dict[str, Thumbnail]:
+        """The pictures that there are."""
+        rows = self._rows(ids)
+        return {
+            item_id: Thumbnail(item_id, row["start"], row["end"], row["jpeg"])
+            for item_id, row in rows.items()
+            if row["jpeg"] is not None
+        }
+
+    def links(self, ids: Iterable[str]) -> dict[str, str]:
+        """The address of each window: its file's, with the seconds from start to end as a media fragment (W3C)."""
+        return {
+            item_id: f"{_address(row['uri'])}#t={in_seconds(row['start'])},{in_seconds(row['end'])}"
+            for item_id, row in self._rows(ids).items()
+        }
+
+    def _rows(self, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        distinct = dict.fromkeys(ids)
+        with self._lock:
+            for part in reversed(self.store.parts()):
+                if distinct.keys() <= self._places.keys():
+                    break
+                if part.name not in self._scanned:
+                    self._scanned.add(part.name)
+                    for row, item_id in enumerate(self.store.ids(part)):
+                        self._places.setdefault(item_id, (part, row))
+            places = {item_id: self._places[item_id] for item_id in distinct if item_id in self._places}
+        groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
+        for part, row in places.values():
+            group = row // GROUP_ROWS
+            if (part.name, group) not in groups:
+                groups[part.name, group] = self.store.pictures(part, group).to_pylist()
+        return {
+            item_id: groups[part.name, row // GROUP_ROWS][row % GROUP_ROWS] for item_id, (part, row) in places.items()
+        }
+
+
+def _address(uri: str) -> str:
+    """A video's URI for a browser: that of a local file begins with file://, and its name is quoted."""
+    place = locate(uri)
+    return Path(place.path).absolute().as_uri() if place.is_local else uri

@@ -35,7 +35,7 @@ class Condition:
 
 def parse_conditions(texts: Sequence[str]) -> tuple[Condition, ...]:
     """The conditions that are written so; InputError for a text that is none."""
-    found = []
+    conditions = []
     for text in texts:
         parts = _SYNTAX.fullmatch(text.strip())
         if parts is None:
@@ -43,8 +43,8 @@ def parse_conditions(texts: Sequence[str]) -> tuple[Condition, ...]:
         condition = Condition(parts["name"], parts["relation"], parts["value"].strip())
         if condition.relation in _ORDERS and _number(condition.value) is None:
             raise InputError(f"the filter {text!r} compares numbers, and {condition.value!r} is none")
-        found.append(condition)
-    return tuple(found)
+        conditions.append(condition)
+    return tuple(conditions)
 
 
 def meeting(items: Sequence[Item], conditions: Sequence[Condition]) -> Int64[np.ndarray, " found"] | None:
@@ -55,7 +55,7 @@ def meeting(items: Sequence[Item], conditions: Sequence[Condition]) -> Int64[np.
     if not conditions:
         return None
     table = (items if isinstance(items, Items) else Items.of(items)).table
-    masks = [_mask(_column(table, one), one) for one in conditions]
+    masks = [_mask(_column(table, condition), condition) for condition in conditions]
     return np.flatnonzero(np.logical_and.reduce(masks)).astype(np.int64)
 
 
@@ -71,16 +71,16 @@ def _column(table: pa.Table, condition: Condition) -> pa.ChunkedArray:
 
 
 def _mask(column: pa.ChunkedArray, condition: Condition) -> np.ndarray:
-    wanted = _number(condition.value)
+    number = _number(condition.value)
     if condition.relation in _ORDERS:
-        assert wanted is not None, "checked when it was parsed"
-        return _ORDERS[condition.relation](_numbers(column), wanted)
+        assert number is not None, "checked when it was parsed"
+        return _ORDERS[condition.relation](_numbers(column), number)
     texts = pc.fill_null(column.cast(pa.string()), "")
     if condition.relation == "~":
         return _array(pc.match_substring(texts, condition.value, ignore_case=True))
     same = _array(pc.equal(texts, condition.value))
-    if wanted is not None:
-        same = same | (_numbers(column) == wanted)
+    if number is not None:
+        same = same | (_numbers(column) == number)
     return same if condition.relation == "=" else ~same
 
 

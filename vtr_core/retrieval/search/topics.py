@@ -63,8 +63,8 @@ def _from_xml(text: str, where: str) -> list[Topic]:
         root = ElementTree.fromstring(text)
     except (ElementTree.ParseError, ValueError) as error:
         raise InputError(f"{where} is damaged XML ({error})") from error
-    found = (_topic(element) for element in root.iter())
-    return [topic for topic in found if topic is not None]
+    topics = (_topic(element) for element in root.iter())
+    return [topic for topic in topics if topic is not None]
 
 
 def _topic(element: ElementTree.Element) -> Topic | None:
@@ -159,11 +159,11 @@ def inferred_scores(
         prefixed = f"1{ranking.topic.topic_id}"
         pool = pools.get(ranking.topic.topic_id) or (None if prefixed in known else pools.get(prefixed))
         if pool is not None:
-            found = inferred_average_precision([item for item, _ in ranking.items], pool, max_results=depth)
-            scores.append(TopicScore(ranking.topic.topic_id, found.value, found.num_relevant))
+            inferred = inferred_average_precision([item for item, _ in ranking.items], pool, max_results=depth)
+            scores.append(TopicScore(ranking.topic.topic_id, inferred.value, inferred.num_relevant))
     if not scores:
-        given = f"topics {rankings[0].topic.topic_id} …" if rankings else "no topics"
-        raise InputError(f"no topic has judgements: they are of {', '.join(sorted(pools)[:3])} …, the run of {given}")
+        topics = f"topics {rankings[0].topic.topic_id} …" if rankings else "no topics"
+        raise InputError(f"no topic has judgements: they are of {', '.join(sorted(pools)[:3])} …, the run of {topics}")
     return scores
 
 

@@ -43,16 +43,17 @@ class LoadedModel:
     """The names of the concepts in the order of the model's scores, where it has a concept space."""
 
 
-def read_model(uri: str, systems: Systems, device: torch.device | str = "cpu", average: int = 1) -> LoadedModel:
+def read_model(uri: str, systems: Systems, device: torch.device | str | None = "cpu", average: int = 1) -> LoadedModel:
     """The model of a checkpoint folder, of a run folder's best checkpoint, or of a registered model, on `device`.
 
     It is in evaluation mode, and needs that folder alone. `models:/NAME@ALIAS` and `models:/NAME/VERSION` are looked
     up in the MLflow store of MLFLOW_TRACKING_URI, `hub:owner/name` on the Hugging Face hub. `systems` are those among
-    which the model's own is looked for. With `average` k > 1 the
-    weights are the mean of those of the run folder's k newest checkpoints, and everything else is the newest one's.
-    Raises CheckpointError where a checkpoint is incomplete, damaged or of another system, or where there are fewer
-    than k.
+    which the model's own is looked for. device: None is the first GPU, or the CPU where there is none. With `average`
+    k > 1 the weights are the mean of those of the run folder's k newest checkpoints, and everything else is the newest
+    one's. Raises CheckpointError where a checkpoint is incomplete, damaged or of another system, or where there are
+    fewer than k.
     """
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     if uri.startswith(ENCODER):
         return zero_shot_model(uri, systems, device)
     with _readable(uri) as (place, name):

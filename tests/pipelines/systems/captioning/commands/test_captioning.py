@@ -10,7 +10,8 @@ from pipelines.caption.command import CaptionFlags, caption
 from pipelines.evaluate.command import main as evaluate_main
 from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate as evaluate_retrieval
-from pipelines.index.command import IndexFlags, index
+from pipelines.index.command import IndexFlags
+from pipelines.index.indexing import index
 from pipelines.systems.captioning.caption_metrics import evaluate
 from pipelines.systems.captioning.evaluate_captions import CaptioningFlags
 from tests.builders.captioned import captioned_videos

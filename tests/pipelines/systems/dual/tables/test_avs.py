@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.index.command import IndexFlags, index
+from pipelines.index.command import IndexFlags
+from pipelines.index.indexing import index
 from pipelines.search.command import SearchFlags
 from pipelines.search.search import search
 from pipelines.systems.dual.thesis_measurements import AvsYear, avs_figures, num_topics, parse_year

@@ -1,16 +1,28 @@
-"""Key frames embedded in pages: from a folder of image files, the data set's thumbnails, or placeholders."""
+"""The pages of explanations and of hits, self-contained HTML files without scripts, and the pictures on them.
+
+A picture is of a folder of image files, the data set's thumbnails, or a placeholder.
+"""
 
 import base64
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import jinja2
 
 from vtr_core import storage
 from vtr_core.data.shards.thumbnails import Thumbnail
 from vtr_core.errors import InputError
 from vtr_core.fingerprint import key64
+from vtr_core.page_templates import page_environment
+from vtr_core.retrieval.explain.explanation import ExplainReport, described, percent, sized
 from vtr_core.storage import Location, is_file_name
 from vtr_core.time_span import time_span
+
+if TYPE_CHECKING:
+    from vtr_core.retrieval.explain.examples import ExampleReport
 
 LARGEST_IMAGE = 2_000_000
 """Largest size of an image file in bytes; a page embeds many."""
@@ -80,7 +92,7 @@ def read_pictures(
     """
     distinct = dict.fromkeys(item_ids)
     known: Mapping[str, Thumbnail] = {} if thumbnails is None else thumbnails.find(distinct)
-    return {one: _picture(folder, one, number, known.get(one)) for number, one in enumerate(distinct)}
+    return {item_id: _picture(folder, item_id, number, known.get(item_id)) for number, item_id in enumerate(distinct)}
 
 
 def _picture(folder: Location | None, item_id: str, number: int, known: Thumbnail | None) -> Picture:
@@ -96,3 +108,53 @@ def _picture(folder: Location | None, item_id: str, number: int, known: Thumbnai
     if known is not None and known.jpeg.startswith(start) and len(known.jpeg) <= LARGEST_IMAGE:
         return Picture(number, item_id, media_type, known.jpeg, when)
     return Picture(number, item_id, when=when)
+
+
+def render_explanations(report: ExplainReport, pictures: Mapping[str, Picture]) -> str:
+    """The report as HTML. All texts (queries, ids, concepts) are escaped.
+
+    pictures: by video id, one for every hit.
+    """
+    return _environment().get_template("explanations.html").render(report=report, pictures=pictures)
+
+
+def render_examples(report: "ExampleReport", pictures: Mapping[str, Picture]) -> str:
+    """The retrieved examples of models as HTML, everything escaped; without placeholders where no hit has a picture.
+
+    pictures: by item id, one for every hit.
+    """
+    pictured = any(picture.content for picture in pictures.values())
+    return _environment().get_template("examples.html").render(report=report, pictures=pictures, pictured=pictured)
+
+
+def render_hits(
+    query: str,
+    scoring: str,
+    data: str,
+    hits: Sequence[object],
+    pictures: Mapping[str, Picture],
+    links: Mapping[str, str] = MappingProxyType({}),
+    not_known: str = "",
+) -> str:
+    """The hits of a search as HTML, everything escaped.
+
+    pictures: by item id, one for every hit. links: by item id, where a hit can be watched; only those of http(s) and
+    of local files become links. not_known: the words of the query that the model does not know, in a line.
+    """
+    shown = {item_id: link for item_id, link in links.items() if link.startswith(("http://", "https://", "file://"))}
+    values = {"query": query, "scoring": scoring, "data": data, "hits": hits, "pictures": pictures, "links": shown}
+    values["not_known"] = not_known
+    return _environment().get_template("hits.html").render(values)
+
+
+def render_search(**values: object) -> str:
+    """The page of search, which gets its data as JSON from the server."""
+    return _environment().get_template("search.html").render(**values)
+
+
+@lru_cache(maxsize=1)
+def _environment() -> jinja2.Environment:
+    environment = page_environment("vtr_core.retrieval")
+    environment.filters.update(percent=percent, described=described, sized=sized)
+    environment.globals["time_span"] = time_span
+    return environment

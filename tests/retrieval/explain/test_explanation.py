@@ -1,4 +1,4 @@
-"""What is said of a hit equals slow code, tag by tag."""
+"""What is said of a hit equals slow code, tag by tag; clouds have sizes by value, queries their right videos."""
 
 import pytest
 import torch
@@ -7,8 +7,22 @@ from tests.builders.dual_toys import WORDS, as_lists, hybrid, query, videos
 from tests.reference import search as reference
 from vtr_core.analysis.transforms import ConceptSimilarity, Transform
 from vtr_core.embedding.video_ranking import Scoring, prepare, ranked
-from vtr_core.retrieval.explain.explanation import HitExplanation
-from vtr_core.retrieval.explain.hits import explain_hits, percent, tag_columns
+from vtr_core.errors import InputError
+from vtr_core.retrieval.explain.explanation import (
+    LARGEST,
+    LONGEST_QUERY,
+    SMALLEST,
+    AskedQuery,
+    HitExplanation,
+    SizedTag,
+    Tag,
+    asked_queries,
+    explain_hits,
+    parse_queries,
+    percent,
+    sized,
+    tag_columns,
+)
 
 
 def explained(scoring: Scoring, num_tags: int = 5) -> tuple[HitExplanation, ...]:
@@ -100,3 +114,45 @@ def test_a_pair_that_shares_nothing() -> None:
 @pytest.mark.parametrize(("share", "shown"), [(0.5, "50 %"), (0.0994, "9.9 %"), (0.004, "0.4 %"), (0.0002, "0.02 %")])
 def test_percent(share: float, shown: str) -> None:
     assert percent(share) == shown
+
+
+def test_sizes_are_proportional_down_to_the_smallest_and_ties_stay_in_order() -> None:
+    drawn = sized(
+        [Tag("cat", 0.5, ""), Tag("dog", 1.0, ""), Tag("egg", 0.01, ""), Tag("no", 0.0, ""), Tag("x", -1.0, "")]
+    )
+    assert [(tag.text, tag.size) for tag in drawn] == [("dog", LARGEST), ("cat", LARGEST / 2), ("egg", SMALLEST)]
+    assert [tag.text for tag in sized([Tag(name, 0.5, "") for name in ("b", "a", "c")])] == ["b", "a", "c"]
+    assert sized([Tag("W" * 90, 1.0, "1 %")]) == [SizedTag(Tag("W" * 90, 1.0, "1 %"), "W" * 39 + "…", LARGEST)]
+
+
+def test_a_cloud_is_drawn_smaller_where_a_name_would_not_fit_into_a_line() -> None:
+    long, short, other = Tag("about/preposition", 1.0, ""), Tag("man/noun", 0.8, ""), Tag("preposition/noun", 0.1, "")
+    sizes = [tag.size for tag in sized([long, short, other])]
+    assert sizes[0] * len(long.name) * 0.56 == pytest.approx(76, rel=0.01)
+    assert sizes[1] == pytest.approx(0.8 * sizes[0], abs=0.01)
+    assert sizes[2] == SMALLEST
+    assert [tag.size for tag in sized([short, other])] == [LARGEST, SMALLEST]
+
+
+def test_lines_with_and_without_a_video() -> None:
+    content = "\ufeffa dog runs\tv1\n\n  a cat sleeps \na man cooks\t\n".encode()
+    assert parse_queries(content, "q") == [("a dog runs", "v1"), ("a cat sleeps", None), ("a man cooks", None)]
+    for content in (b"", b" \n\t\n"):
+        with pytest.raises(InputError, match="holds no query"):
+            parse_queries(content, "q")
+    with pytest.raises(InputError, match="is not UTF-8"):
+        parse_queries(b"\xff\xfe", "q")
+
+
+def test_right_videos_are_named_or_carry_the_caption() -> None:
+    queries = [("a dog runs", None), ("anything", "v2"), ("a dog", None)]
+    captions = ("a dog runs", "a cat", "a dog runs", " a dog runs ")
+    checked = asked_queries(queries, ("v0", "v1", "v2"), captions, (2, 1, 2, 0))
+    assert checked == [AskedQuery("a dog runs", (0, 2)), AskedQuery("anything", (2,)), AskedQuery("a dog", ())]
+
+
+def test_faults_are_named() -> None:
+    with pytest.raises(InputError, match="no video 'v9' with features"):
+        asked_queries([("a dog", "v9")], ("v0",), (), ())
+    with pytest.raises(InputError, match="has 1001 characters; 1000 are allowed"):
+        asked_queries([("a" * (LONGEST_QUERY + 1), None)], ("v0",), (), ())
