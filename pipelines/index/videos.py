@@ -137,7 +137,7 @@ def _settings(flags: "IndexFlags", loaded: "LoadedModel", store: "WindowStore") 
 def _encode(
     store: "WindowStore", videos: "Sequence[VideoVersion]", settings: "WindowSettings", flags: "IndexFlags"
 ) -> None:
-    from pipelines.extract.features_only import remark
+    from pipelines.extract.command import remark
     from pipelines.progress import Meter
 
     if not videos:

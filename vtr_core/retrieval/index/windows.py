@@ -19,16 +19,15 @@ import pyarrow.parquet as pq
 
 from vtr_core import storage
 from vtr_core.data.records.schema import FEATURE_DTYPE
-from vtr_core.data.sources.reasons import UnusableError
 from vtr_core.data.sources.video_files import VideoFile
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.extraction.features import ClipPooling, Extracted, Unusable, VideoFeatures
+from vtr_core.extraction.features import ClipPooling, Extracted, VideoFeatures
 from vtr_core.extraction.networks import Chosen, columns
 from vtr_core.extraction.outputs import Extract, Progress
 from vtr_core.extraction.pictures import THUMBNAILS_PER_SECOND, thumbnails, times
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location, StorageError
-from vtr_core.video.decoders import VideoFault
+from vtr_core.unusable import UnusableError
 from vtr_core.video.decoding import located
 
 FOLDER, RECORD = "windows", "windows.json"
@@ -76,7 +75,7 @@ def _version(file: VideoFile) -> VideoVersion:
     try:
         place = located(file.uri)
         info = place.filesystem.get_file_info(place.path)
-    except (VideoFault, StorageError, OSError):  # its decoding tells what is wrong with it
+    except (UnusableError, StorageError, OSError):  # its decoding tells what is wrong with it
         return VideoVersion(file.name, file.uri, None, None)
     return VideoVersion(file.name, file.uri, info.size, info.mtime_ns)
 
@@ -121,8 +120,8 @@ class WindowSettings:
 
     def rows(self, video: VideoVersion, found: Extracted) -> list[dict[str, Any]]:
         """The rows of a video: one for each window that has any features, or one that says why it was dropped."""
-        if isinstance(found, Unusable):
-            return [_row(video, reason=found.reason.value, what=found.what)]
+        if isinstance(found, UnusableError):
+            return [_row(video, reason=found.reason.value, what=str(found))]
         try:
             rows = [self._window(video, found, span) for span in self.spans(found.duration)]
         except UnusableError as fault:
