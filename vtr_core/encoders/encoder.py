@@ -324,10 +324,15 @@ def frames_recipe(name: str, remote_code: bool = False) -> Recipe:
 
 
 def source_of(name: str) -> Source:
-    """The source of an encoder's name; ConfigError, with the nearest name, for another."""
+    """The source of the name of an encoder of text and frames; ConfigError, with the nearest name, for another."""
     for source in SOURCES:
         if source.has(name):
             return source
+    if is_recipe(name):
+        raise ConfigError(
+            f"{name} makes features of videos and encodes no text, so nothing can be searched by it; give "
+            f"{BUNDLED}, or another encoder of text and frames (vtr encoders lists them)"
+        )
     known = [source.example for source in SOURCES]
     recipes = [one.name for one in RECIPES]
     near = nearest(name, [*known, *(source.prefix for source in SOURCES), *recipes], f"there are {', '.join(known)}")

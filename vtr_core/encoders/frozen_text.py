@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from vtr_core.config.blocks.text_encoder import UNKNOWN_FINGERPRINT, EncoderRecord
 from vtr_core.encoders.encoder import Encoder, TokenVectors, encoder
 from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.storage.stated_places import stated_by
 from vtr_core.text.tokens.vocabulary import texts_of
 
 KEPT_BYTES = 2**29
@@ -85,12 +86,14 @@ class FrozenText(nn.Module):
     def __init__(self, record: EncoderRecord) -> None:
         super().__init__()
         self.name, self.dim, self.token_dim = record.name, record.dim, record.token_dim
+        self.stated_by: str | None = None  # the checkpoint that names the encoder, whose files must be here then
         self.register_buffer("fingerprint", torch.tensor(list(bytes.fromhex(record.fingerprint)), dtype=torch.uint8))
 
     @property
     def encoder(self) -> Encoder:
         """The encoder, on this module's device; CheckpointError where the one of this name has other weights."""
-        found = encoder(self.name, str(self.fingerprint.device))
+        with stated_by(self.stated_by):
+            found = encoder(self.name, str(self.fingerprint.device))
         if found.fingerprint != self._wanted:
             raise _other_encoder(self.name, self._wanted, found.fingerprint)
         return found

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from vtr_core.backbones.weights_files import FOLDER, file_sha256, places_of
 from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.storage.stated_places import check_fetch
 
 PICKLED = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl"})
 
@@ -121,6 +122,7 @@ def model_folder(place: str) -> Path:
             return cached
     except Exception:  # not in the cache
         pass
+    check_fetch(place, f"hf download {place}")
     try:
         return Path(snapshot_download(place, allow_patterns=wanted, ignore_patterns=unwanted))
     except Exception as error:  # the client's own faults, and those of its transport
