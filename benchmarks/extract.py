@@ -33,7 +33,7 @@ from vtr_core.process_limits import num_usable
 from vtr_core.storage import locate
 from vtr_core.video.decoding import decode
 from vtr_core.video.encoding import write_video
-from vtr_core.video.process import Decoding
+from vtr_core.video.process import Limits
 from vtr_core.video.streams import Chunk
 
 LONGER = 10
@@ -88,7 +88,7 @@ def bare_networks(chunks: Sequence[Chunk], chosen: Sequence[Chosen]) -> Spent:
 def whole(uris: Sequence[str], chosen: Sequence[Chosen], cores: int) -> Spent:
     """The extraction in one process with its decoders."""
     begun = _now()
-    for _ in extract_here(uris, chosen, Decoding(), "cpu", cores):
+    for _ in extract_here(uris, chosen, Limits(), "cpu", cores):
         pass
     return _since(begun)
 
@@ -108,7 +108,7 @@ def on_ray(uris: Sequence[str], chosen: Sequence[Chosen], cores: int) -> float:
         logging_level=logging.ERROR,
     )
     begun = perf_counter()
-    for _ in extract_on_ray(uris, chosen, Decoding(), Resources.of(cores, 0, 1, "pyav")):
+    for _ in extract_on_ray(uris, chosen, Limits(), Resources.of(cores, 0, 1)):
         pass
     spent = perf_counter() - begun
     ray.shutdown()

@@ -22,13 +22,12 @@ from jaxtyping import Float
 from sklearn.linear_model import RidgeClassifier
 
 from benchmarks.comparison.rows import World, search_rows, write
+from benchmarks.crowds import CROWD_COLOURS, Crowd, crowd, render_crowds
 from pipelines.arguments import parse
-from pipelines.demo.films import render
 from pipelines.extract.command import ExtractFlags, extract
 from vtr_core.data.manifest import Manifest, splits
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.evaluated_rows import video_rows
-from vtr_core.data.worlds.films import CROWD_COLOURS, Crowd, crowd
 from vtr_core.errors import ConfigError
 
 GRID, _AROUND, _CHUNK = 7, 1, 64
@@ -184,7 +183,7 @@ def made(work: Path, num_films: int) -> Mapping[str, str]:
     """The splits of the films' tokens, whose files are rendered and extracted where they are missing."""
     data = work / "data"
     if not splits(str(data)):
-        table = render(work / "films", num_films, 0, crowded=True)
+        table = render_crowds(work / "films", num_films, 0)
         extract(
             ExtractFlags(
                 str(work / "films"),
@@ -200,7 +199,7 @@ def made(work: Path, num_films: int) -> Mapping[str, str]:
 
 
 def readable(tokens: Mapping[str, Tokens]) -> Mapping[str, float]:
-    """What a linear map reads of films named as `render` names them."""
+    """What a linear map reads of films named as `render_crowds` names them."""
     films = {name: crowd(0, int(name.removeprefix("film"))) for films in tokens.values() for name in films.films}
     return read_out(tokens, films)
 

@@ -19,7 +19,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "vtr data list data",
         "vtr data show data/mine/val --rows 5",
         "vtr data check data/mine/train",
-        "vtr data statistics data/mine/train --json",
     ),
     "demo": ("vtr demo",),
     "doctor": ("vtr doctor", "vtr doctor --json"),

@@ -15,7 +15,7 @@ from vtr_core.embedding.rankings import AUDIO
 from vtr_core.embedding.scoring import Entries, block_scores
 from vtr_core.embedding.video_ranking import DualVideos, Scoring, as_tensor, latent_scores
 from vtr_core.errors import ConfigError, InputError
-from vtr_core.extraction.features import ClipPooling, Extracted, Unusable, VideoFeatures, video_features
+from vtr_core.extraction.features import ClipPooling, Extracted, VideoFeatures, video_features
 from vtr_core.extraction.in_process import extract_here
 from vtr_core.extraction.networks import Chosen, choose_alike, columns
 from vtr_core.nn.embeddings import TEXT, VIDEO
@@ -38,7 +38,8 @@ from vtr_core.systems.spaces import (
     unknown_words,
 )
 from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
-from vtr_core.video.process import Decoding, Limits
+from vtr_core.unusable import UnusableError
+from vtr_core.video.process import Limits
 
 
 def given_features(
@@ -78,14 +79,13 @@ def of_files(loaded: LoadedModel, uris: Sequence[str], weights: Mapping[str, str
     chosen = choose_alike(made["recipes"], weights, loaded.uri)
     device = str(next(loaded.model.parameters()).device)
     at_once = min(len(uris), num_usable())
-    how = Decoding(Limits(), chosen[0].decoder, "cuda" if device.startswith("cuda") else "cpu")
-    extracted = dict(extract_here(uris, chosen, how, device, at_once))
-    return _by_name([_usable(extracted[row], uris[row]) for row in range(len(uris))], chosen, made, loaded)
+    features = dict(extract_here(uris, chosen, Limits(), device, at_once))
+    return _by_name([_usable(features[row], uris[row]) for row in range(len(uris))], chosen, made, loaded)
 
 
 def _usable(extracted: Extracted, uri: str) -> VideoFeatures:
-    if isinstance(extracted, Unusable):
-        raise InputError(f"{uri}: {extracted.what} ({extracted.reason.value})")
+    if isinstance(extracted, UnusableError):
+        raise InputError(f"{uri}: {extracted} ({extracted.reason.value})")
     return extracted
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vtr_core.data.concepts.concept_table import ConceptTable
     from vtr_core.text.concepts import ConceptSettings
 
-FOLDER, CACHE = "concepts", "tagged"
+FOLDER = "concepts"
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,6 @@ class ConceptFlags:
     """Fail if the captions offer fewer concepts than this."""
     ambiguous_share: float = 0.05
     """A word is ambiguous if its second part of speech has at least this share of its occurrences; 0: any."""
-    cache: str | None = None
-    """Folder or URI of the cache of tagged captions (default: tagged in the table's folder)."""
     processes: int = 0
     """Processes for a spaCy tagger (0: one per core)."""
     top: int = 20
@@ -90,8 +88,7 @@ def concepts(flags: ConceptFlags) -> "tuple[ConceptTable, ConceptReport]":
     manifests = [Manifest.load(uri) for uri in _data_sets(flags.data)]
     for manifest in manifests:
         check_files(manifest)
-    cache = flags.cache or (locate(out) / CACHE).uri
-    table, report = build_concept_table(manifests, tagger, settings, out, cache, flags.num_concepts, _print_now)
+    table, report = build_concept_table(manifests, tagger, settings, out, flags.num_concepts, _print_now)
     _print(table, report, flags.top)
     return table, report
 

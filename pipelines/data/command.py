@@ -1,4 +1,4 @@
-"""`vtr data list|show|check|statistics`: what a data set holds, without a model."""
+"""`vtr data list|show|check`: what a data set holds, without a model."""
 
 import json
 import sys
@@ -10,13 +10,11 @@ from typing import Annotated
 import tyro
 
 from pipelines.arguments import check_counts, parse_action
-from vtr_core.errors import one_line
 
 HELP = """\
 usage: vtr data list [FOLDER] [--json]                the data sets below a folder
        vtr data show DATA [--rows N] [--json]         the first rows: captions, times, features
        vtr data check DATA [--json]                   reads every page and compares checksums; exit code 1 for faults
-       vtr data statistics DATA [--top N] [--json]    captions, words, lengths, missing features
 """
 
 
@@ -52,21 +50,7 @@ class CheckFlags:
     """Print JSON."""
 
 
-@dataclass(frozen=True)
-class StatisticsFlags:
-    """Flags of `vtr data statistics`."""
-
-    data: Annotated[str, tyro.conf.Positional]
-    """Data set."""
-    top: int = 20
-    """Number of most frequent words."""
-    json: bool = False
-    """Print JSON."""
-
-
-_FLAGS: Mapping[str, type] = MappingProxyType(
-    {"list": ListFlags, "show": ShowFlags, "check": CheckFlags, "statistics": StatisticsFlags}
-)
+_FLAGS: Mapping[str, type] = MappingProxyType({"list": ListFlags, "show": ShowFlags, "check": CheckFlags})
 ACTIONS = tuple(_FLAGS)
 
 
@@ -81,20 +65,17 @@ def main(argv: Sequence[str]) -> None:
             _show(flags)
         case CheckFlags() as flags:
             _check(flags)
-        case StatisticsFlags() as flags:
-            check_counts(prog, top=flags.top)
-            _statistics(flags)
 
 
 def _list(flags: ListFlags) -> None:
     from pipelines.data.contents import data_sets, listing_table
     from pipelines.report.printed_page import show
 
-    found = data_sets(flags.folder)
+    sets = data_sets(flags.folder)
     if flags.json:
-        print(json.dumps([asdict(one) for one in found], indent=1))
+        print(json.dumps([asdict(listed) for listed in sets], indent=1))
     else:
-        show([listing_table(found) if found else f"there is no data set in {flags.folder}"])
+        show([listing_table(sets) if sets else f"there is no data set in {flags.folder}"])
 
 
 def _show(flags: ShowFlags) -> None:
@@ -103,31 +84,22 @@ def _show(flags: ShowFlags) -> None:
     from vtr_core.data.manifest import Manifest
 
     manifest = Manifest.load(flags.data)
-    found = first_rows(manifest, flags.rows)
+    rows = first_rows(manifest, flags.rows)
     if flags.json:
-        for row in found:
+        for row in rows:
             print(json.dumps(row, ensure_ascii=False))
     else:
-        show([rows_table(manifest, found)])
+        show([rows_table(manifest, rows)])
 
 
 def _check(flags: CheckFlags) -> None:
     from pipelines.data.contents import check_data
 
-    found = check_data(flags.data)
+    results = check_data(flags.data)
     if flags.json:
-        print(json.dumps([asdict(one) for one in found], indent=1))
+        print(json.dumps([asdict(checked) for checked in results], indent=1))
     else:
-        for one in found:
-            print("\n".join(one.lines()))
-    if any(one.faults for one in found):
+        for checked in results:
+            print("\n".join(checked.lines()))
+    if any(checked.faults for checked in results):
         sys.exit(1)
-
-
-def _statistics(flags: StatisticsFlags) -> None:
-    from pipelines.data.contents import statistics, statistics_lines
-    from vtr_core.data.manifest import Manifest
-
-    counts = statistics(Manifest.load(flags.data), flags.top)
-    lines = map(one_line, statistics_lines(counts))  # words may hold characters that control a terminal
-    print(json.dumps(counts, ensure_ascii=False, indent=1) if flags.json else "\n".join(lines))

@@ -1,12 +1,10 @@
-"""Contents of data sets: those below a folder, rows of one, whether it can be read, and statistics of captions."""
+"""Contents of data sets: those below a folder, rows of one, and whether it can be read."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-import numpy as np
 from rich.table import Table
 from rich.text import Text
 
@@ -62,13 +60,13 @@ def _listed(manifest: Manifest) -> Listed:
     )
 
 
-def listing_table(found: list[Listed]) -> Table:
+def listing_table(sets: list[Listed]) -> Table:
     """One row for each data set."""
     table = blank_table("", "data set", "kind", "rows", "videos", "MB", "features", "dropped")
-    for one in found:
-        features = " ".join(f"{name}:{dim}" for name, dim in one.features.items())
-        numbers = (f"{one.rows:,}", f"{one.videos:,}", f"{one.megabytes:.1f}")
-        table.add_row(Text(one.uri), one.kind, *numbers, Text(features), f"{one.dropped:,}")
+    for listed in sets:
+        features = " ".join(f"{name}:{dim}" for name, dim in listed.features.items())
+        numbers = (f"{listed.rows:,}", f"{listed.videos:,}", f"{listed.megabytes:.1f}")
+        table.add_row(Text(listed.uri), listed.kind, *numbers, Text(features), f"{listed.dropped:,}")
     return table
 
 
@@ -85,17 +83,16 @@ def shown_columns(manifest: Manifest) -> list[str]:
     return [name for name in manifest.schema.arrow().names if name not in hidden]
 
 
-def all_rows(manifest: Manifest) -> Iterator[Row]:
-    """Every row in file order, its shown columns. Raises DamagedShard."""
+def first_rows(manifest: Manifest, count: int) -> list[Row]:
+    """The shown columns of the first `count` rows in file order, or of all where there are fewer. DamagedShard."""
+    return list(islice(_rows(manifest), count))
+
+
+def _rows(manifest: Manifest) -> Iterator[Row]:
     reader = RowGroupReader(manifest, shown_columns(manifest))
     for place in row_groups(manifest):
         columns = {name: array.to_pylist() for name, array in reader.read_arrow(place).items()}
         yield from (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
-
-
-def first_rows(manifest: Manifest, count: int) -> list[Row]:
-    """The first `count` rows, or all where there are fewer."""
-    return list(islice(all_rows(manifest), count))
 
 
 def rows_table(manifest: Manifest, rows: Sequence[Row]) -> Table:
@@ -170,13 +167,7 @@ def check(manifest: Manifest) -> Checked:
             look()
         except DatasetError as error:
             faults.append(str(error))
-    read, found = _read_all(manifest)
-    return Checked(manifest.uri, read, len(row_groups(manifest)), (*faults, *found), dict(manifest.dropped))
-
-
-def _read_all(manifest: Manifest) -> tuple[int, list[str]]:
-    reader = RowGroupReader(manifest, manifest.schema.arrow().names)
-    rows, faults = 0, []
+    reader, rows = RowGroupReader(manifest, manifest.schema.arrow().names), 0
     for place in row_groups(manifest):
         try:
             columns = reader.read_arrow(place)
@@ -184,83 +175,4 @@ def _read_all(manifest: Manifest) -> tuple[int, list[str]]:
             faults.append(str(error))
         else:
             rows += len(next(iter(columns.values())))
-    return rows, faults
-
-
-Statistics = dict[str, Any]
-
-
-def statistics(manifest: Manifest, top: int = 20) -> Statistics:
-    """Counts over all rows, as JSON; `top` words are listed.
-
-    Words are what white space separates in a caption, in lower case. `present` is the share of rows with a feature.
-    """
-    rows = list(all_rows(manifest))
-    captions = [caption for row in rows for caption in _captions(row)]
-    words = [caption.lower().split() for caption in captions]
-    counts = Counter(word for caption in words for word in caption)
-    rows_per_video = [count for shard in manifest.shards for group in shard.row_groups for count in group]
-    return {
-        "data": manifest.uri,
-        "kind": manifest.schema.label(),
-        "rows": manifest.rows,
-        "videos": manifest.videos,
-        "rows_per_video": _spread(rows_per_video),
-        "captions": len(captions),
-        "different_captions": len(set(captions)),
-        "different_words": len(counts),
-        "words_per_caption": _spread(map(len, words)),
-        "seconds": _spread(row["end"] - row["start"] for row in rows if "start" in row),
-        "present": {
-            feature.name: _present(rows, feature.presence, feature.count) for feature in manifest.schema.features
-        },
-        "frequent_words": dict(counts.most_common(top)),
-        "dropped": dict(manifest.dropped),
-    }
-
-
-def _captions(row: Row) -> Sequence[str]:
-    """The texts of a row: one caption, several, or the names of steps."""
-    if "caption" in row:
-        return [row["caption"]]
-    return row.get("captions") or row.get("steps") or []
-
-
-def _present(rows: Sequence[Row], flag: str, count: str) -> float:
-    held = [bool(row[flag] if flag in row else row.get(count)) for row in rows]
-    return sum(held) / len(held) if held else 0.0
-
-
-def _spread(values: Iterable[float]) -> dict[str, float] | None:
-    """Smallest, quartiles, largest and mean of finite values; None without any."""
-    array = np.fromiter(values, dtype=np.float64)
-    array = array[np.isfinite(array)]
-    if not len(array):
-        return None
-    least, low, median, high, most = np.quantile(array, (0, 0.25, 0.5, 0.75, 1)).tolist()
-    return {
-        "least": least,
-        "quarter": low,
-        "median": median,
-        "three_quarters": high,
-        "most": most,
-        "mean": float(array.mean()),
-    }
-
-
-def statistics_lines(counts: Statistics) -> list[str]:
-    """For a terminal."""
-    lines = [f"{counts['data']}: {counts['rows']:,} rows, {counts['videos']:,} videos, {counts['kind']}"]
-    for name in ("rows_per_video", "words_per_caption", "seconds"):
-        if counts[name] is not None:
-            *spread, mean = counts[name].values()
-            values = " · ".join(f"{value:g}" for value in spread)
-            lines.append(f"  {name.replace('_', ' '):18} {values}   mean {mean:.1f}   (least, quartiles, most)")
-    texts = f"{counts['captions']:,}, {counts['different_captions']:,} different; {counts['different_words']:,} words"
-    lines.append(f"  {'captions':18} {texts}")
-    lines += [f"  {name:18} present in {share:.1%} of the rows" for name, share in counts["present"].items()]
-    lines += [f"  dropped            {count:,} {reason}" for reason, count in counts["dropped"].items()]
-    words = counts["frequent_words"]
-    if words:
-        lines += ["", "  most frequent words"]
-    return [*lines, *(f"  {word[:20]:20} {count:,}" for word, count in words.items())]
+    return Checked(manifest.uri, rows, len(row_groups(manifest)), tuple(faults), dict(manifest.dropped))

@@ -3,7 +3,7 @@
 import csv
 from pathlib import Path
 
-from vtr_core.data.worlds.films import FRAME_RATE, crowd, crowd_frames, film, frames, sound
+from vtr_core.data.worlds.films import FRAME_RATE, film, frames, sound
 from vtr_core.video.encoding import Codec, write_video
 
 TABLE = "captions.csv"
@@ -11,35 +11,20 @@ NUM_TEST, NUM_VALIDATION = 100, 60
 _CODEC = Codec(sound="libmp3lame")
 
 
-def render(
-    folder: Path,
-    num_films: int,
-    seed: int,
-    *,
-    test: int = NUM_TEST,
-    validation: int = NUM_VALIDATION,
-    crowded: bool = False,
-) -> Path:
+def render(folder: Path, num_films: int, seed: int, *, test: int = NUM_TEST, validation: int = NUM_VALIDATION) -> Path:
     """Write missing films, then the table of captions, whose path is returned.
 
     test, validation: the number of films in the test set, which are the last ones, and in the validation set before it.
-    crowded: films of six small shapes, of which captions name three, instead of a single large one.
     """
     folder.mkdir(parents=True, exist_ok=True)
     rows = []
     for index in range(num_films):
         content, name = film(seed, index), f"film{index:04d}.mp4"
-        captions: tuple[str, ...] = (content.caption,)
-        pictures = frames(content)
-        if crowded:
-            small = crowd(seed, index)
-            captions, pictures = small.captions, crowd_frames(small)
         if not (folder / name).exists():
-            write_video(str(folder / f".{name}"), pictures, sound(content), _CODEC, FRAME_RATE)
+            write_video(str(folder / f".{name}"), frames(content), sound(content), _CODEC, FRAME_RATE)
             (folder / f".{name}").rename(folder / name)
-        for place, caption in enumerate(captions):
-            item = name.removesuffix(".mp4") + (f"-{place}" if crowded else "")
-            rows.append((item, caption, name, _split(num_films - index, test, validation)))
+        split = _split(num_films - index, test, validation)
+        rows.append((name.removesuffix(".mp4"), content.caption, name, split))
     with (folder / TABLE).open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("id", "caption", "video", "split"))

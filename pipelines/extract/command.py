@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,17 +11,16 @@ import tyro
 from pipelines.arguments import parse, print_help, wants_help
 from pipelines.ingest.ingest_options import caption_length, words_of_data_set
 from vtr_core.errors import ConfigError
-from vtr_core.video.decoders import AskedDecoder
 
 if TYPE_CHECKING:
     from vtr_core.data.ingest.ingest import IngestResult
     from vtr_core.data.ingest.plan import IngestPlan, ShardTask
     from vtr_core.data.shards.word_table import WordTable
+    from vtr_core.data.sources.source import Drops
     from vtr_core.extraction.networks import Chosen
-    from vtr_core.extraction.outputs import Extract
+    from vtr_core.extraction.outputs import Extract, Progress
     from vtr_core.extraction.source import VideoFileClips, VideoFileFrames, VideoFiles, VideoFileVideos
-    from vtr_core.video.decoders import Decoder
-    from vtr_core.video.process import Decoding
+    from vtr_core.video.process import Limits
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,6 @@ class ExtractFlags:
     """With --records frames: maximum number of frames of a clip, evenly spaced (default: all)."""
     frame_size: int = 224
     """With --records frames: width and height in pixels; the centre of the frame is kept."""
-    frame_format: Literal["jpeg", "raw"] = "jpeg"
-    """With --records frames: JPEG, or raw pixels, which take about ten times the space and need no decoding."""
     frame_quality: int = 90
     """With --records frames: JPEG quality, from 1 to 100."""
     thumbnails: bool = False
@@ -98,8 +95,6 @@ class ExtractFlags:
     """0: in this process, without Ray, on all cores. Otherwise a Ray Data job on the whole cluster."""
     gpus_per_network: float = 1.0
     """GPUs per copy of the backbones, where the cluster has any; 0 computes on CPUs."""
-    decoder: AskedDecoder = "auto"
-    """Decoder of pictures; torchcodec also on GPUs. auto: torchcodec where it loads, and PyAV elsewhere."""
     seconds: float = 300.0
     """A video is dropped if its decoder returns no frame for this many seconds."""
     decoder_bytes: int = 4 * 2**30
@@ -134,24 +129,24 @@ def check_ranges(flags: ExtractFlags) -> None:
 
 def extractor(chosen: "tuple[Chosen, ...]", flags: ExtractFlags) -> "Extract":
     """The extraction function: in this process, or on Ray, to which it connects."""
-    from vtr_core.video.process import Decoding, Limits
+    from vtr_core.video.process import Limits
 
-    how = Decoding(Limits(flags.seconds, flags.decoder_bytes), chosen[0].decoder)
+    limits = Limits(flags.seconds, flags.decoder_bytes)
     if flags.workers == 0:
-        return _here(chosen, how)
+        return _here(chosen, limits)
     import ray
 
     from pipelines.ray_session import connect
     from vtr_core.extraction.on_ray import Resources, extract_on_ray
 
     connect(worker_logs=flags.worker_logs)
-    held = ray.cluster_resources()
+    cluster = ray.cluster_resources()
     share = 0.0 if flags.records == "frames" else flags.gpus_per_network  # JPEGs are made on CPUs
-    resources = Resources.of(held.get("CPU", 1), held.get("GPU", 0), share, how.decoder)
-    return partial(extract_on_ray, chosen=chosen, how=replace(how, device=resources.device), resources=resources)
+    resources = Resources.of(cluster.get("CPU", 1), cluster.get("GPU", 0), share)
+    return partial(extract_on_ray, chosen=chosen, limits=limits, resources=resources)
 
 
-def _here(chosen: "tuple[Chosen, ...]", how: "Decoding") -> "Extract":
+def _here(chosen: "tuple[Chosen, ...]", limits: "Limits") -> "Extract":
     import torch
 
     from vtr_core.extraction.in_process import extract_here
@@ -159,8 +154,7 @@ def _here(chosen: "tuple[Chosen, ...]", how: "Decoding") -> "Extract":
 
     torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    at_once = num_usable()
-    return partial(extract_here, chosen=chosen, how=replace(how, device=device), device=device, at_once=at_once)
+    return partial(extract_here, chosen=chosen, limits=limits, device=device, at_once=num_usable())
 
 
 def main(argv: Sequence[str]) -> None:
@@ -182,10 +176,8 @@ def run(flags: ExtractFlags) -> None:
     from pipelines.ingest.command import report
 
     if flags.features_only:
-        from pipelines.extract.features_only import features_only
-
         with json_alone(flags.json):
-            drops = features_only(flags)
+            drops = _features_only(flags)
         if flags.json:
             print_json({"features": flags.out, "dropped": dict(drops.counts)})
         return
@@ -200,11 +192,9 @@ def extract(flags: ExtractFlags) -> "IngestResult":
     from vtr_core.data.ingest.ingest import abandon, claim, finish, finished, is_complete, unfinished
     from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
     from vtr_core.storage import check_writable, locate
-    from vtr_core.video.decoders import chosen_decoder
 
     check_ranges(flags)
-    decoder, why = chosen_decoder(flags.decoder)
-    source = _source(flags, decoder)
+    source = _source(flags)
     words = _given_words(flags)
     check_writable(locate(flags.out))
     options = IngestOptions(
@@ -215,7 +205,7 @@ def extract(flags: ExtractFlags) -> "IngestResult":
         videos_per_shard=flags.videos_per_shard or (16 if flags.records == "frames" else 128),
         strict=flags.strict,
     )
-    print(f"extract: listing videos and words; {why}", flush=True)
+    print("extract: listing videos and words", flush=True)
     plan = plan_ingest(source, locate(flags.out), words, options, flags.word_vectors)
     tell_empty_splits(plan)
     if is_complete(plan):
@@ -240,7 +230,7 @@ def _given_words(flags: ExtractFlags) -> "WordTable | None":
     return words_of_data_set(flags.vocabulary)
 
 
-def _source(flags: ExtractFlags, decoder: "Decoder") -> "VideoFileClips | VideoFileVideos | VideoFileFrames":
+def _source(flags: ExtractFlags) -> "VideoFileClips | VideoFileVideos | VideoFileFrames":
     from vtr_core.data.sources.captioned_videos import DATA_SETS, SUBTITLES
     from vtr_core.data.sources.files import FORMATS
     from vtr_core.data.sources.pairs import kept_columns
@@ -249,7 +239,7 @@ def _source(flags: ExtractFlags, decoder: "Decoder") -> "VideoFileClips | VideoF
     from vtr_core.extraction.source import VideoFileClips, VideoFileFrames, VideoFileVideos
     from vtr_core.storage import locate
 
-    chosen = _recipes(flags, decoder)
+    chosen = _recipes(flags)
     if flags.captions is None:
         raise ConfigError(
             "--captions is missing: a table with the columns id, caption and video, or the word subtitles; or give "
@@ -267,21 +257,19 @@ def _source(flags: ExtractFlags, decoder: "Decoder") -> "VideoFileClips | VideoF
     inventory = Inventory(flags.videos, flags.anywhere)
     size = flags.thumbnail_size if flags.thumbnails else None
     if flags.records == "frames":
-        shown = FrameSettings(
-            flags.frame_size, flags.frame_rate, flags.frames, flags.frame_format, flags.frame_quality, decoder
-        )
-        return VideoFileFrames(inventory, flags.captions, flags.annotations, (), thumbnail_size=size, frames=shown)
+        frames = FrameSettings(flags.frame_size, flags.frame_rate, flags.frames, flags.frame_quality)
+        return VideoFileFrames(inventory, flags.captions, flags.annotations, (), thumbnail_size=size, frames=frames)
     kind = VideoFileClips if flags.records == "clips" else VideoFileVideos
-    kept = kept_columns(flags.keep_columns)
-    return kind(inventory, flags.captions, flags.annotations, chosen, flags.pool, flags.normalise, size, kept)
+    columns = kept_columns(flags.keep_columns)
+    return kind(inventory, flags.captions, flags.annotations, chosen, flags.pool, flags.normalise, size, columns)
 
 
-def _recipes(flags: ExtractFlags, decoder: "Decoder") -> "tuple[Chosen, ...]":
+def _recipes(flags: ExtractFlags) -> "tuple[Chosen, ...]":
     """The recipes with their weights; none where frames are stored instead of features."""
     from vtr_core.extraction.networks import check_weights, choose
 
     if flags.records != "frames":
-        chosen = choose(flags.recipe, flags.weights, decoder, flags.remote_code)
+        chosen = choose(flags.recipe, flags.weights, flags.remote_code)
         check_weights(chosen, flags.weights)
         return chosen
     if flags.recipe != ExtractFlags.recipe or flags.weights or flags.keep_features is not None:
@@ -293,7 +281,6 @@ def _recipes(flags: ExtractFlags, decoder: "Decoder") -> "tuple[Chosen, ...]":
 
 
 def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", source: "VideoFiles", flags: ExtractFlags) -> None:
-    from pipelines.extract.features_only import remark
     from pipelines.progress import Meter
     from vtr_core.extraction.outputs import NpyFolder, write_shards
     from vtr_core.storage import locate
@@ -309,5 +296,37 @@ def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", source: "VideoFiles",
         keep = folder.write
     begun = time.monotonic()
     with Meter(sum(len(task.videos) for task in tasks), "videos") as meter:
-        for progress in write_shards(plan, tasks, extractor(source.asked, flags), keep):
+        for progress in write_shards(plan, tasks, extractor(source.requested, flags), keep):
             meter.tell(progress.videos, remark(progress, time.monotonic() - begun))
+
+
+def remark(progress: "Progress", elapsed_s: float) -> str:
+    """Speed relative to playback, and dropped videos."""
+    times = progress.seconds / max(elapsed_s, 1e-9)
+    speed = f"{times:.{0 if times >= 10 else 1}f} times as fast as they play"
+    return f"{speed}; {progress.dropped} dropped" if progress.dropped else speed
+
+
+def _features_only(flags: ExtractFlags) -> "Drops":
+    """Write the missing .npy files, also of an interrupted extraction, and print what was dropped."""
+    from pipelines.progress import Meter
+    from vtr_core.data.sources.source import Drops
+    from vtr_core.data.sources.video_files import Inventory
+    from vtr_core.extraction.outputs import NpyFolder, write_features
+    from vtr_core.storage import check_writable, locate
+
+    if flags.thumbnails or flags.records == "frames":
+        raise ConfigError("--features-only writes .npy files alone: leave out --thumbnails and --records")
+    check_ranges(flags)
+    chosen = _recipes(flags)
+    files = Inventory(flags.videos, flags.anywhere).files
+    check_writable(locate(flags.out))
+    drops = Drops(flags.strict)
+    with Meter(len(files), "videos") as meter:
+        for done in write_features(NpyFolder(locate(flags.out), chosen), files, extractor(chosen, flags), drops):
+            meter.tell(done)
+    names = ", ".join(choice.recipe.name for choice in chosen)
+    print(f"{flags.out}: .npy files of {len(files) - sum(drops.counts.values())} videos by {names}")
+    for reason, count in sorted(drops.counts.items()):
+        print(f"dropped {count} × {reason}, for instance {drops.examples[reason][0]}")
+    return drops

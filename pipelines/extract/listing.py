@@ -10,9 +10,9 @@ def print_recipes() -> None:
     """Print the encoders as `vtr encoders` does, and the descriptions of all recipes."""
     from vtr_core.encoders.catalogue import as_text, catalogue
 
-    print(as_text([one for one in catalogue() if one.kind != "recipe"]))
+    print(as_text([entry for entry in catalogue() if entry.kind != "recipe"]))
     print("\nrecipes of features, without text:\n")
-    print("\n\n".join(described(one) for one in RECIPES))
+    print("\n\n".join(described(entry) for entry in RECIPES))
 
 
 def _taken(stream: Stream) -> str:
@@ -40,8 +40,8 @@ def described(recipe: Recipe) -> str:
     if recipe.weights is None:
         return "\n".join([*lines, "  weights  none needed"])
     known = f"sha256 {recipe.weights.sha256}…" if recipe.weights.sha256 else "its publishers give no hash"
-    found = installed(recipe)
-    here = f"here: {found}" if found else f"not here; give --weights {recipe.name} FILE"
+    file = installed(recipe)
+    here = f"here: {file}" if file else f"not here; give --weights {recipe.name} FILE"
     return "\n".join(
         [
             *lines,

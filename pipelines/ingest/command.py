@@ -76,14 +76,14 @@ def _report_json(result: "IngestResult") -> None:
 
     sets = [
         {
-            "uri": one.uri,
-            "kind": one.schema.label(),
-            "rows": one.rows,
-            "videos": one.videos,
-            "shards": len(one.shards),
-            "fingerprint": one.fingerprint,
+            "uri": manifest.uri,
+            "kind": manifest.schema.label(),
+            "rows": manifest.rows,
+            "videos": manifest.videos,
+            "shards": len(manifest.shards),
+            "fingerprint": manifest.fingerprint,
         }
-        for one in result.manifests
+        for manifest in result.manifests
     ]
     drops = {"dropped": dict(result.drops.counts), "shortened": result.drops.shortened}
     print_json({"data_sets": sets, **drops})
@@ -95,10 +95,10 @@ def _content(manifest: "Manifest") -> str:
 
     schema = manifest.schema
     if isinstance(schema, FrameSchema):
-        found = f"{schema.height} x {schema.width} RGB as {schema.encoding}"
+        content = f"{schema.height} x {schema.width} RGB as jpeg"
     else:
-        found = ", ".join(f"{feature.name} {feature.dim}" for feature in schema.features)
-    return f"{found}, thumbnails" if any(shard.thumbnails for shard in manifest.shards) else found
+        content = ", ".join(f"{feature.name} {feature.dim}" for feature in schema.features)
+    return f"{content}, thumbnails" if any(shard.thumbnails for shard in manifest.shards) else content
 
 
 def _images_line(manifest: "Manifest") -> str:
@@ -154,8 +154,7 @@ videos with the ordered steps of a task, for vtr evaluate --task localization:
 face images, for Siamese networks:
 
   faces     a folder of images (PGM, PNG, JPEG) per subject, for instance AT&T's
-  lfw       Labeled Faces in the Wild with one of its pair lists; downloaded by scikit-learn without --root
-  olivetti  AT&T's 40 subjects at 64 x 64, downloaded by scikit-learn
+  lfw       Labeled Faces in the Wild with one of its pair lists
 """
 
 

@@ -113,12 +113,12 @@ def ingest_options(flags: IngestFlags) -> "IngestOptions":
         "uncut": None if flags.max_words is None else flags.max_words == "longest",
         "tagged": None if flags.tagger is None else True,
     }
-    for name, asked in _asked(flags.preset).items():
-        if words[name] not in (None, asked):
+    for name, value in _asked(flags.preset).items():
+        if words[name] not in (None, value):
             raise ConfigError(
-                f"--preset {flags.preset} asks for {name} = {asked}, not {words[name]}; leave out that flag"
+                f"--preset {flags.preset} asks for {name} = {value}, not {words[name]}; leave out that flag"
             )
-        words[name] = asked
+        words[name] = value
     if isinstance(flags.max_words, int):
         if flags.max_words < 1:
             raise ConfigError(f"--max-words is {flags.max_words}; it must be at least 1, or longest")

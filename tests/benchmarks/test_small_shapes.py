@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from benchmarks.crowds import crowd
 from benchmarks.small_shapes import GRID, SHARED, WORLD, Tokens, near, readable, selected
 from vtr_core.config.override import override
-from vtr_core.data.worlds.films import SHAPES, crowd
+from vtr_core.data.worlds.films import SHAPES
 from vtr_core.errors import ConfigError
 from vtr_core.run.presets import preset
 from vtr_core.systems.muse.config import MuseConfig

@@ -33,16 +33,16 @@ def captioner(seed: int = 0, spread: float = 1.0, **settings: object) -> Caption
 def columns(rows: int, frames: int = 4, seed: int = 0) -> dict[str, np.ndarray]:
     """A batch as the stream delivers it; row i has i % frames + 1 frames and 1 to MAX_WORDS words."""
     rng = np.random.default_rng(seed)
-    kept = np.arange(rows) % frames + 1
+    remaining = np.arange(rows) % frames + 1
     video = rng.normal(size=(rows, frames, DIM)).astype(np.float16)
-    video[np.arange(frames) >= kept[:, None]] = 0
+    video[np.arange(frames) >= remaining[:, None]] = 0
     tokens = rng.integers(1, WORDS + 1, (rows, MAX_WORDS)).astype(np.int32)
     tokens[np.arange(MAX_WORDS) >= rng.integers(1, MAX_WORDS + 1, rows)[:, None]] = 0
     keys = np.arange(rows) + 1
-    means = video.astype(np.float32).sum(axis=1) / kept[:, None]
+    means = video.astype(np.float32).sum(axis=1) / remaining[:, None]
     return {
         "video": video,
-        "video.kept": kept,
+        "video.kept": remaining,
         "video.mean": means.astype(np.float32),
         "tokens": tokens,
         "clip_key": keys,
@@ -56,5 +56,5 @@ def batch(rows: int, seed: int = 0) -> FrameBatch:
 
 
 def videos(rows: int, seed: int = 0) -> tuple[Tensor, Tensor]:
-    found = batch(rows, seed)
-    return found.frames["video"].float(), found.mask["video"]
+    batches = batch(rows, seed)
+    return batches.frames["video"].float(), batches.mask["video"]

@@ -40,12 +40,12 @@ def report(
     described: Described | None = None,
 ) -> ExplainReport:
     searched = searched or videos()
-    asked = [AskedQuery(text, right if i == 0 else ()) for i, text in enumerate(texts)]
+    requested = [AskedQuery(text, right if i == 0 else ()) for i, text in enumerate(texts)]
     queries = [query(text, seed=i, concepts=len(searched.concepts)) for i, text in enumerate(texts)]
     return explain_report(
         described or Described("/runs/one", "hybrid-toy", 7, "data/test"),
         searched,
-        asked,
+        requested,
         queries,
         scoring or hybrid(searched.similarity),
         improved,

@@ -118,8 +118,8 @@ def _tokens(config: TrainConfig, rows: int, generator: np.random.Generator) -> n
     if not system.reads_texts(config.model):
         return tokens
     names = class_names()
-    told = [" ".join(names[word % len(names)] for word in row[row != 0]) for row in tokens]
-    texts = Vocabulary.utf8().encode_all(told, TEXT_BYTES)
+    captions = [" ".join(names[word % len(names)] for word in row[row != 0]) for row in tokens]
+    texts = Vocabulary.utf8().encode_all(captions, TEXT_BYTES)
     return np.hstack([tokens, texts]) if system.reads_words_too else texts
 
 
@@ -187,21 +187,21 @@ def _tables(config: TrainConfig, columns: Columns, generator: np.random.Generato
     """Labels and information at random; a clip's only reference is the caption of its row."""
     references = None
     if config.model.system().scores_captions(config.loss):
-        told = [[row[row != 0].tolist()] for row in columns["tokens"]]
-        references = reference_table(dict(zip(columns["clip_key"].tolist(), told, strict=True)))
+        texts = [[row[row != 0].tolist()] for row in columns["tokens"]]
+        references = reference_table(dict(zip(columns["clip_key"].tolist(), texts, strict=True)))
     return LossTables(_concepts(config, columns), _information(config, columns, generator), references)
 
 
 def _concepts(config: TrainConfig, columns: Columns) -> ConceptTable | None:
     """Three concepts per video, for models that detect concepts."""
-    wanted = config.model.system().num_concepts(config.model)
-    if wanted is None:
+    expected = config.model.system().num_concepts(config.model)
+    if expected is None:
         return None
     keys: Int64[np.ndarray, " rows"] = columns["video_key"]
-    names = tuple(f"concept{number}" for number in range(wanted))
-    kept = [{names[int(key) * 7 % wanted]: 1, names[int(key) % wanted]: 2, names[0]: 1} for key in keys]
-    head = TableHead("", "", (), False, names, (1,) * wanted, (CountedSet("made", "", len(keys), len(keys), 1),))
-    return ConceptTable("made", head, ConceptCounts.from_kept(keys.tolist(), kept, names))
+    names = tuple(f"concept{number}" for number in range(expected))
+    remaining = [{names[int(key) * 7 % expected]: 1, names[int(key) % expected]: 2, names[0]: 1} for key in keys]
+    head = TableHead("", "", (), False, names, (1,) * expected, (CountedSet("made", "", len(keys), len(keys), 1),))
+    return ConceptTable("made", head, ConceptCounts.from_kept(keys.tolist(), remaining, names))
 
 
 def _information(config: TrainConfig, columns: Columns, generator: np.random.Generator) -> InformationTable | None:

@@ -54,8 +54,8 @@ def ask(
 ) -> tuple[int, http.client.HTTPMessage, Any]:
     """Status, headers and content of an answer; JSON is parsed."""
     connection = http.client.HTTPConnection("127.0.0.1", server.address.port, timeout=3600)
-    given = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.request("GET" if body is None else "POST", path, body, given)
+    settings = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request("GET" if body is None else "POST", path, body, settings)
     response = connection.getresponse()
     content = response.read()
     connection.close()

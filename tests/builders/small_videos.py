@@ -38,8 +38,8 @@ def number(picture: np.ndarray) -> int:
 
 def rotated(path: Path, clockwise: int) -> Path:
     """An mp4 with another matrix in its header, which makes players turn the picture clockwise."""
-    one = 0x00010000
-    a, b, c, d = {0: (one, 0, 0, one), 90: (0, one, -one, 0), 180: (-one, 0, 0, -one), 270: (0, -one, one, 0)}[
+    item = 0x00010000
+    a, b, c, d = {0: (item, 0, 0, item), 90: (0, item, -item, 0), 180: (-item, 0, 0, -item), 270: (0, -item, item, 0)}[
         clockwise
     ]
     content = bytearray(path.read_bytes())

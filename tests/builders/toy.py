@@ -12,7 +12,7 @@ from PIL import Image
 from vtr_core.data.ingest.ingest import begin, do, finish
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.records.schema import FeatureSpec, FrameEncoding
+from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.source import AnySource, Clip, Drops, FrameClip, Video, VideoEntry
 from vtr_core.storage import locate
@@ -96,7 +96,6 @@ class ToyFrames:
     """Video v has `clips_of[v]` clips; clip c of it has c + 1 frames, each of one colour, and v % 3 + 1 captions."""
 
     clips_of: Sequence[int] = (3, 1, 4, 2, 5)
-    encoding: FrameEncoding = "jpeg"
     bad: frozenset[str] = field(default_factory=frozenset)
     """Clips whose last frame is none."""
     name: ClassVar[str] = "toy"
@@ -107,8 +106,8 @@ class ToyFrames:
     def features(self) -> tuple[FeatureSpec, ...]:
         return ()
 
-    def pictures(self) -> tuple[int, int, FrameEncoding]:
-        return 8, 16, self.encoding
+    def pictures(self) -> tuple[int, int]:
+        return 8, 16
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
         return [VideoEntry(f"v{v}", v) for v in range(len(self.clips_of))]
@@ -120,7 +119,7 @@ class ToyFrames:
     def frame_clips(self, video: VideoEntry, drops: Drops) -> Iterator[FrameClip]:
         v = video.content
         for c in range(self.clips_of[v]):
-            frames = [_stored(np.full((8, 16, 3), toy_colour(v, c, t), np.uint8), self.encoding) for t in range(c + 1)]
+            frames = [_jpeg(np.full((8, 16, 3), toy_colour(v, c, t), np.uint8)) for t in range(c + 1)]
             if f"v{v}:{c}" in self.bad:
                 frames[-1] = b"no picture"
             times = [c + t / 100 for t in range(c + 1)]
@@ -137,9 +136,7 @@ def toy_colour(v: int, c: int, t: int) -> tuple[int, int, int]:
     return 40 + 37 * v % 200, 60 + 20 * c, 60 + 20 * t
 
 
-def _stored(pixels: np.ndarray, encoding: FrameEncoding) -> bytes:
-    if encoding == "raw":
-        return pixels.tobytes()
+def _jpeg(pixels: np.ndarray) -> bytes:
     content = io.BytesIO()
     Image.fromarray(pixels).save(content, "JPEG", quality=100)
     return content.getvalue()

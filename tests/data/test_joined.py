@@ -46,15 +46,15 @@ def test_an_epoch_has_the_videos_of_both(tmp_path: Path) -> None:
     plan = Plan(manifest, BatchConfig(videos=4, clips_per_video=1), 0)
     reader = RowGroupReader(manifest, training_columns(manifest.schema))
     epoch = islice(read_directly(reader, plan, Part(0, 1), 0), plan.steps_per_epoch)
-    seen = [key for batch in epoch for key in batch["video_key"].tolist()]
-    assert sorted(seen) == sorted(key64(name) for name in [*(f"a{n}" for n in range(3)), *(f"b{n}" for n in range(5))])
+    shown = [key for batch in epoch for key in batch["video_key"].tolist()]
+    assert sorted(shown) == sorted(key64(name) for name in [*(f"a{n}" for n in range(3)), *(f"b{n}" for n in range(5))])
 
 
 def test_the_fingerprint_is_of_all_parts_in_their_order(tmp_path: Path) -> None:
     first, second = _both(tmp_path)
-    there, back = (Manifest.load(f"{a.uri} + {b.uri}") for a, b in ((first, second), (second, first)))
-    assert len({there.fingerprint, back.fingerprint, first.fingerprint, second.fingerprint}) == 4
-    assert Manifest.load(there.uri) == there
+    remote, back = (Manifest.load(f"{a.uri} + {b.uri}") for a, b in ((first, second), (second, first)))
+    assert len({remote.fingerprint, back.fingerprint, first.fingerprint, second.fingerprint}) == 4
+    assert Manifest.load(remote.uri) == remote
 
 
 def test_data_sets_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
@@ -93,8 +93,8 @@ def test_an_epoch_passes_over_a_set_as_often_as_its_weight_says(tmp_path: Path) 
     plan = Plan(manifest, BatchConfig(videos=2, clips_per_video=1), 0)
     reader = RowGroupReader(manifest, training_columns(manifest.schema))
     epoch = islice(read_directly(reader, plan, Part(0, 1), 0), plan.steps_per_epoch)
-    seen = Counter(key for batch in epoch for key in batch["video_key"].tolist())
-    assert seen == {**{key64(f"a{n}"): 3 for n in range(3)}, **{key64(f"b{n}"): 1 for n in range(5)}}
+    shown = Counter(key for batch in epoch for key in batch["video_key"].tolist())
+    assert shown == {**{key64(f"a{n}"): 3 for n in range(3)}, **{key64(f"b{n}"): 1 for n in range(5)}}
 
 
 def test_weights_are_part_of_the_fingerprint_and_of_the_training_sets(tmp_path: Path) -> None:
@@ -125,19 +125,19 @@ def test_a_weight_of_0_or_a_set_given_twice_is_refused(tmp_path: Path) -> None:
     first, second = _both(tmp_path)
     with pytest.raises(ConfigError, match="weight is 0"):
         Manifest.load(f"0 * {first.uri} + {second.uri}")
-    for given in (Manifest.load, lambda uri: training_sets(uri, None)):
+    for settings in (Manifest.load, lambda uri: training_sets(uri, None)):
         with pytest.raises(DatasetError, match="given twice; give it a weight"):
-            given(f"{first.uri} + {first.uri}")
+            settings(f"{first.uri} + {first.uri}")
 
 
 def test_thumbnails_come_from_the_folder_of_each_set(tmp_path: Path) -> None:
     """Files of the same name in both folders; of an item that both have it is that of the last."""
     sets = []
     for manifest, name in zip(_both(tmp_path), ("a0", "b4"), strict=True):
-        pictures = [Thumbnail(one, 0.0, 1.0, name.encode()) for one in (name, "both")]
+        pictures = [Thumbnail(item, 0.0, 1.0, name.encode()) for item in (name, "both")]
         file = write_thumbnails(manifest.location / f"0{SUFFIX}", pictures)
         shards = (replace(manifest.shards[0], thumbnails=file), *manifest.shards[1:])
         replace(manifest, shards=shards).save()
         sets.append(manifest.uri)
-    found = Thumbnails(Manifest.load(" + ".join(sets))).find(["a0", "b4", "b1", "both"])
-    assert {name: one.jpeg for name, one in found.items()} == {"a0": b"a0", "b4": b"b4", "both": b"b4"}
+    thumbnail = Thumbnails(Manifest.load(" + ".join(sets))).find(["a0", "b4", "b1", "both"])
+    assert {name: item.jpeg for name, item in thumbnail.items()} == {"a0": b"a0", "b4": b"b4", "both": b"b4"}

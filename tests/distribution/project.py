@@ -27,6 +27,6 @@ def names(requirements: list[Requirement]) -> set[str]:
 def pins(file: Path) -> dict[str, tuple[str, int]]:
     """Version and number of hashes of every package in a file."""
     return {
-        canonicalize_name(found["name"]): (found["version"], found["rest"].count("--hash=sha256:"))
-        for found in _PIN.finditer(file.read_text())
+        canonicalize_name(pin["name"]): (pin["version"], pin["rest"].count("--hash=sha256:"))
+        for pin in _PIN.finditer(file.read_text())
     }

@@ -43,8 +43,8 @@ def test_its_targets_are_in_the_makefile() -> None:
 
 
 def test_it_tests_the_pythons_that_the_package_names() -> None:
-    named = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
-    versions = [match[1] for name in named if (match := re.search(r":: (3\.\d+)$", name))]
+    names = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
+    versions = [match[1] for name in names if (match := re.search(r":: (3\.\d+)$", name))]
     matrix = yaml.safe_load(WORKFLOW.read_text())["jobs"]["test"]["strategy"]["matrix"]
     assert matrix["python"] == versions
     assert 'make test TORCH=cpu LOCKED=1 PYTHON="python${{ matrix.python }}"' in WORKFLOW.read_text(), (

@@ -19,10 +19,10 @@ def _texts() -> dict[Path, str]:
 def test_no_hint_names_somebody_elses_package() -> None:
     """`vtr` on the public index is another project."""
     wrong = re.compile(r"\bvtr\[|pip install [^`\n]*['\" ]vtr['\" ]|version\(\"vtr\"\)|\bvtr==")
-    assert not {str(file): found[0] for file, text in _texts().items() if (found := wrong.search(text))}
+    assert not {str(file): match[0] for file, text in _texts().items() if (match := wrong.search(text))}
 
 
 def test_every_hint_names_an_extra_that_there_is() -> None:
-    hinted = {found for text in _texts().values() for found in re.findall(rf"{NAME}\[([\w-]+)\]", text)}
+    hinted = {match for text in _texts().values() for match in re.findall(rf"{NAME}\[([\w-]+)\]", text)}
     assert hinted >= {"captioning", "clip", "faiss", "numba"}
     assert hinted <= set(EXTRAS)

@@ -37,22 +37,20 @@ COMES_WITH = {
 
 
 def _imported(folders: Iterable[str]) -> set[str]:
-    found = set()
+    names = set()
     for file in (file for folder in folders for file in (ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Import):
-                found |= {alias.name.partition(".")[0] for alias in node.names}
+                names |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found.add(node.module.partition(".")[0])
+                names.add(node.module.partition(".")[0])
     ours = {*CODE, "tests", "benchmarks", "docs"}
-    return {COMES_WITH.get(name, DISTRIBUTION.get(name, name)) for name in found - ours - sys.stdlib_module_names}
+    return {COMES_WITH.get(name, DISTRIBUTION.get(name, name)) for name in names - ours - sys.stdlib_module_names}
 
 
 def test_every_import_is_declared() -> None:
     declared = names(direct()).union(*(names(direct(extra)) for extra in set(EXTRAS) - {"dev"}))
-    # scikit-learn is named to whoever asks for the data sets that it downloads; torchcodec's build has to fit torch's
-    needs_no_declaration = {"scikit-learn", "torchcodec"}
-    assert _imported(CODE) - declared <= needs_no_declaration
+    assert _imported(CODE) <= declared
 
 
 def test_what_only_tests_import_is_declared_for_them() -> None:

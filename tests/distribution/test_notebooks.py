@@ -27,8 +27,10 @@ def test_each_is_a_notebook_that_others_can_open(file: Path) -> None:
     assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
     assert len({cell["id"] for cell in notebook["cells"]}) == len(notebook["cells"])
     for cell in notebook["cells"]:
-        kept = {"cell_type", "id", "metadata", "source"}
-        assert cell.keys() == (kept if cell["cell_type"] == "markdown" else kept | {"execution_count", "outputs"})
+        remaining = {"cell_type", "id", "metadata", "source"}
+        assert cell.keys() == (
+            remaining if cell["cell_type"] == "markdown" else remaining | {"execution_count", "outputs"}
+        )
     assert file.stat().st_size < MOST_BYTES
     assert "/tmp/" not in file.read_text()
 
@@ -48,9 +50,9 @@ def test_cells_share_variables_and_their_outputs_are_kept() -> None:
     cells = code("x = 2", f"print('/place/of/x', x)\nprint('\\n' * {2 * LINES})", "print(x + 1)")
     first, second, third = executed(cells, {}, "/place/")
     assert first["outputs"] == []
-    (told,) = second["outputs"]
-    assert told["text"][0] == "of/x 2\n"
-    assert (len(told["text"]), told["text"][LINES // 2]) == (LINES + 1, "…\n")
+    (texts,) = second["outputs"]
+    assert texts["text"][0] == "of/x 2\n"
+    assert (len(texts["text"]), texts["text"][LINES // 2]) == (LINES + 1, "…\n")
     assert third["outputs"][0]["text"] == ["3\n"]
     assert [cell["execution_count"] for cell in (first, second, third)] == [1, 2, 3]
 
@@ -60,8 +62,10 @@ def test_progress_is_not_kept() -> None:
     (cell,) = executed(code("print('  1 of 360 videos; 81 min left\\nkept 1 of 3')"), {}, "/place/")
     assert cell["outputs"][0]["text"] == ["kept 1 of 3\n"]
     for file in FILES:
-        told = [line for one in read(file)["cells"] for out in one.get("outputs", []) for line in out.get("text", [])]
-        assert not [line for line in told if PROGRESS.match(line.rstrip("\n"))], file
+        texts = [
+            line for item in read(file)["cells"] for out in item.get("outputs", []) for line in out.get("text", [])
+        ]
+        assert not [line for line in texts if PROGRESS.match(line.rstrip("\n"))], file
 
 
 def test_figures_are_kept_as_pictures_and_closed() -> None:
@@ -85,9 +89,9 @@ def test_it_runs(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tr
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", tracking_store)
     stored = read(file)["cells"]
-    found = list(executed(stored, {"__name__": "__main__"}, f"{tmp_path}/"))
+    rerun = list(executed(stored, {"__name__": "__main__"}, f"{tmp_path}/"))
     kinds = [
-        [[output["output_type"] for output in cell.get("outputs", [])] for cell in cells] for cells in (stored, found)
+        [[output["output_type"] for output in cell.get("outputs", [])] for cell in cells] for cells in (stored, rerun)
     ]
     assert kinds[0] == kinds[1]
-    assert json.dumps(found)
+    assert json.dumps(rerun)

@@ -26,7 +26,7 @@ def test_versions_are_those_of_the_constraints_and_have_hashes(file: Path) -> No
 
 
 def test_all_that_is_asked_for_is_pinned_as_asked() -> None:
-    for each in [*direct(), *(one for extra in EXTRAS for one in direct(extra))]:
+    for each in [*direct(), *(item for extra in EXTRAS for item in direct(extra))]:
         (name,) = names([each])
         assert CONSTRAINTS[name] in each.specifier, each
 
@@ -42,8 +42,8 @@ def test_what_is_asked_for_is_locked() -> None:
 def test_torch_can_be_left_to_another_index() -> None:
     """requirements/torch.txt is torch and what only its CUDA build needs: without it, TORCH=cpu has all the rest."""
     assert "torch" in _locked("torch")
-    others = _locked("torch") - {"torch", "triton"}
-    assert all(name.startswith(("nvidia-", "cuda-")) for name in others)
+    changes = _locked("torch") - {"torch", "triton"}
+    assert all(name.startswith(("nvidia-", "cuda-")) for name in changes)
     assert not any(_locked("torch") & _locked(file.stem) for file in LOCKS if file.stem != "torch")
 
 

@@ -71,19 +71,19 @@ def extract_films() -> None:
         grey_video(folder / f"{number}.mp4", [0.0, 0.5, 1.0])
     rows = [f"clip{number},a grey film {number},{number}.mp4" for number in range(20)]
     (folder / "clips.csv").write_text("\n".join(["id,caption,video", *rows]))
-    given = ["--captions", "films/clips.csv", "--recipe", "imagenet-lite-tokens", "--records", "videos"]
+    settings = ["--captions", "films/clips.csv", "--recipe", "imagenet-lite-tokens", "--records", "videos"]
     shares = ["--splits", "train", ".6", "val", ".2", "test", ".2"]
-    run("extract", ["films", *given, "--out", "data/films", *shares, "--workers", "0"])
+    run("extract", ["films", *settings, "--out", "data/films", *shares, "--workers", "0"])
     shutil.copytree(folder, "videos", ignore=shutil.ignore_patterns("*.csv"))
-    given = ["--captions", "films/clips.csv", "--recipe", "bundled"]
-    run("extract", ["films", *given, "--out", "data/own", *shares, "--workers", "0"])
+    settings = ["--captions", "films/clips.csv", "--recipe", "bundled"]
+    run("extract", ["films", *settings, "--out", "data/own", *shares, "--workers", "0"])
 
 
 def ingest_test_sets(root: Path) -> None:
     """As the table of adapters says: youcook2 and msrvtt into splits below --out, howto100m and crosstask into it."""
     cook = root / "raw" / "youcook2"
-    given = ["--annotations", str(cook / "validation_youcook.csv"), "--feature-folder", str(cook / "2d")]
-    run("ingest", ["youcook2", *given, "--out", "data/youcook2"])
+    settings = ["--annotations", str(cook / "validation_youcook.csv"), "--feature-folder", str(cook / "2d")]
+    run("ingest", ["youcook2", *settings, "--out", "data/youcook2"])
     for world, out in (("msrvtt_1ka", "msrvtt-1k-a"), ("howto100m_json", "howto"), ("crosstask", "crosstask")):
         run("ingest", [*WORLDS[world].words(root / "raw" / world), "--out", f"data/{out}"])
     assert set(splits("data/youcook2")) == {"test"}

@@ -38,16 +38,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_they_do_what_they_say(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = commands()
+    settings = commands()
     names = ["index", "extract", "train", "evaluate", "evaluate", "index", *["extract"] * 6]
-    assert [words[0] for words in given] == names
-    for name, *words in given[:-1]:
+    assert [words[0] for words in settings] == names
+    for name, *words in settings[:-1]:
         run(name, [*words, "--workers", "0"] if name in ("index", "extract") else words)
-    run("extract", given[-1][1:])
+    run("extract", settings[-1][1:])
     assert set(splits("data/own")) == {"train", "val", "test"}
     assert sum(Manifest.load(uri).rows for uri in splits("data/own").values()) == NUM_VIDEOS
     assert Manifest.load("data/told").rows == 1
     assert all(shard.thumbnails for shard in Manifest.load("data/seen").shards)
-    assert Manifest.load("data/frames").schema == FrameSchema((), 20, 224, 224, "jpeg")
+    assert Manifest.load("data/frames").schema == FrameSchema((), 20, 224, 224)
     assert len(list((folder / "features" / "imagenet-lite").iterdir())) == NUM_VIDEOS
     assert "imagenet-lite: video, 1280 values" in capsys.readouterr().out

@@ -30,10 +30,10 @@ def test_the_picture_at_the_middle_of_a_clip(tmp_path: Path) -> None:
             ClipSpan("v0:unasked", "v0", 0.0, 1.0),
         ],
     )
-    found = frames.find(["v0:0", "v0:1", "v0:late", "v1:0", "v2:0"])
-    shown = {one: number(np.asarray(Image.open(io.BytesIO(frame.jpeg)))) for one, frame in found.items()}
+    frames_of = frames.find(["v0:0", "v0:1", "v0:late", "v1:0", "v2:0"])
+    shown = {item: number(np.asarray(Image.open(io.BytesIO(frame.jpeg)))) for item, frame in frames_of.items()}
     assert shown == {"v0:0": 5, "v0:1": 17}
-    assert (found["v0:1"].start, found["v0:1"].end) == (8.0, 9.0)
+    assert (frames_of["v0:1"].start, frames_of["v0:1"].end) == (8.0, 9.0)
 
 
 def test_without_files_there_are_the_thumbnails(tmp_path: Path) -> None:

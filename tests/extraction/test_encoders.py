@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import vtr_core
-from pipelines.extract.command import ExtractFlags, extract
-from pipelines.extract.features_only import features_only
+from pipelines.extract.command import ExtractFlags, extract, run
 from tests.builders.pretrained import save_clip, save_xclip
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
@@ -40,14 +39,14 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def flags(films: Path, out: Path, recipe: str, **others: object) -> ExtractFlags:
-    given = {"captions": str(films / "captions.jsonl"), "recipe": (recipe,), "workers": 0, **others}
-    return ExtractFlags(str(films), str(out), **given)  # type: ignore[arg-type]
+def flags(films: Path, out: Path, recipe: str, **changes: object) -> ExtractFlags:
+    settings = {"captions": str(films / "captions.jsonl"), "recipe": (recipe,), "workers": 0, **changes}
+    return ExtractFlags(str(films), str(out), **settings)  # type: ignore[arg-type]
 
 
 def files(films: Path, out: Path, recipe: str) -> dict[str, np.ndarray]:
     """The rows of whole films, by `--features-only`."""
-    features_only(flags(films, out, recipe, features_only=True, captions=None))
+    run(flags(films, out, recipe, features_only=True, captions=None))
     return {file.stem: np.load(file).astype(np.float32) for file in out.rglob("*.npy")}
 
 
@@ -84,8 +83,8 @@ def test_a_video_models_rows_are_windows_at_their_rate(films: Path, models: Path
         {"id": "end", "caption": "its end", "video": "long.mp4", "start": 4.0, "end": 5.9},
     ]
     (tmp_path / "captions.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    asked = flags(films, tmp_path / "data", name, pool="mean", captions=str(tmp_path / "captions.jsonl"))
-    (data,) = extract(asked).manifests
+    requested = flags(films, tmp_path / "data", name, pool="mean", captions=str(tmp_path / "captions.jsonl"))
+    (data,) = extract(requested).manifests
     clips = stored(data)
     np.testing.assert_allclose(clips["all"], rows["long"].mean(axis=0), atol=1e-3)
     np.testing.assert_allclose(clips["end"], rows["long"][2], atol=1e-3)
@@ -102,5 +101,7 @@ def test_tokens_of_an_encoder_are_stored_for_models_of_tokens(films: Path, model
 def test_rays_workers_load_the_encoder_by_name(films: Path, models: Path, tmp_path: Path, local_ray: None) -> None:
     name = f"hf:{models / 'clip'}"
     here = extract(flags(films, tmp_path / "here", name))
-    there = extract(flags(films, tmp_path / "ray", name, workers=None))
-    assert [one.fingerprint for one in here.manifests] == [one.fingerprint for one in there.manifests]
+    remote = extract(flags(films, tmp_path / "ray", name, workers=None))
+    assert [manifest.fingerprint for manifest in here.manifests] == [
+        manifest.fingerprint for manifest in remote.manifests
+    ]

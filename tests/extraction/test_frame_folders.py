@@ -12,12 +12,13 @@ from PIL import Image
 from tests.builders.pretrained import save_clip
 from tests.builders.toy import written
 from vtr_core.data.ingest.plan import IngestOptions
-from vtr_core.data.sources.reasons import Reason, UnusableError
+from vtr_core.data.reading.stored_rows import taken_frames
 from vtr_core.data.sources.source import KEPT, Drops, Video, VideoSource
 from vtr_core.encoders.encoder import encoder
 from vtr_core.errors import InputError
-from vtr_core.extraction.frame_folders import FrameFolders, image_names, read_image, sample
+from vtr_core.extraction.frame_folders import FrameFolders, image_names, read_image
 from vtr_core.storage import locate
+from vtr_core.unusable import Reason, UnusableError
 
 COUNTS = {"a": 25, "b": 3, "c": 2}
 
@@ -43,8 +44,8 @@ def source(clip: str, tmp_path: Path) -> FrameFolders:
 
 
 def rows(source: FrameFolders, drops: Drops) -> dict[str, Video]:
-    found = [source.video(video, drops) for video in source.videos(drops)]
-    return {video.video_id: video for video in found if video is not None}
+    videos = [source.video(video, drops) for video in source.videos(drops)]
+    return {video.video_id: video for video in videos if video is not None}
 
 
 def test_a_row_has_the_tokens_of_sampled_frames_and_the_vectors_of_captions(
@@ -54,15 +55,15 @@ def test_a_row_has_the_tokens_of_sampled_frames_and_the_vectors_of_captions(
     assert isinstance(source, VideoSource)
     assert [(feature.name, feature.dim) for feature in source.features()] == [("video", 50 * 24), ("text", 24)]
     drops = Drops()
-    found = rows(source, drops)
+    videos = rows(source, drops)
     for video, captions, numbers in (("a", ("a dog", "red car"), (0, 8, 16, 24)), ("b", ("cat",), (0, 1, 2))):
         frames = [np.asarray(Image.open(tmp_path / "frames" / video / f"frame{number}.png")) for number in numbers]
         tokens = made.encode_patches(made.prepare(np.stack(frames))).reshape(len(numbers), -1)
-        assert found[video].captions == captions
-        np.testing.assert_allclose(found[video].features["video"], tokens, atol=1e-2, rtol=1e-3)
-        np.testing.assert_array_equal(found[video].features["text"], made.encode_text(captions).astype(np.float16))
-    assert found["d"].features.keys() == {"text"}
-    assert not found["d"].features["text"].any()
+        assert videos[video].captions == captions
+        np.testing.assert_allclose(videos[video].features["video"], tokens, atol=1e-2, rtol=1e-3)
+        np.testing.assert_array_equal(videos[video].features["text"], made.encode_text(captions).astype(np.float16))
+    assert videos["d"].features.keys() == {"text"}
+    assert not videos["d"].features["text"].any()
     assert drops.counts == {"empty_caption": 1, KEPT: 1}
 
 
@@ -106,7 +107,7 @@ def test_numbers_in_names_count_as_numbers(tmp_path: Path) -> None:
 def test_a_sample_goes_from_the_first_to_the_last_in_equal_steps(
     count: int, num_frames: int, places: list[int]
 ) -> None:
-    assert sample([str(i) for i in range(count)], num_frames) == [str(i) for i in places]
+    assert list(taken_frames(count, num_frames)) == places
 
 
 def bomb() -> bytes:

@@ -7,7 +7,6 @@ import json
 import os
 import pickle
 import shutil
-import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,17 +19,10 @@ INSERTED = (
     b"\x00",
     b"\xef\xbb\xbf",
     b"\r\n",
-    b"\r",
-    b"\n\n\n",
-    b"\xff\xfe",
     b"\xc3",
-    b"\xed\xa0\x80",
     b'"',
     b",",
     b"\t",
-    b"\x1a",
-    b"\x85",
-    "\u2028\u202e\u0000".encode(),
     b"../",
     b"-1",
     b"1e999",
@@ -39,79 +31,39 @@ INSERTED = (
     b"9" * 5000,
 )
 TEXTS = (
-    "",
-    " ",
-    "\x00",
-    "a\x00b",
-    "a\ud800b",
-    "../../escape",
-    "/abs/olute",
-    "..",
-    ".",
-    "a\nb",
-    "\u2028",
-    "\u202egnp",
-    "\ud800",
-    "\ufeff",
-    "x" * 5000,
-    "nan",
-    "inf",
-    "-inf",
-    "-1",
-    "1e400",
-    "1e308",
-    "9" * 5000,
-    "0x10",
-    "1_000",
-    "٣",
-    "²",
-    "true",
-    "None",
-    "<script>alert(1)</script>",
-    "s3://bucket/x",
-    "=cmd()",
-    "'; --",
-    "C:\\x",
+    *(
+        "",
+        " ",
+        "\x00",
+        "a\ud800b",
+        "../../escape",
+        "/abs/olute",
+        "..",
+        "a\nb",
+        "\u202egnp",
+        "\ufeff",
+        "x" * 5000,
+        "nan",
+    ),
+    *(
+        "inf",
+        "-1",
+        "1e400",
+        "9" * 5000,
+        "0x10",
+        "1_000",
+        "٣",
+        "true",
+        "<script>alert(1)</script>",
+        "s3://bucket/x",
+        "=cmd()",
+    ),
 )
-VALUES: tuple[Any, ...] = (
-    None,
-    True,
-    False,
-    0,
-    -1,
-    0.5,
-    2**31,
-    2**63,
-    2**70,
-    10**400,
-    float("nan"),
-    float("inf"),
-    -float("inf"),
-    1e308,
-    [],
-    {},
-    [None],
-    {"a": 1},
-    [[[[]]]],
-    *TEXTS,
-)
+_NUMBERS = (0, -1, 0.5, 2**31, 2**63, 10**400, float("nan"), -float("inf"), 1e308)
+VALUES: tuple[Any, ...] = (None, True, False, *_NUMBERS, [], {}, [None], {"a": 1}, [[[[]]]], *TEXTS)
 FOREIGN = (
-    b"",
-    b"\n",
-    b"{}",
-    b"[]",
-    b"null",
-    b"0",
-    b'"text"',
-    b"[" * 200_000,
-    b'{"a":' * 100_000,
-    gzip.compress(b"hello"),
-    b"PAR1" + bytes(20) + b"PAR1",
-    pickle.dumps({"a": 1}),
-    b"\x93NUMPY\x01\x00",
-    bytes(1000),
-    "a,b\n1,2\n".encode("utf-16"),
-    b"\x1f\x8b\x08\x00",
+    *(b"", b"\n", b"{}", b"[]", b"null", b"0", b'"text"', b"[" * 200_000, b'{"a":' * 100_000, bytes(1000)),
+    *(gzip.compress(b"hello"), pickle.dumps({"a": 1}), b"PAR1" + bytes(20) + b"PAR1", "a,b\n1,2\n".encode("utf-16")),
 )
 
 
@@ -120,7 +72,7 @@ class Damage:
     """What was done to which file, for messages of a failing test."""
 
     file: Path
-    what: str
+    change: str
 
 
 def damage(root: Path, random: Random, only: Callable[[Path], bool] = lambda _: True) -> Damage:
@@ -140,7 +92,7 @@ def _special(file: Path) -> Sequence[Change]:
         case ".npy":
             return (npy_header, npy_array)
         case ".json":
-            return (json_value, json_value, json_key)
+            return (json_value,) * 3
         case ".jsonl":
             return (json_line,)
         case ".csv" | ".tsv":
@@ -182,7 +134,7 @@ def cut_part(file: Path, random: Random) -> None:
 
 
 def other_content(file: Path, random: Random) -> None:
-    file.write_bytes(random.choice([*FOREIGN, random.randbytes(300), _npz()]))
+    file.write_bytes(random.choice([*FOREIGN, random.randbytes(300)]))
 
 
 def remove(file: Path, random: Random) -> None:
@@ -222,22 +174,8 @@ def rename(file: Path, random: Random) -> None:
 
 
 _GENERAL: tuple[Change, ...] = (
-    flip_bytes,
-    flip_bytes,
-    truncate,
-    truncate,
-    insert,
-    insert,
-    repeat_part,
-    cut_part,
-    other_content,
-    other_content,
-    remove,
-    folder_instead,
-    file_instead_of_folder,
-    swap,
-    link_to_itself,
-    rename,
+    *(2 * (flip_bytes, truncate, insert, other_content)),
+    *(repeat_part, cut_part, remove, folder_instead, file_instead_of_folder, swap, link_to_itself, rename),
 )
 
 
@@ -248,32 +186,12 @@ def _root(file: Path) -> Path:
 
 def npy_header(file: Path, random: Random) -> None:
     """A header that does not suit the values behind it."""
-    shape = random.choice(
-        [
-            "(1000000000000, 4)",
-            "(4, 1000000000000)",
-            "(9223372036854775807, 9223372036854775807)",
-            "(-1, 4)",
-            "(0, 4)",
-            "(4, 0)",
-            "()",
-            "(2, 2, 2)",
-            "(True, 4)",
-            "(1.5, 4)",
-            "('a',)",
-            "[3, 4]",
-            "(" * 300,
-            "__import__('os')",
-            "(10**12, 4)",
-            "None",
-            "(0, 1000000000000000000)",
-        ]
-    )
-    dtype = random.choice(
-        ["<f4", "<f4", ">f8", "|O", "<U5", "|V8", "<c8", "<M8[s]", "|b1", "<f16", "[('a', '<f4')]", "x"]
-    )
-    given = dtype if dtype.startswith("[") else repr(dtype)
-    header = f"{{'descr': {given}, 'fortran_order': {random.choice(['False', 'True', '1', 'x'])}, 'shape': {shape}, }}"
+    huge = "(10**12, 4)|(4, 10**12)".replace("10**12", str(10**12)).split("|")
+    shapes = [*huge, "(-1, 4)", "(0, 4)", "()", "(2, 2, 2)", "(True, 4)", "(1.5, 4)", "[3, 4]", "((((", "None"]
+    shape = random.choice([*shapes, "__import__('os')"])
+    dtype = random.choice(["<f4", "<f4", ">f8", "|O", "<U5", "|V8", "<c8", "<M8[s]", "|b1", "<f16", "x"])
+    quoted = dtype if dtype.startswith("[") else repr(dtype)
+    header = f"{{'descr': {quoted}, 'fortran_order': {random.choice(['False', 'True', '1', 'x'])}, 'shape': {shape}, }}"
     if random.random() < 0.2:
         header = header.replace("'shape'", random.choice(["'shap'", "'shape': 1, 'shape'"]))
     padded = header.ljust(117) + "\n"
@@ -286,62 +204,20 @@ def npy_header(file: Path, random: Random) -> None:
 
 def npy_array(file: Path, random: Random) -> None:
     """An array that is valid in itself, but perhaps not here."""
-    arrays: list[Callable[[], np.ndarray]] = [
-        lambda: np.zeros(()),
-        lambda: np.zeros((0, 3)),
-        lambda: np.zeros((3, 0)),
-        lambda: np.ones(3),
-        lambda: np.ones((2, 3, 4)),
-        lambda: np.ones((2, 3, 4, 5)),
-        lambda: np.full((5, 4), np.nan),
-        lambda: np.full((5, 4), np.inf, np.float16),
-        lambda: np.full((5, 4), 1e300),
-        lambda: np.full((5, 4), 70000.0, np.float32),
-        lambda: np.asfortranarray(np.ones((5, 4))),
-        lambda: np.ones((5, 4), ">f4"),
-        lambda: np.ones((5, 4), np.longdouble),
-        lambda: np.ones((5, 4), np.complex64),
-        lambda: np.ones((5, 4), np.bool_),
-        lambda: np.ones((5, 4), np.int8),
-        lambda: np.full((5, 4), np.iinfo(np.uint64).max, np.uint64),
-        lambda: np.array([["a", "b"]]),
-        lambda: np.array([{"a": 1}], dtype=object),
-        lambda: np.zeros(3, [("a", "<f4"), ("b", "O")]),
-        lambda: np.zeros(3, [("a", "<f4", (2,))]),
-        lambda: np.array(["2020-01-01"], "datetime64[s]"),
-        lambda: np.ones((1, 4)),
-        lambda: np.ones((100_000, 1), np.uint8),
-        lambda: np.ones((1, 100_000), np.uint8),
-    ]
+    shape = random.choice([(), (0, 3), (3, 0), (3,), (2, 3, 4), (5, 4), (1, 4), (100_000, 1), (1, 100_000)])
+    dtype = random.choice(["f8", "f4", ">f4", "g", "c8", "?", "i1", "u8", "U3", "O", "M8[s]"])
+    array = np.ones(shape, dtype) if dtype not in ("U3", "O", "M8[s]") else np.empty(shape, dtype)
+    if array.dtype.kind == "f":
+        array *= random.choice([1.0, np.nan, np.inf, 70000.0])
     with file.open("wb") as sink:
-        np.save(sink, random.choice(arrays)(), allow_pickle=True)
-
-
-def _npz() -> bytes:
-    """A zip bomb of an .npz: a member that says it has many more values than the archive has bytes."""
-    sink = io.BytesIO()
-    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("../../escape.npy", bytes(1 << 20))
-        archive.writestr("a.npy", bytes(1 << 20))
-    return sink.getvalue()
+        np.save(sink, np.asfortranarray(array) if random.random() < 0.2 else array, allow_pickle=True)
 
 
 def json_value(file: Path, random: Random) -> None:
-    """Another value, of any type, at a random place."""
-    _edit_json(file, random, lambda node, key: node.__setitem__(key, random.choice(VALUES)))
-
-
-def json_key(file: Path, random: Random) -> None:
-    """A member that is deleted, renamed or repeated."""
-
-    def change(node: Any, key: Any) -> None:
-        value = node.pop(key)
-        if isinstance(node, dict) and random.random() < 0.5:
-            node[random.choice([*TEXTS, str(key) + "s", str(key).upper()])] = value
-        elif isinstance(node, list) and random.random() < 0.5:
-            node.extend([value, value])
-
-    _edit_json(file, random, change)
+    content = json.loads(file.read_text())
+    if any(_places(content)):
+        change_value(content, random)
+    file.write_text(json.dumps(content))
 
 
 def json_line(file: Path, random: Random) -> None:
@@ -365,21 +241,12 @@ def change_value(value: Any, random: Random) -> None:
             node[random.choice(TEXTS)] = taken
 
 
-def _edit_json(file: Path, random: Random, change: Callable[[Any, Any], None]) -> None:
-    content = json.loads(file.read_text())
-    places = list(_places(content))
-    if places:
-        change(*random.choice(places))
-    file.write_text(json.dumps(content))
-
-
 def _places(value: Any) -> Sequence[tuple[Any, Any]]:
-    found: list[tuple[Any, Any]] = []
+    places: list[tuple[Any, Any]] = []
     items: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
-        found.append((value, key))
-        found.extend(_places(inner))
-    return found
+        places += [(value, key), *_places(inner)]
+    return places
 
 
 def csv_cell(file: Path, random: Random) -> None:

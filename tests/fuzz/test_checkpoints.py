@@ -64,9 +64,9 @@ def write(place: Path, step: int = 7) -> None:
 def read(run: Path, restore: bool = True) -> None:
     """What evaluating and resuming do with the checkpoint of the run folder `run`."""
     load_model(str(run / CHECKPOINT))
-    found = load_checkpoint(locate(run / CHECKPOINT), SYSTEMS)
+    checkpoint = load_checkpoint(locate(run / CHECKPOINT), SYSTEMS)
     if restore:
-        learner().restore(found, RunFolder.at(str(run)))
+        learner().restore(checkpoint, RunFolder.at(str(run)))
 
 
 @pytest.fixture
@@ -114,8 +114,8 @@ def _fuzz(
         for seed in range(cases):
             root = folder / str(seed) / "in"
             shutil.copytree(valid, root)
-            what = change(root, Random(seed))
-            tally.run(f"{seed} {what}", partial(read, root, restore), str(root))
+            damaged = change(root, Random(seed))
+            tally.run(f"{seed} {damaged}", partial(read, root, restore), str(root))
             clear(root.parent)
     tally.check(cases)
 
@@ -130,8 +130,8 @@ def _safetensors_header(file: Path, random: Random) -> None:
         file.write_bytes(false.to_bytes(8, "little") + content[8:])
         return
     if random.random() < 0.3:
-        one = random.choice(list(header.values()))
-        one["shape"] = random.choice([[10**12], [2**62, 4], [-1], [0], [1.5], ["x"], [], [10**30], [[2]]])
+        item = random.choice(list(header.values()))
+        item["shape"] = random.choice([[10**12], [2**62, 4], [-1], [0], [1.5], ["x"], [], [10**30], [[2]]])
     elif random.random() < 0.5:
         random.choice(list(header.values()))["dtype"] = random.choice(["F64", "F16", "BOOL", "I8", "F8_E4M3", "Q", 3])
     else:
@@ -158,9 +158,9 @@ def test_run_folder(tmp_path: Path) -> None:
     (tmp_path / "valid" / "checkpoints" / "best.json").write_text('{"checkpoint": "step-00000007", "value": 1.0}')
 
     def resume(root: Path) -> None:
-        found = RunFolder.at(str(root))
-        found.read(SYSTEMS)
-        found.latest(SYSTEMS)
+        folder = RunFolder.at(str(root))
+        folder.read(SYSTEMS)
+        folder.latest(SYSTEMS)
         load_model(str(root))
 
     resume(tmp_path / "valid")
@@ -171,6 +171,6 @@ def test_run_folder(tmp_path: Path) -> None:
             done = damage(
                 root, Random(seed), lambda file: file.suffix == ".json" and file.parent.name != "step-00000007"
             )
-            tally.run(f"{seed} {done.what} {done.file.name}", partial(resume, root), str(root))
+            tally.run(f"{seed} {done.change} {done.file.name}", partial(resume, root), str(root))
             clear(root.parent)
     tally.check(CASES)

@@ -46,7 +46,7 @@ def valid(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_manifest(valid: Path, tmp_path: Path) -> None:
-    _fuzz(valid, tmp_path, lambda root, random: damage(root, random, lambda file: file.name == "manifest.json").what)
+    _fuzz(valid, tmp_path, lambda root, random: damage(root, random, lambda file: file.name == "manifest.json").change)
 
 
 def test_signed_manifest(valid: Path, tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_signed_manifest(valid: Path, tmp_path: Path) -> None:
 def test_shards_and_words(valid: Path, tmp_path: Path) -> None:
     def change(root: Path, random: Random) -> str:
         done = damage(root, random, lambda file: file.name != "manifest.json")
-        return f"{done.what} {done.file.name}"
+        return f"{done.change} {done.file.name}"
 
     _fuzz(valid, tmp_path, change)
 
@@ -82,8 +82,8 @@ def _fuzz(valid: Path, folder: Path, change: Callable[[Path, Random], str], comp
         for seed in range(CASES):
             root = folder / str(seed) / "in"
             shutil.copytree(valid, root)
-            what = change(root, Random(f"{valid.name} {seed}"))
-            tally.run(f"{seed} {what}", partial(_read, root, expected if compare else None), str(root))
+            damaged = change(root, Random(f"{valid.name} {seed}"))
+            tally.run(f"{seed} {damaged}", partial(_read, root, expected if compare else None), str(root))
             clear(root.parent)
     tally.check(CASES)
 
@@ -108,9 +108,9 @@ def _values(root: Path) -> list[Any]:
 
 def _read(root: Path, expected: list[Any] | None) -> None:
     """Read all of it; the values must be the `expected`, where there are any."""
-    found = _values(root)
+    values = _values(root)
     if expected is not None:
-        np.testing.assert_equal([_plain(value) for value in found], [_plain(value) for value in expected])
+        np.testing.assert_equal([_plain(value) for value in values], [_plain(value) for value in expected])
 
 
 def _plain(value: Any) -> Any:
@@ -149,6 +149,6 @@ def test_records_of_an_interrupted_ingest(tmp_path: Path) -> None:
         root = tmp_path / str(seed) / "in"
         shutil.copytree(tmp_path / "valid", root)
         done = damage(root, Random(seed), lambda file: file.parent.name == "_ingest")
-        tally.run(f"{seed} {done.what} {done.file.name}", partial(resume, root), str(root))
+        tally.run(f"{seed} {done.change} {done.file.name}", partial(resume, root), str(root))
         clear(root.parent)
     tally.check(CASES)

@@ -25,7 +25,7 @@ def test_logs(tmp_path: Path) -> None:
                 change_value(random.choice(lines), random)
             (root / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
         done = damage(root, random)
-        tally.run(f"{seed} {done.what} {done.file.name}", partial(_resume, root), str(root))
+        tally.run(f"{seed} {done.change} {done.file.name}", partial(_resume, root), str(root))
         clear(root.parent)
     assert not tally.faults, "\n".join(tally.faults[:20])
     assert tally.succeeded >= CASES / 2

@@ -7,9 +7,9 @@ from random import Random
 import pytest
 
 from tests.builders.small_videos import grey_video
-from vtr_core.video.decoders import VideoFault
+from vtr_core.unusable import UnusableError
 from vtr_core.video.encoding import Codec
-from vtr_core.video.process import Decoding, DecodingProcess, Limits
+from vtr_core.video.process import DecodingProcess, Limits
 from vtr_core.video.streams import Chunk, End, Picture, PictureStream, Rate, SoundStream
 
 CODECS = {
@@ -65,27 +65,27 @@ def _damaged(suffix: str, count: int, folder: Path) -> tuple[int, dict[str, int]
         folder / f"v.{suffix}", [k / 10 for k in range(15)], sound_s=1.5, codec=CODECS[suffix], frame_rate=10
     ).read_bytes()
     decoded, faults = 0, dict[str, int]()
-    with DecodingProcess(Decoding(Limits(silent_s=60, max_bytes=2**30))) as process:
+    with DecodingProcess(Limits(silent_s=60, max_bytes=2**30)) as process:
         for seed in range(count):
             draw = Random(f"{suffix} {seed}")
             path = folder / f"{seed}.{suffix}"
             path.write_bytes(MUTATIONS[seed % len(MUTATIONS)](bytearray(whole), draw))
-            found = _outcome(process, path)
-            if isinstance(found, VideoFault):
-                assert path.name in str(found)
-                faults[found.fault.value] = faults.get(found.fault.value, 0) + 1
+            outcome = _outcome(process, path)
+            if isinstance(outcome, UnusableError):
+                assert path.name in str(outcome)
+                faults[outcome.reason.value] = faults.get(outcome.reason.value, 0) + 1
             else:
-                *chunks, end = found
+                *chunks, end = outcome
                 assert isinstance(end, End)
                 assert all(isinstance(chunk, Chunk) for chunk in chunks)
                 decoded += 1
     return decoded, faults
 
 
-def _outcome(process: DecodingProcess, path: Path) -> list[Chunk | End] | VideoFault:
+def _outcome(process: DecodingProcess, path: Path) -> list[Chunk | End] | UnusableError:
     try:
         return list(process.decode(str(path), STREAMS))
-    except VideoFault as fault:
+    except UnusableError as fault:
         return fault
 
 

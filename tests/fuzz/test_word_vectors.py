@@ -46,9 +46,9 @@ def test_word_vectors(name: str, tmp_path: Path) -> None:
             if name != "glove" and random.random() < 0.2:
                 content = random.choice(HEADERS) + plain[plain.index(b"\n") :]
             file.write_bytes(content)
-            what = "header" if random.random() < 0.1 else damage(root, random).what
-            wanted = random.choice([None, {"onion", "cut"}])
-            tally.run(f"{name} {seed} {what}", partial(read_word_vectors, str(file), wanted), str(root))
+            change = "header" if random.random() < 0.1 else damage(root, random).change
+            expected = random.choice([None, {"onion", "cut"}])
+            tally.run(f"{name} {seed} {change}", partial(read_word_vectors, str(file), expected), str(root))
             clear(root.parent)
     tally.check(CASES)
 

@@ -4,6 +4,7 @@ import gzip
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -16,14 +17,6 @@ from tests.data.sources.annotated_layouts import HELD, WRITERS
 from vtr_core.data.ingest.ingest import begin, do, finish, is_complete
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.sources.all import SOURCES, WHOLE_VIDEOS
-from vtr_core.data.sources.annotated_videos import Msrvtt, MsrvttVideos
-from vtr_core.data.sources.bigfile import BigFileVideos, Tgif
-from vtr_core.data.sources.caption_table import Captions
-from vtr_core.data.sources.clip_tokens import ClipTokens
-from vtr_core.data.sources.instructional.crosstask import CrossTask
-from vtr_core.data.sources.instructional.howto100m import HowTo100M, YouCook2
-from vtr_core.data.sources.instructional.mining_youtube import MiningYouTube
-from vtr_core.data.sources.pairs import Pairs
 from vtr_core.storage import locate
 
 IDS = ("v1", "v2", "v3")
@@ -113,7 +106,7 @@ PAIRS = [
 ]
 
 
-def _pairs(root: Path, suffix: str) -> None:
+def _pairs(suffix: str, root: Path) -> None:
     _features(root / "lips", 4)
     _features(root / "mfcc", 2)
     table = root / f"table.{suffix}"
@@ -173,25 +166,6 @@ def _clip_tokens(root: Path) -> None:
     (root / "captions.csv").write_text("\n".join(["id,caption,split", *rows]) + "\n")
 
 
-def _streams(root: Path) -> dict[str, str]:
-    return {"features_3d": str(root / "3d"), "audio": str(root / "audio")}
-
-
-def _words(settings: Mapping[str, object]) -> list[str]:
-    """Settings as flags."""
-    words: list[str] = []
-    for name, value in settings.items():
-        values = value if isinstance(value, tuple) else (value,)
-        words += [f"--{name.replace('_', '-')}", *map(str, values)]
-    return words
-
-
-def _world(
-    name: str, cls: type[Any], write: Callable[[Path], None], settings: Callable[[Path], Any], *more: str
-) -> World:
-    return World(write, lambda root: cls(**settings(root)), lambda root: [name, *more, *_words(settings(root))])
-
-
 def _big_file(root: Path) -> None:
     folder = root / "f"
     folder.mkdir(parents=True)
@@ -206,10 +180,6 @@ def _big_file(root: Path) -> None:
     (root / "test.txt").write_text("https://x/v3.gif\n")
 
 
-def _msrvtt_settings(root: Path) -> dict[str, object]:
-    return {"annotations": str(root / "annotations"), "feature_folder": str(root / "features")}
-
-
 def _annotated(name: str) -> Callable[[Path], None]:
     def write(root: Path) -> None:
         _features(root / "features", 4, tuple(video_id for video_id, _, _ in HELD[name]))
@@ -219,116 +189,55 @@ def _annotated(name: str) -> Callable[[Path], None]:
     return write
 
 
-def _clip_tokens_settings(root: Path) -> dict[str, object]:
-    return {"table": str(root / "captions.csv"), "token_folder": str(root / "tokens"), "grid": 2}
+def _world(name: str, write: Callable[[Path], None], paths: Mapping[str, str], **settings: object) -> World:
+    """The source `name` with settings that are `paths` below the folder, and others; `records` as the flag."""
+    records = settings.pop("records", None)
+    source = (SOURCES if records is None else WHOLE_VIDEOS)[name]
+
+    def complete(root: Path) -> dict[str, object]:
+        return {**{setting: str(root / path) for setting, path in paths.items()}, **settings}
+
+    def words(root: Path) -> list[str]:
+        flags = [name, *(() if records is None else ("--records", str(records)))]
+        for setting, value in complete(root).items():
+            flags += [f"--{setting.replace('_', '-')}", *map(str, value if isinstance(value, tuple) else (value,))]
+        return flags
+
+    return World(write, lambda root: source(**complete(root)), words)
 
 
-def _pairs_settings(suffix: str, **more: object) -> Callable[[Path], dict[str, object]]:
-    return lambda root: {
-        "table": str(root / f"table.{suffix}"),
-        "feature_columns": ("video", "audio"),
-        "pool": "mean",
-        **more,
-    }
-
+_STREAMS = {"features_3d": "3d", "audio": "audio"}
+_ANNOTATED = {"annotations": "annotations", "feature_folder": "features"}
+_PAIRS: dict[str, Any] = {"feature_columns": ("video", "audio"), "pool": "mean"}
+_TOKENS = {"table": "captions.csv", "token_folder": "tokens", "text_folder": "text"}
+_STEPS = {"annotations": ".", "video_features": "f"}
+_COOK = {"annotations": "validation_youcook.csv", "feature_folder": "2d", **_STREAMS}
+_TGIF = {"feature_folder": "f", "captions_file": "tgif.tsv", "splits_folder": "."}
 
 WORLDS: Mapping[str, World] = MappingProxyType(
     {
-        "howto100m": _world(
-            "howto100m",
-            HowTo100M,
-            _howto100m,
-            lambda root: {
-                "features_2d": str(root / "2d"),
-                "annotations": str(root / "captions.csv"),
-                **_streams(root),
-            },
-        ),
-        "howto100m_json": _world(
-            "howto100m",
-            HowTo100M,
-            _howto100m_json,
-            lambda root: {"features_2d": str(root / "2d"), "annotations": str(root / "captions.json")},
-        ),
-        "howto100m_folder": _world(
-            "howto100m",
-            HowTo100M,
-            _howto100m_folder,
-            lambda root: {"features_2d": str(root / "2d"), "annotations": str(root / "captions")},
-        ),
-        "bigfile": _world(
-            "bigfile",
-            BigFileVideos,
-            _big_file,
-            lambda root: {"feature_folder": str(root / "f"), "captions_file": str(root / "captions.txt")},
-        ),
-        "tgif": _world(
-            "tgif",
-            Tgif,
-            _big_file,
-            lambda root: {
-                "feature_folder": str(root / "f"),
-                "captions_file": str(root / "tgif.tsv"),
-                "splits_folder": str(root),
-            },
-        ),
-        "msrvtt": _world("msrvtt", Msrvtt, _msrvtt, _msrvtt_settings),
-        "msrvtt_1ka": _world("msrvtt", Msrvtt, _msrvtt, lambda root: {**_msrvtt_settings(root), "split": "1k-a"}),
-        "msrvtt_videos": _world("msrvtt", MsrvttVideos, _msrvtt, _msrvtt_settings, "--records", "videos"),
-        "clip_tokens": _world(
-            "clip_tokens",
-            ClipTokens,
-            _clip_tokens,
-            lambda root: {**_clip_tokens_settings(root), "text_folder": str(root / "text")},
-        ),
-        "captions_csv": _world(
-            "captions",
-            Captions,
-            _captions,
-            lambda root: {"table": str(root / "table.csv")},
-            "--records",
-            "videos",
-        ),
-        "pairs_csv": _world("pairs", Pairs, lambda root: _pairs(root, "csv"), _pairs_settings("csv", fps=(1.0, 1.0))),
-        "pairs_jsonl": _world("pairs", Pairs, lambda root: _pairs(root, "jsonl"), _pairs_settings("jsonl")),
-        "pairs_parquet": _world("pairs", Pairs, lambda root: _pairs(root, "parquet"), _pairs_settings("parquet")),
-        "youcook2": _world(
-            "youcook2",
-            YouCook2,
-            _youcook2,
-            lambda root: {
-                "annotations": str(root / "validation_youcook.csv"),
-                "feature_folder": str(root / "2d"),
-                **_streams(root),
-            },
-        ),
-        **{name: _world(name, SOURCES[name], _annotated(name), _msrvtt_settings) for name in ("didemo", "lsmdc")},
-        **{
-            name: _world(name, WHOLE_VIDEOS[name], _annotated(name), _msrvtt_settings, "--records", "videos")
-            for name in ("activitynet", "msvd")
-        },
-        "crosstask": _world(
-            "crosstask",
-            CrossTask,
-            _crosstask,
-            lambda root: {"annotations": str(root), "video_features": str(root / "f")},
-        ),
+        "howto100m": _world("howto100m", _howto100m, {"features_2d": "2d", "annotations": "captions.csv", **_STREAMS}),
+        "howto100m_json": _world("howto100m", _howto100m_json, {"features_2d": "2d", "annotations": "captions.json"}),
+        "howto100m_folder": _world("howto100m", _howto100m_folder, {"features_2d": "2d", "annotations": "captions"}),
+        "bigfile": _world("bigfile", _big_file, {"feature_folder": "f", "captions_file": "captions.txt"}),
+        "tgif": _world("tgif", _big_file, _TGIF),
+        "msrvtt": _world("msrvtt", _msrvtt, _ANNOTATED),
+        "msrvtt_1ka": _world("msrvtt", _msrvtt, _ANNOTATED, split="1k-a"),
+        "msrvtt_videos": _world("msrvtt", _msrvtt, _ANNOTATED, records="videos"),
+        "clip_tokens": _world("clip_tokens", _clip_tokens, _TOKENS, grid=2),
+        "captions_csv": _world("captions", _captions, {"table": "table.csv"}, records="videos"),
+        "pairs_csv": _world("pairs", partial(_pairs, "csv"), {"table": "table.csv"}, fps=(1.0, 1.0), **_PAIRS),
+        "pairs_jsonl": _world("pairs", partial(_pairs, "jsonl"), {"table": "table.jsonl"}, **_PAIRS),
+        "pairs_parquet": _world("pairs", partial(_pairs, "parquet"), {"table": "table.parquet"}, **_PAIRS),
+        "youcook2": _world("youcook2", _youcook2, _COOK),
+        **{name: _world(name, _annotated(name), _ANNOTATED) for name in ("didemo", "lsmdc")},
+        **{name: _world(name, _annotated(name), _ANNOTATED, records="videos") for name in ("activitynet", "msvd")},
+        "crosstask": _world("crosstask", _crosstask, _STEPS),
         "mining_youtube": _world(
-            "mining_youtube",
-            MiningYouTube,
-            _mining_youtube,
-            lambda root: {
-                "annotations": str(root),
-                "video_features": str(root / "f"),
-                "videos_file": str(root / "list.txt"),
-                "recipes": str(root / "recipes.csv"),
-            },
+            "mining_youtube", _mining_youtube, {**_STEPS, "videos_file": "list.txt", "recipes": "recipes.csv"}
         ),
         "mining_youtube_all": _world(
-            "mining_youtube",
-            MiningYouTube,
-            _mining_youtube,
-            lambda root: {"annotations": str(root), "features_2d": str(root / "f"), "audio": str(root / "f")},
+            "mining_youtube", _mining_youtube, {"annotations": ".", "features_2d": "f", "audio": "f"}
         ),
     }
 )

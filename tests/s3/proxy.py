@@ -154,8 +154,8 @@ def _handler(proxy: Proxy) -> type[BaseHTTPRequestHandler]:
             store.request(self.command, self.path, body, headers)
             reply = store.getresponse()
             content = reply.read()
-            kept = {name: value for name, value in reply.getheaders() if name.lower() not in KEPT_BACK}
-            self._send(reply.status, kept, content, reply.getheader("Content-Length"))
+            remaining = {name: value for name, value in reply.getheaders() if name.lower() not in KEPT_BACK}
+            self._send(reply.status, remaining, content, reply.getheader("Content-Length"))
             store.close()
 
         def _send(self, status: int, headers: dict[str, str], content: bytes, length: str | None) -> None:

@@ -38,11 +38,11 @@ class Store:
 @contextmanager
 def running_store() -> Iterator[Store]:
     """The store, for as long as the context lasts."""
-    given = os.environ.get("VTR_TEST_S3_ENDPOINT")
+    settings = os.environ.get("VTR_TEST_S3_ENDPOINT")
     bucket = os.environ.get("VTR_TEST_S3_BUCKET")
-    if given:
+    if settings:
         env = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
-        yield _with_bucket(given, bucket, {**env, "AWS_ENDPOINT_URL": given})
+        yield _with_bucket(settings, bucket, {**env, "AWS_ENDPOINT_URL": settings})
         return
     from moto.server import ThreadedMotoServer
 
@@ -67,7 +67,7 @@ def _with_bucket(endpoint: str, bucket: str | None, env: dict[str, str]) -> Stor
     if bucket is None:
         bucket = "vtr-tests"
         s3 = s3_client(endpoint, env)
-        if bucket not in [one["Name"] for one in s3.list_buckets()["Buckets"]]:
+        if bucket not in [item["Name"] for item in s3.list_buckets()["Buckets"]]:
             s3.create_bucket(Bucket=bucket)
     return Store(endpoint, bucket, env)
 

@@ -76,7 +76,7 @@ def test_embeddings_and_an_index_on_a_store_are_those_of_a_disk(
 ) -> None:
     monkeypatch.setattr(job, "SHARD_ROWS", 2)
     data = toy_dataset(tmp_path / "data")[0]
-    checkpoint, found = capsule_checkpoint(tmp_path / "model", data), []
+    checkpoint, result = capsule_checkpoint(tmp_path / "model", data), []
     for place in (folder, str(tmp_path)):
         embedded, index = f"{place}/embedded", f"{place}/index"
         run("embed", [checkpoint, "--data", data.uri, "--out", embedded, "--workers", "0"])
@@ -85,8 +85,8 @@ def test_embeddings_and_an_index_on_a_store_are_those_of_a_disk(
         capsys.readouterr()
         run("search", ["video number1", "--index", index, "--json"])
         figures = storage.read_json(locate(f"{place}/figures.json"))["sets"]
-        found.append((load_embeddings(embedded).shards, figures, json.loads(capsys.readouterr().out)))
-    assert found[0] == found[1]
+        result.append((load_embeddings(embedded).shards, figures, json.loads(capsys.readouterr().out)))
+    assert result[0] == result[1]
 
 
 def _assert_no_secret(folder: Path) -> None:

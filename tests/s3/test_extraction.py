@@ -11,7 +11,7 @@ from vtr_core import storage
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.storage import StorageError, locate
-from vtr_core.video.process import Decoding, DecodingProcess, Limits
+from vtr_core.video.process import DecodingProcess, Limits
 from vtr_core.video.streams import Picture, PictureStream, Rate
 
 STREAMS = (PictureStream(Picture(32, 32), Rate(1.0)),)
@@ -24,7 +24,7 @@ def test_a_store_that_is_away_ends_it_and_drops_nothing(
     path = grey_video(tmp_path / "one.mp4", TIMES)
     storage.write_bytes(locate(f"{folder}/one.mp4"), path.read_bytes())
     monkeypatch.setenv("VTR_S3_PATIENCE_S", "1")
-    with DecodingProcess(Decoding(Limits())) as process:
+    with DecodingProcess(Limits()) as process:
         assert list(process.decode(f"{folder}/one.mp4", STREAMS))
         proxy.refuse()
         with pytest.raises(StorageError, match="cannot be reached"):

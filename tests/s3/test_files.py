@@ -37,13 +37,12 @@ def test_a_missing_file_is_missing(folder: str) -> None:
         storage.read_bytes(locate(folder) / "none")
 
 
-def test_large_files_go_in_parts(folder: str) -> None:
+def test_large_files_go_in_parts(folder: str, proxy: Proxy) -> None:
     place, content = locate(folder) / "large", os.urandom(12 * 2**20)
+    proxy.requests.clear()
     storage.write_bytes(place, content)
+    assert [request.method for request in proxy.requests].count("PUT") == 2
     assert storage.read_bytes(place) == content
-    found = storage.etag(place)
-    assert found is not None
-    assert found.endswith("-2")
 
 
 def test_after_an_exception_nothing_is_published(folder: str) -> None:
@@ -76,9 +75,11 @@ def test_folders_are_listed_with_what_lies_in_them(folder: str) -> None:
     for name in ("a/b/one", "a/two", "three"):
         storage.write_bytes(place / name, b"content")
     for recursive, expected in ((False, {"a", "three"}), (True, {"a", "a/b", "a/b/one", "a/two", "three"})):
-        found = place.filesystem.get_file_info(pafs.FileSelector(place.path, recursive=recursive))
-        assert {info.path.removeprefix(f"{place.path}/") for info in found} == expected
-        assert {info.base_name for info in found if info.is_file} == {name.rpartition("/")[2] for name in expected} - {
+        entries = place.filesystem.get_file_info(pafs.FileSelector(place.path, recursive=recursive))
+        assert {info.path.removeprefix(f"{place.path}/") for info in entries} == expected
+        assert {info.base_name for info in entries if info.is_file} == {
+            name.rpartition("/")[2] for name in expected
+        } - {
             "a",
             "b",
         }
@@ -93,9 +94,8 @@ def test_marks_of_folders_that_other_programs_leave_are_no_files(folder: str, st
         s3.put_object(Bucket=store.bucket, Key=f"{place.path.partition('/')[2]}/{key}", Body=b"")
     assert not storage.exists(place)
     storage.write_bytes(place / "full" / "file", b"")
-    found = place.filesystem.get_file_info(pafs.FileSelector(place.path, recursive=True))
-    assert [(info.base_name, info.is_file) for info in found] == [("full", False), ("file", True)]
-    assert storage.listing(place / "full") is not None
+    entries = place.filesystem.get_file_info(pafs.FileSelector(place.path, recursive=True))
+    assert [(info.base_name, info.is_file) for info in entries] == [("full", False), ("file", True)]
     assert [child.name for child in storage.children(place / "full")] == ["file"]
     storage.delete_folder(place)
     assert not storage.exists(place)

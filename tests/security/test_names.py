@@ -11,12 +11,13 @@ from tests.fuzz.worlds import WORLDS, ingest
 from vtr_core import storage
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.sources.files import check_id, check_label, check_path
 from vtr_core.data.sources.pairs import Pairs
-from vtr_core.data.sources.reasons import Reason, UnusableError, check_id, check_label, check_path
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError, InputError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import locate
 from vtr_core.train.checkpoint.checkpoint_files import find_checkpoint
+from vtr_core.unusable import Reason, UnusableError
 
 OUTSIDE = (
     "../secret",

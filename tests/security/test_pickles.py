@@ -23,7 +23,6 @@ from vtr_core.text.word_vectors import read_word_vectors
 
 _CSVS = ("MSRVTT_train.9k.csv", "MSRVTT_JSFUSION_test.csv")
 UNUSED = {
-    "activitynet": ("val_2.json",),
     "bigfile": ("test.txt", "tgif.tsv", "train.txt"),
     "tgif": ("captions.txt",),
     "msrvtt": _CSVS,

@@ -105,8 +105,11 @@ def test_a_folder_is_published_and_fetched(hub: type[Hub], tmp_path: Path) -> No
     (folder / "README.md").write_text("# A model")
     assert publish_to_hub(folder, "me/model", public=False).endswith(f"/commit/{COMMIT}")
     assert hub.made[0]["visibility"] == "private"
-    found = fetch_from_hub("hub:me/model")
-    assert {file.name: file.read_text() for file in found.iterdir()} == {"config.json": "{}", "README.md": "# A model"}
+    fetched = fetch_from_hub("hub:me/model")
+    assert {file.name: file.read_text() for file in fetched.iterdir()} == {
+        "config.json": "{}",
+        "README.md": "# A model",
+    }
 
 
 def test_what_is_not_there_is_said(hub: type[Hub]) -> None:

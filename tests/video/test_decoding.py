@@ -1,6 +1,7 @@
-"""Frames are chosen by presentation time, sound lies where it belongs; compared with decoding of every frame."""
+"""Frames are those at the middle of their intervals, in order, and a bad file has its reason."""
 
 from pathlib import Path
+from random import Random
 
 import av
 import numpy as np
@@ -10,9 +11,9 @@ from av import AudioFrame
 from tests.builders.small_videos import RATE, bright_corner, grey_video, number, rotated
 from tests.reference.video import frame_times, shown_at
 from vtr_core.storage import locate
+from vtr_core.unusable import Reason, UnusableError
 from vtr_core.video.chunks import SoundReader
-from vtr_core.video.decoders import Fault, VideoFault
-from vtr_core.video.decoding import decode
+from vtr_core.video.decoding import DEPTH, OrderedTimes, decode
 from vtr_core.video.encoding import Codec, write_video
 from vtr_core.video.streams import Chunk, End, Picture, PictureStream, Rate, SoundStream, Stream, Uniform
 
@@ -63,9 +64,9 @@ def test_chunks_have_the_size_of_the_stream(tmp_path: Path) -> None:
 
 def test_streams_do_not_disturb_each_other(tmp_path: Path) -> None:
     path = grey_video(tmp_path / "v.mp4", TIMES["variable"], sound_s=2.0)
-    asked = [PictureStream(SMALL, Rate(3.0)), SoundStream(), PictureStream(Picture(16, 24), Rate(10.0), chunk=3)]
-    together, _ = decoded(path, *asked)
-    for stream, values in zip(asked, together, strict=True):
+    requested = [PictureStream(SMALL, Rate(3.0)), SoundStream(), PictureStream(Picture(16, 24), Rate(10.0), chunk=3)]
+    together, _ = decoded(path, *requested)
+    for stream, values in zip(requested, together, strict=True):
         (alone,), _ = decoded(path, stream)
         assert np.array_equal(alone, values)
 
@@ -143,7 +144,7 @@ def test_sound_begins_where_its_first_frame_says() -> None:
         for first, last in silent:
             expected[round(first * RATE) : round(last * RATE)] = 0
         assert np.array_equal(samples, expected)
-    with pytest.raises(VideoFault, match="its sound leaps by 9000 s"):
+    with pytest.raises(UnusableError, match="its sound leaps by 9000 s"):
         list(SoundReader(RATE, "a video").take(half, 9000.0))
 
 
@@ -158,8 +159,8 @@ def test_a_rotation_that_the_file_asks_for_is_applied(tmp_path: Path) -> None:
     pixels[:24, :24] = 255
     path = tmp_path / "v.mp4"
     write_video(str(path), [(0.0, pixels), (0.5, pixels)])
-    seen = {turned: _bright_corner(rotated(path, turned)) for turned in (0, 90, 180, 270)}
-    assert seen == {0: (0, 0), 90: (0, 1), 180: (1, 1), 270: (1, 0)}
+    shown = {turned: _bright_corner(rotated(path, turned)) for turned in (0, 90, 180, 270)}
+    assert shown == {0: (0, 0), 90: (0, 1), 180: (1, 1), 270: (1, 0)}
 
 
 def _bright_corner(path: Path) -> tuple[int, int]:
@@ -214,28 +215,47 @@ def _sound_alone(whole: Path) -> Path:
 @pytest.mark.parametrize(
     ("kind", "fault"),
     [
-        ("missing", Fault.MISSING_FILE),
-        ("folder", Fault.UNREADABLE_FILE),
-        ("empty", Fault.NOT_A_VIDEO),
-        ("text", Fault.NOT_A_VIDEO),
-        ("concat", Fault.NOT_A_VIDEO),
-        ("picture", Fault.NOT_A_VIDEO),
-        ("headless", Fault.NOT_A_VIDEO),
-        ("sound alone", Fault.NO_VIDEO_STREAM),
-        ("cut", Fault.TRUNCATED_VIDEO),
-        ("cut avi", Fault.TRUNCATED_VIDEO),
+        ("missing", Reason.MISSING_FILE),
+        ("folder", Reason.UNREADABLE_FILE),
+        ("empty", Reason.NOT_A_VIDEO),
+        ("text", Reason.NOT_A_VIDEO),
+        ("concat", Reason.NOT_A_VIDEO),
+        ("picture", Reason.NOT_A_VIDEO),
+        ("headless", Reason.NOT_A_VIDEO),
+        ("sound alone", Reason.NO_VIDEO_STREAM),
+        ("cut", Reason.TRUNCATED_VIDEO),
+        ("cut avi", Reason.TRUNCATED_VIDEO),
     ],
 )
-def test_a_bad_file_has_its_reason(kind: str, fault: Fault, tmp_path: Path) -> None:
+def test_a_bad_file_has_its_reason(kind: str, fault: Reason, tmp_path: Path) -> None:
     path = _bad(kind, tmp_path)
-    with pytest.raises(VideoFault) as raised:
+    with pytest.raises(UnusableError) as raised:
         list(decode(locate(str(path)), [PictureStream(SMALL, Rate(1.0)), SoundStream()]))
-    assert raised.value.fault == fault, raised.value
+    assert raised.value.reason == fault, raised.value
     assert path.name in str(raised.value)
     assert "Errno" not in str(raised.value)
 
 
 def test_times_that_leap_are_not_believed(tmp_path: Path) -> None:
     path = grey_video(tmp_path / "v.mkv", [0.0, 0.1, 5000.0], codec=Codec())
-    with pytest.raises(VideoFault, match="leap by 5000 s"):
+    with pytest.raises(UnusableError, match="leap by 5000 s"):
         list(decode(locate(str(path)), [PictureStream(SMALL, Rate(1.0))]))
+
+
+def test_times_in_order_stay_with_their_frames() -> None:
+    assert _given([0.0, 0.04, 0.5, 0.5, 9.0]) == [0.0, 0.04, 0.5, 0.5, 9.0]
+
+
+def test_times_a_few_frames_off_are_put_in_order() -> None:
+    times = [float(t) for t in range(40)]
+    shaken = [t for first in range(0, 40, DEPTH) for t in Random(first).sample(times[first : first + DEPTH], DEPTH)]
+    assert shaken != times
+    assert _given(shaken) == times
+
+
+def _given(times: list[float]) -> list[float]:
+    order: OrderedTimes[int] = OrderedTimes()
+    pairs = [pair for frame, time in enumerate(times) for pair in order.add(frame, time)]
+    pairs += order.rest()
+    assert [frame for frame, _ in pairs] == list(range(len(times)))
+    return [time for _, time in pairs]

@@ -82,8 +82,8 @@ class CaptionedBatch(TensorBatch):
         """The batch in pieces of at most `rows` rows, in order; an empty batch yields one empty piece."""
         return [self._rows(slice(first, first + rows)) for first in range(0, max(self.rows, 1), rows)]
 
-    def _rows(self: C, kept: slice) -> C:
-        return self._each(lambda tensor: tensor[kept])
+    def _rows(self: C, rows: slice) -> C:
+        return self._each(lambda tensor: tensor[rows])
 
 
 def shared_tensor(array: np.ndarray) -> Tensor:
@@ -157,12 +157,12 @@ def frame_batch(columns: Mapping[str, np.ndarray], features: Sequence[str]) -> F
     `<name>.mean` (rows, dim); `tokens` int32 (rows, max_words); `clip_key`, `video_key`, `caption_key` int64 (rows,).
     Features and keys share the arrays' memory, which may be read-only (as Ray's): they must not be modified.
     """
-    kept = {name: shared_tensor(columns[kept_column(name)]) for name in features}
+    lengths = {name: shared_tensor(columns[kept_column(name)]) for name in features}
     return FrameBatch(
         frames={name: shared_tensor(columns[name]) for name in features},
-        mask={name: torch.arange(columns[name].shape[1]) < kept[name][:, None] for name in features},
+        mask={name: torch.arange(columns[name].shape[1]) < lengths[name][:, None] for name in features},
         mean={name: shared_tensor(columns[mean_column(name)]) for name in features if mean_column(name) in columns},
-        present={name: kept[name] > 0 for name in features},
+        present={name: lengths[name] > 0 for name in features},
         **_captioned(columns),
     )
 
@@ -213,11 +213,11 @@ def picture_batch(columns: Mapping[str, np.ndarray], height: int, width: int) ->
     max_words), `clip_key`, `video_key`, `caption_key` int64 (rows,). Frames and keys share the arrays' memory, which
     may be read-only (as Ray's): they must not be modified.
     """
-    pixels, kept = shared_tensor(columns[FRAMES]), shared_tensor(columns[kept_column(FRAMES)])
+    pixels, lengths = shared_tensor(columns[FRAMES]), shared_tensor(columns[kept_column(FRAMES)])
     rows, frames = pixels.shape[:2]
     return PictureBatch(
         frames=pixels.view(rows, frames, height, width, 3).permute(0, 1, 4, 2, 3),
-        mask=torch.arange(frames) < kept[:, None],
+        mask=torch.arange(frames) < lengths[:, None],
         **_captioned(columns),
     )
 

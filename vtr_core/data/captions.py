@@ -22,6 +22,7 @@ from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, StepSchema, VideoSchema
 from vtr_core.data.shards.shard_file import caption_key
+from vtr_core.data.sources.files import filled_lines
 from vtr_core.data.sources.published_captions import read_msrvtt
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import ConfigError, DatasetError, InputError, SchemaMismatch
@@ -47,9 +48,9 @@ def video_captions(manifest: Manifest) -> Iterator[VideoCaptions]:
     """
     match manifest.schema:
         case VideoSchema() | FrameSchema():
-            return _of_lists(manifest)
+            return _adjacent_rows(manifest, "captions")
         case ClipSchema():
-            return _of_clips(manifest)
+            return _adjacent_rows(manifest, "caption")
         case StepSchema():
             raise SchemaMismatch(
                 f"{manifest.uri} is {manifest.schema.label()}, its texts name steps; concepts are made from the "
@@ -62,23 +63,16 @@ def video_captions(manifest: Manifest) -> Iterator[VideoCaptions]:
             )
 
 
-def _of_lists(manifest: Manifest) -> Iterator[VideoCaptions]:
-    reader = RowGroupReader(manifest, ["video_id", "video_key", "captions"])
+def _adjacent_rows(manifest: Manifest, column: str) -> Iterator[VideoCaptions]:
+    """The captions of each video's rows, which are adjacent and in one row group; a row has one, or a list."""
+    reader = RowGroupReader(manifest, ["video_id", "video_key", column])
     for place in row_groups(manifest):
         columns = reader.read_arrow(place)
         rows = zip(*(columns[name].to_pylist() for name in reader.columns), strict=True)
-        for (video_id, key), clips in groupby(rows, lambda row: row[:2]):
-            yield VideoCaptions(video_id, key, tuple(caption for _, _, told in clips for caption in told))
-
-
-def _of_clips(manifest: Manifest) -> Iterator[VideoCaptions]:
-    """Videos of rows of clips; row groups hold whole videos, with adjacent rows."""
-    reader = RowGroupReader(manifest, ["video_id", "video_key", "caption"])
-    for place in row_groups(manifest):
-        columns = reader.read_arrow(place)
-        rows = zip(*(columns[name].to_pylist() for name in reader.columns), strict=True)
-        for (video_id, key), clips in groupby(rows, lambda row: row[:2]):
-            yield VideoCaptions(video_id, key, tuple(caption for _, _, caption in clips))
+        for (video_id, key), own in groupby(rows, lambda row: row[:2]):
+            cells = [cell for _, _, cell in own]
+            captions = cells if column == "caption" else [caption for cell in cells for caption in cell]
+            yield VideoCaptions(video_id, key, tuple(captions))
 
 
 ALL = "all"
@@ -96,15 +90,17 @@ def training_captions(uri: str, videos: str | None = None) -> list[VideoCaptions
     """
     place = locate(uri)
     if not uri.endswith(".json") and (splits(uri) or storage.exists(place / "manifest.json")):
-        return _told(list(video_captions(Manifest.load(data_set(uri, "train")))))
+        return _with_captions(list(video_captions(Manifest.load(data_set(uri, "train")))))
     content = storage.read_json(place) if uri.endswith(".json") else {}
     if not uri.endswith(".json") or "sentences" in content:
-        annotated = [one for one in read_msrvtt(uri, "official", Drops()) if one.split == "train"]
-        return _told([VideoCaptions(one.video_id, key64(one.video_id), one.captions) for one in annotated])
-    return _told(_of_mapping(_checked(content, place), place, videos))
+        annotated = [video for video in read_msrvtt(uri, "official", Drops()) if video.split == "train"]
+        return _with_captions(
+            [VideoCaptions(video.video_id, key64(video.video_id), video.captions) for video in annotated]
+        )
+    return _with_captions(_of_mapping(_checked(content, place), place, videos))
 
 
-def _told(videos: list[VideoCaptions]) -> list[VideoCaptions]:
+def _with_captions(videos: list[VideoCaptions]) -> list[VideoCaptions]:
     return [video for video in videos if video.captions]
 
 
@@ -113,19 +109,13 @@ def _of_mapping(content: Mapping[str, list[str]], place: Location, videos: str |
         raise ConfigError(
             f"{place} does not say which videos are for training; give their list with --videos FILE, or --videos all"
         )
-    wanted = list(content) if videos == ALL else _ids(locate(videos))
-    unknown = [name for name in wanted if name not in content]
+    chosen = list(content) if videos == ALL else [line.split()[0] for line in filled_lines(locate(videos))]
+    unknown = [name for name in chosen if name not in content]
     if unknown:
         raise InputError(
             f"{videos} lists {len(unknown)} videos that {place} does not hold, the first is {unknown[0]!r}"
         )
-    return [VideoCaptions(name, key64(name), tuple(content[name])) for name in dict.fromkeys(wanted)]
-
-
-def _ids(place: Location) -> list[str]:
-    """The first word of every non-empty line."""
-    text = storage.read_bytes(place).decode()
-    return [line.split()[0] for line in text.splitlines() if line.strip()]
+    return [VideoCaptions(name, key64(name), tuple(content[name])) for name in dict.fromkeys(chosen)]
 
 
 def _checked(content: Any, place: Location) -> Mapping[str, list[str]]:
@@ -149,28 +139,28 @@ class ReferenceTable:
     rarity: Rarity
 
     def ciders(
-        self, clip_key: Int64[np.ndarray, " clips"], told: Sequence[Sequence[Words]]
+        self, clip_key: Int64[np.ndarray, " clips"], generated: Sequence[Sequence[Words]]
     ) -> Float64[np.ndarray, "clips captions"]:
         """CIDEr-D of captions of clips, equally many for each, against all captions of their clip; see `consensus`.
 
         0 for a clip without captions.
         """
-        count = len(told[0])
-        hypotheses = [words for one in told for words in one]
+        count = len(generated[0])
+        hypotheses = [words for texts in generated for words in texts]
         references = [self.captions.get(key, ()) for key in clip_key.tolist()]
-        clips = np.arange(len(told))
-        document = np.concatenate([clips.repeat(count), clips.repeat([len(one) for one in references])])
-        grams = ngrams([*hypotheses, *(words for one in references for words in one)])
+        clips = np.arange(len(generated))
+        document = np.concatenate([clips.repeat(count), clips.repeat([len(texts) for texts in references])])
+        grams = ngrams([*hypotheses, *(words for texts in references for words in texts)])
         is_hypothesis = np.arange(len(document)) < len(hypotheses)
         vectors = weighted(grams, self.rarity.of(grams))
-        found = consensus(vectors, document, is_hypothesis, ~is_hypothesis)[: len(hypotheses)]
-        return np.nan_to_num(found).reshape(len(told), count)
+        scores = consensus(vectors, document, is_hypothesis, ~is_hypothesis)[: len(hypotheses)]
+        return np.nan_to_num(scores).reshape(len(generated), count)
 
 
 def reference_table(captions: Mapping[int, Sequence[Words]]) -> ReferenceTable:
     """The table of captions by clip key."""
-    document = np.arange(len(captions)).repeat([len(one) for one in captions.values()])
-    return ReferenceTable(captions, rarity([words for one in captions.values() for words in one], document))
+    document = np.arange(len(captions)).repeat([len(texts) for texts in captions.values()])
+    return ReferenceTable(captions, rarity([words for texts in captions.values() for words in texts], document))
 
 
 def training_references(manifest: Manifest, vocabulary: Vocabulary) -> ReferenceTable:
@@ -217,9 +207,9 @@ class InformationTable:
         self, video_key: Int64[np.ndarray, " rows"], caption_key: Int64[np.ndarray, " rows"]
     ) -> Float64[np.ndarray, " rows"]:
         """The values of captions; NaN for pairs of video and caption outside the corpus."""
-        wanted, held = _pairs(video_key, caption_key), _pairs(self.video_key, self.caption_key)
-        place = np.searchsorted(held, wanted)
-        return _found(held, wanted, place, self.value)
+        pairs, held = _pairs(video_key, caption_key), _pairs(self.video_key, self.caption_key)
+        place = np.searchsorted(held, pairs)
+        return _found(held, pairs, place, self.value)
 
     def of_videos(self, video_key: Int64[np.ndarray, " rows"]) -> Float64[np.ndarray, " rows"]:
         """The values of videos; NaN for videos outside the corpus."""
@@ -244,9 +234,9 @@ def information_table(
     check_captioned(videos)
     corpus = fingerprint([_VERSION, reading, [[video.video_id, list(video.captions)] for video in videos]])
     place = None if cache is None else cache / f"information-{corpus}.parquet"
-    found = None if place is None else _read(place, reading, corpus)
-    if found is not None:
-        return found
+    cached = None if place is None else _read(place, reading, corpus)
+    if cached is not None:
+        return cached
     table = _computed(videos, reading, corpus)
     if place is not None:
         with suppress(OSError, StorageError):  # without a cache the next run takes some seconds longer
@@ -296,10 +286,10 @@ def _pairs(video: Int64[np.ndarray, " rows"], caption: Int64[np.ndarray, " rows"
 
 
 def _found(
-    held: np.ndarray, wanted: np.ndarray, place: np.ndarray, values: Float64[np.ndarray, " held"]
+    held: np.ndarray, keys: np.ndarray, place: np.ndarray, values: Float64[np.ndarray, " held"]
 ) -> Float64[np.ndarray, " rows"]:
     place = np.minimum(place, len(held) - 1)
-    return np.where(held[place] == wanted, values[place], np.nan)
+    return np.where(held[place] == keys, values[place], np.nan)
 
 
 def _read(place: Location, reading: Reading, corpus: str) -> InformationTable | None:

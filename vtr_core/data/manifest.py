@@ -35,8 +35,6 @@ class Shard:
     sha256: str
     footer_sha256: str
     row_groups: tuple[tuple[int, ...], ...]
-    etag: str | None = None
-    """ETag of the object on an S3-compatible store when it was written; not part of the fingerprint."""
     thumbnails: ThumbnailFile | None = None
     """The file of thumbnails beside the shard; None without thumbnails."""
     folder: str | None = None
@@ -91,15 +89,6 @@ class VocabularyRecord:
 
 
 @dataclass(frozen=True)
-class StoredAt:
-    """URI and endpoint of the S3-compatible store that shards were written to, where their ETags are valid."""
-
-    uri: str
-    store: str
-    """The endpoint, or "AWS"."""
-
-
-@dataclass(frozen=True)
 class Manifest:
     """A complete data set: schema, vocabulary, shards, origin, and counts of dropped rows."""
 
@@ -109,7 +98,6 @@ class Manifest:
     shards: tuple[Shard, ...]
     source: dict[str, Any]
     dropped: dict[str, int] = field(default_factory=dict)
-    stored_at: StoredAt | None = None
 
     @property
     def rows(self) -> int:
@@ -128,8 +116,7 @@ class Manifest:
             weights = self.source.get("weights")
             parts = list(self.source["parts"].values())
             return fingerprint(parts if weights is None else {"parts": parts, "weights": weights})
-        shards = [replace(shard, etag=None).to_json() for shard in self.shards]
-        return fingerprint({**self.to_json(), "shards": shards})
+        return fingerprint(self.to_json())
 
     @property
     def location(self) -> Location:
@@ -163,11 +150,7 @@ class Manifest:
 
     def save(self) -> None:
         """Write `manifest.json`, the last step of an ingest."""
-        value = {**self.to_json(), "fingerprint": self.fingerprint}
-        store = storage.store_name(self.location)
-        if store is not None:
-            value["stored_at"] = asdict(StoredAt(self.uri, store))
-        storage.write_json(self.location / FILE, value)
+        storage.write_json(self.location / FILE, {**self.to_json(), "fingerprint": self.fingerprint})
 
     @classmethod
     def load(cls, uri: str) -> "Manifest":
@@ -201,7 +184,6 @@ class Manifest:
             shards=tuple(Shard.from_json(record) for record in value["shards"]),
             source=made.source,
             dropped=made.dropped,
-            stored_at=record(StoredAt, value["stored_at"]) if "stored_at" in value else None,
         )
 
 
@@ -285,10 +267,10 @@ def training_sets(uri: str, validation: str | None) -> tuple[str, str | None]:
     parts = {part: data_set(part, "train") for part in joined_uris(uri)}
     if len(parts) < len(weights):
         raise DatasetError(f"{uri}: a data set is given twice; give it a weight instead, as --data-weights 2 1")
-    given = None if validation is None else data_set(validation, "val")
-    beside = [splits(part).get("val") for part, found in parts.items() if found != locate(part).uri]
+    named_validation = None if validation is None else data_set(validation, "val")
+    beside = [splits(part).get("val") for part, own in parts.items() if own != locate(part).uri]
     default = next((val for val in beside if val is not None and val not in parts.values()), None)
-    return joined(list(parts.values()), weights), given or default
+    return joined(list(parts.values()), weights), named_validation or default
 
 
 def _require_plain_names(manifest: Manifest) -> None:

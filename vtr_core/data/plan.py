@@ -133,10 +133,10 @@ class BatchVideos:
         return BatchPlan(self.step, group, row, tuple(self.groups), draws)
 
 
-def _sample(rows: int, wanted: int, generator: np.random.Generator) -> np.ndarray:
-    found = generator.choice(rows, wanted, replace=False) if rows >= wanted else generator.integers(rows, size=wanted)
-    found.sort()
-    return found
+def _sample(rows: int, count: int, generator: np.random.Generator) -> np.ndarray:
+    chosen = generator.choice(rows, count, replace=False) if rows >= count else generator.integers(rows, size=count)
+    chosen.sort()
+    return chosen
 
 
 def _shuffled(
@@ -147,9 +147,9 @@ def _shuffled(
     once, counts = np.unique(videos, return_counts=True)
     if (counts == 1).all():
         return generator.permutation(videos)
-    filling, others = once[counts > 1], generator.permutation(once[counts == 1])
+    filling, single = once[counts > 1], generator.permutation(once[counts == 1])
     own = batch - len(filling)
-    return np.concatenate([generator.permutation(np.concatenate([filling, others[own:]])), others[:own], filling])
+    return np.concatenate([generator.permutation(np.concatenate([filling, single[own:]])), single[:own], filling])
 
 
 @dataclass(frozen=True)
@@ -307,7 +307,7 @@ def nearest_rows(
         distance[:, ~usable[first:last]] = np.inf
         np.fill_diagonal(distance, np.inf)
         order = np.argsort(distance, axis=1, kind="stable")[:, :extra]
-        found = np.isfinite(np.take_along_axis(distance, order, axis=1))
+        is_usable = np.isfinite(np.take_along_axis(distance, order, axis=1))
         own = chosen[first:last, : order.shape[1]]
-        chosen[first:last, : order.shape[1]] = np.where(found, first + order, own)
+        chosen[first:last, : order.shape[1]] = np.where(is_usable, first + order, own)
     return chosen

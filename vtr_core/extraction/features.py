@@ -8,10 +8,10 @@ import numpy as np
 from jaxtyping import Float, Float16, Num, Shaped
 
 from vtr_core.backbones.recipe import Modality
+from vtr_core.data.reading.stored_rows import taken_frames
 from vtr_core.data.sources.features.feature_arrays import Pool, l2, pool, to_float16, window
-from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.extraction.networks import Chosen, Rows, columns
-from vtr_core.video.decoders import VideoFault
+from vtr_core.unusable import Reason, UnusableError
 
 
 @dataclass(frozen=True)
@@ -24,24 +24,8 @@ class VideoFeatures:
     """Stored pictures by recipe position: bytes, as `pictures.py` encodes them, or None for discarded ones."""
 
 
-@dataclass(frozen=True)
-class Unusable:
-    """Why a video has no features; a value, since exceptions with arguments of their own do not pickle well."""
-
-    reason: Reason
-    what: str
-
-    def error(self) -> UnusableError:
-        """The exception that a source raises for this video."""
-        return UnusableError(self.reason, self.what)
-
-
-Extracted = VideoFeatures | Unusable
-
-
-def unusable(fault: VideoFault) -> Unusable:
-    """The fault of a video file as a reason for dropping it."""
-    return Unusable(Reason(fault.fault.value), fault.what)
+Extracted = VideoFeatures | UnusableError
+"""The features of a video, or why it has none."""
 
 
 def assemble(parts: Iterable[Rows], duration: float, names: Sequence[str], where: str) -> Extracted:
@@ -49,19 +33,19 @@ def assemble(parts: Iterable[Rows], duration: float, names: Sequence[str], where
     by_recipe: dict[int, list[Rows]] = {}
     for part in parts:
         by_recipe.setdefault(part.recipe, []).append(part)
-    found, pictures = {}, {}
+    features, pictures = {}, {}
     for recipe, chunks in sorted(by_recipe.items()):
         values = np.concatenate([part.values for part in sorted(chunks, key=lambda part: part.chunk)])
         if len(values) and values.dtype == object:
             pictures[recipe] = values
         elif len(values):
             try:
-                found[recipe] = to_float16(values, f"{where}, {names[recipe]}")
+                features[recipe] = to_float16(values, f"{where}, {names[recipe]}")
             except UnusableError as fault:
-                return Unusable(fault.reason, str(fault))
-    if not found and not pictures:
-        return Unusable(Reason.NO_SOUND, f"{where} has no sound, and no recipe sees its pictures")
-    return VideoFeatures(found, duration, pictures)
+                return fault.with_traceback(None)
+    if not features and not pictures:
+        return UnusableError(Reason.NO_SOUND, f"{where} has no sound, and no recipe sees its pictures")
+    return VideoFeatures(features, duration, pictures)
 
 
 @dataclass(frozen=True)
@@ -75,7 +59,7 @@ class ClipPooling:
     normalise: bool = True
 
     def vector(
-        self, chosen: Sequence[Chosen], modality: Modality, found: VideoFeatures, span: tuple[float, float]
+        self, chosen: Sequence[Chosen], modality: Modality, video: VideoFeatures, span: tuple[float, float]
     ) -> Float16[np.ndarray, " dim"] | None:
         """The concatenated features of a modality's recipes from `span`, its first and last second; None where the
         video, or the clip, has none.
@@ -83,7 +67,7 @@ class ClipPooling:
         start, end = span
         parts: list[Float[np.ndarray, " part"]] = []
         for position in columns(chosen)[modality]:
-            rows, rate = found.by_recipe.get(position), chosen[position].recipe.rows_per_second
+            rows, rate = video.by_recipe.get(position), chosen[position].recipe.rows_per_second
             if rows is None or (rate is not None and int(start * rate) >= len(rows)):
                 return None
             if rate is not None:
@@ -94,11 +78,11 @@ class ClipPooling:
         return to_float16(np.concatenate(parts), modality)
 
 
-def video_features(chosen: Sequence[Chosen], found: VideoFeatures) -> dict[str, Num[np.ndarray, "rows dim"]]:
+def video_features(chosen: Sequence[Chosen], video: VideoFeatures) -> dict[str, Num[np.ndarray, "rows dim"]]:
     """The features of a whole video by name: all rows of a recipe, or its `most_rows`."""
     names = feature_names(chosen)
-    kept = {i: evenly_kept(rows, chosen[i].recipe.most_rows) for i, rows in found.by_recipe.items()}
-    return {name: kept[i] for i, name in names.items() if i in kept}
+    rows_of = {i: evenly_kept(rows, chosen[i].recipe.most_rows) for i, rows in video.by_recipe.items()}
+    return {name: rows_of[i] for i, name in names.items() if i in rows_of}
 
 
 def feature_names(chosen: Sequence[Chosen]) -> dict[int, str]:
@@ -108,9 +92,7 @@ def feature_names(chosen: Sequence[Chosen]) -> dict[int, str]:
 
 def evenly_kept(rows: Num[np.ndarray, "rows ..."], most: int | None) -> Num[np.ndarray, "kept ..."]:
     """At most `most` rows, in equal steps from the first to the last."""
-    if most is None or len(rows) <= most:
-        return rows
-    return rows[np.linspace(0, len(rows) - 1, most).astype(int)]
+    return rows if most is None else rows[list(taken_frames(len(rows), most))]
 
 
 def extraction_of(source: dict[str, Any]) -> dict[str, Any] | None:

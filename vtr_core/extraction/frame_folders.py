@@ -1,8 +1,7 @@
 """`vtr ingest clip_frames`: folders of frames as tokens of a pretrained encoder, and their captions as its vectors."""
 
 import io
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -11,19 +10,20 @@ from jaxtyping import UInt8
 
 from vtr_core import storage
 from vtr_core.config.settings import PositiveInt
+from vtr_core.data.reading.stored_rows import taken_frames
 from vtr_core.data.records.schema import CAPTION_VECTORS, FeatureSpec
 from vtr_core.data.sources.annotated_videos import Features, ListedVideo
 from vtr_core.data.sources.clip_tokens import CaptionListing, zero_vectors
+from vtr_core.data.sources.faces import by_number
 from vtr_core.data.sources.features.feature_arrays import to_float16
 from vtr_core.data.sources.files import read_file
-from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.storage import Location, locate
+from vtr_core.unusable import Reason, UnusableError
 
 if TYPE_CHECKING:
     from vtr_core.encoders.encoder import Encoder
 
 _SUFFIXES = (".jpg", ".jpeg", ".png")
-_DIGITS = re.compile(r"(\d+)", re.ASCII)
 _MOST_PIXELS = 2**26
 """Maximum size of an image: a few compressed bytes can expand to any number of pixels."""
 
@@ -55,7 +55,8 @@ class FrameFolders(CaptionListing):
         if listed.file is None:
             raise self._missing(video_id)
         folder = self._location / listed.file
-        names = sample(image_names(folder), self.frames)
+        names = image_names(folder)
+        names = [names[place] for place in taken_frames(len(names), self.frames)]  # as CLIP4Clip samples
         if not names:
             raise UnusableError(Reason.NO_FRAMES, f"{folder} holds no JPEG or PNG")
         pictures = [self._loaded.prepare(read_image(folder / name)[None]) for name in names]
@@ -96,17 +97,7 @@ class FrameFolders(CaptionListing):
 def image_names(folder: Location) -> list[str]:
     """The JPEG and PNG files of a folder, numbers in their names counted as numbers: frame2 comes before frame10."""
     names = (file.name for file in storage.children(folder))
-    return sorted((name for name in names if name.lower().endswith(_SUFFIXES)), key=_in_order)
-
-
-def sample(names: Sequence[str], num_frames: int) -> list[str]:
-    """`num_frames` of `names` from the first to the last in equal steps, rounded down; all where there are no more.
-
-    Source: the uniform sampling of CLIP4Clip (Luo et al. 2021, section 3.1).
-    """
-    if len(names) <= num_frames:
-        return list(names)
-    return [names[place] for place in np.linspace(0, len(names) - 1, num_frames).astype(int)]
+    return sorted((name for name in names if name.lower().endswith(_SUFFIXES)), key=by_number)
 
 
 def read_image(file: Location) -> UInt8[np.ndarray, "height width 3"]:
@@ -121,9 +112,3 @@ def read_image(file: Location) -> UInt8[np.ndarray, "height width 3"]:
             return np.asarray(image.convert("RGB"))
     except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
         raise UnusableError(Reason.UNREADABLE_FILE, f"{file} is no JPEG or PNG that can be read ({error})") from error
-
-
-def _in_order(name: str) -> list[tuple[int, str]]:
-    """Sort key for natural order, with numbers compared as numbers."""
-    parts = _DIGITS.split(name)
-    return [(int(part), part) if place % 2 else (0, part) for place, part in enumerate(parts)]

@@ -12,7 +12,6 @@ from vtr_core.backbones.recipes import recipe
 from vtr_core.backbones.weights_files import file_sha256, weights_file
 from vtr_core.errors import ConfigError
 from vtr_core.fingerprint import fingerprint
-from vtr_core.video.decoders import Decoder
 from vtr_core.video.streams import Chunk, Stream
 
 
@@ -23,23 +22,15 @@ class Chosen:
     recipe: Recipe
     weights: str | None
     sha256: str | None
-    decoder: Decoder = "pyav"
 
     def settings(self) -> dict[str, Any]:
-        """The settings that determine the features, decoder included, and their fingerprint, for manifests."""
-        made_with = self.recipe.fingerprint
-        settings = self.recipe.settings(self.sha256 if made_with is None else made_with)
-        other_decoder = self.decoder != "pyav" and self.recipe.modality == "video"
-        if other_decoder:
-            settings["decoder"] = self.decoder
-        if made_with is None:
-            return {**settings, "fingerprint": fingerprint(settings)}
-        return {**settings, "fingerprint": fingerprint([made_with, self.decoder]) if other_decoder else made_with}
+        """The settings that determine the features, and their fingerprint, for manifests."""
+        encoder = self.recipe.fingerprint
+        settings = self.recipe.settings(self.sha256 if encoder is None else encoder)
+        return {**settings, "fingerprint": fingerprint(settings) if encoder is None else encoder}
 
 
-def choose(
-    names: Sequence[str], weights: Mapping[str, str], decoder: Decoder = "pyav", remote_code: bool = False
-) -> tuple[Chosen, ...]:
+def choose(names: Sequence[str], weights: Mapping[str, str], remote_code: bool = False) -> tuple[Chosen, ...]:
     """The recipes called `names`, in this order, which may be encoders' names: those of the rows that they store.
 
     weights: files by recipe, for those whose package has no weights; remote_code: as `encoder`. Raises ConfigError for
@@ -51,7 +42,7 @@ def choose(
     for name in weights:
         if name not in names:
             raise ConfigError(f"--weights names {name}, which is no recipe of this command; --recipe gives them")
-    return tuple(_chosen(name, weights, decoder, remote_code) for name in names)
+    return tuple(_chosen(name, weights, remote_code) for name in names)
 
 
 def choose_alike(recipes: Sequence[Mapping[str, Any]], weights: Mapping[str, str], uri: str) -> tuple[Chosen, ...]:
@@ -59,52 +50,55 @@ def choose_alike(recipes: Sequence[Mapping[str, Any]], weights: Mapping[str, str
 
     ConfigError where they are not the same.
     """
-    decoder: Decoder = "torchcodec" if any(one.get("decoder") == "torchcodec" for one in recipes) else "pyav"
-    chosen = choose([str(before["name"]) for before in recipes], weights, decoder)
-    for one, before in zip(chosen, recipes, strict=True):
-        if one.settings()["fingerprint"] != before["fingerprint"]:
+    chosen = choose([str(before["name"]) for before in recipes], weights)
+    for choice, before in zip(chosen, recipes, strict=True):
+        name = choice.recipe.name
+        if before.get("decoder", "pyav") != "pyav":
             raise ConfigError(
-                f"the recipe {one.recipe.name} is not that of the training data of {uri}: revision or weights differ; "
-                f"give their file as weights={{{one.recipe.name!r}: FILE}}, or arrays of features"
+                f"the training data of {uri} were decoded by {before['decoder']}, and videos are decoded by PyAV here; "
+                "give arrays of features"
+            )
+        if choice.settings()["fingerprint"] != before["fingerprint"]:
+            raise ConfigError(
+                f"the recipe {name} is not that of the training data of {uri}: revision or weights differ; "
+                f"give their file as weights={{{name!r}: FILE}}, or arrays of features"
             )
     return chosen
 
 
-def check_weights(chosen: Sequence[Chosen], given: Mapping[str, str]) -> None:
-    """CheckpointError for a given file that does not fill its network, which is loaded on the CPU and let go of.
+def check_weights(chosen: Sequence[Chosen], weights: Mapping[str, str]) -> None:
+    """CheckpointError for a file of `weights` that does not fill its network, which is loaded on the CPU and let go of.
 
     Before a job begins: Ray starts actors that fail where they are made again and again.
     """
-    for one in chosen:
-        if one.recipe.name in given:
-            one.recipe.load(one.weights, "cpu")
+    for choice in chosen:
+        if choice.recipe.name in weights:
+            choice.recipe.load(choice.weights, "cpu")
 
 
-def _chosen(name: str, given: Mapping[str, str], decoder: Decoder, remote_code: bool) -> Chosen:
+def _chosen(name: str, weights: Mapping[str, str], remote_code: bool) -> Chosen:
     from vtr_core.encoders.encoder import frames_recipe, is_encoder  # torch, which decoders do not need
 
     if is_encoder(name):
-        if name in given:
+        if name in weights:
             raise ConfigError(f"--weights is for recipes, and {name} is an encoder, which names its weights itself")
-        return Chosen(frames_recipe(name, remote_code), None, None, decoder)
-    found = recipe(name)
-    file = weights_file(found, given)
-    if file is None:
-        return Chosen(found, None, None, decoder)
-    return Chosen(found, str(file), file_sha256(file), decoder)
+        return Chosen(frames_recipe(name, remote_code), None, None)
+    chosen_recipe = recipe(name)
+    file = weights_file(chosen_recipe, weights)
+    return Chosen(chosen_recipe, None, None) if file is None else Chosen(chosen_recipe, str(file), file_sha256(file))
 
 
 def streams(chosen: Sequence[Chosen]) -> tuple[Stream, ...]:
     """The streams requested from the decoder: those of all recipes, without duplicates."""
-    return tuple(dict.fromkeys(one.recipe.stream for one in chosen))
+    return tuple(dict.fromkeys(choice.recipe.stream for choice in chosen))
 
 
 def columns(chosen: Sequence[Chosen]) -> dict[Modality, list[int]]:
     """The positions of the recipes of each modality."""
-    found: dict[Modality, list[int]] = {}
-    for position, one in enumerate(chosen):
-        found.setdefault(one.recipe.modality, []).append(position)
-    return found
+    positions: dict[Modality, list[int]] = {}
+    for position, choice in enumerate(chosen):
+        positions.setdefault(choice.recipe.modality, []).append(position)
+    return positions
 
 
 @dataclass(frozen=True)
@@ -122,9 +116,9 @@ class Networks:
     """The networks of all chosen recipes on one device."""
 
     def __init__(self, chosen: Sequence[Chosen], device: str) -> None:
-        asked = streams(chosen)
-        self._stream_of = [asked.index(one.recipe.stream) for one in chosen]
-        self._extractors = [one.recipe.load(one.weights, device) for one in chosen]
+        requested = streams(chosen)
+        self._stream_of = [requested.index(choice.recipe.stream) for choice in chosen]
+        self._extractors = [choice.recipe.load(choice.weights, device) for choice in chosen]
 
     def rows(self, chunk: Chunk) -> list[Rows]:
         """The features of the chunk by every recipe of its stream."""

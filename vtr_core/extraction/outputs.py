@@ -11,14 +11,15 @@ import numpy as np
 from vtr_core import storage
 from vtr_core.data.ingest.ingest import do
 from vtr_core.data.ingest.plan import IngestPlan, ShardTask
-from vtr_core.data.sources.reasons import Reason, UnusableError, check_path
+from vtr_core.data.sources.files import check_path
 from vtr_core.data.sources.source import Drops
 from vtr_core.data.sources.video_files import VideoFile
 from vtr_core.errors import RunConflict
-from vtr_core.extraction.features import Extracted, Unusable, VideoFeatures
+from vtr_core.extraction.features import Extracted, VideoFeatures
 from vtr_core.extraction.networks import Chosen
 from vtr_core.extraction.source import VideoFiles
 from vtr_core.storage import Location
+from vtr_core.unusable import Reason, UnusableError
 
 Extract = Callable[[Sequence[str]], Iterator[tuple[int, Extracted]]]
 """URIs to (position, features), in any order: `in_process.extract_here` or `on_ray.extract_on_ray`."""
@@ -35,11 +36,11 @@ class Progress:
     seconds: float
     """Total duration of the extracted videos."""
 
-    def after(self, found: Extracted) -> "Progress":
+    def after(self, extracted: Extracted) -> "Progress":
         """The progress after one more video."""
-        if isinstance(found, Unusable):
+        if isinstance(extracted, UnusableError):
             return replace(self, videos=self.videos + 1, dropped=self.dropped + 1)
-        return replace(self, videos=self.videos + 1, seconds=self.seconds + found.duration)
+        return replace(self, videos=self.videos + 1, seconds=self.seconds + extracted.duration)
 
 
 def write_shards(
@@ -52,30 +53,24 @@ def write_shards(
     assert isinstance(plan.source, VideoFiles)
     videos = [(task, video) for task in tasks for video in task.videos]
     left = {task.name: len(task.videos) for task in tasks}
-    held: dict[str, dict[str, Extracted]] = {}
+    waiting: dict[str, dict[str, Extracted]] = {}
     progress = Progress(0, len(videos), 0, 0.0)
     with ThreadPoolExecutor(_WRITERS) as pool:
         writing: list[Future[dict[str, Any]]] = []
-        for position, found in extract([video.content.uri for _, video in videos]):
+        for position, extracted in extract([video.content.uri for _, video in videos]):
             task, video = videos[position]
-            if keep is not None and isinstance(found, VideoFeatures):
-                keep(video.video_id, found)
-            held.setdefault(task.name, {})[video.video_id] = plan.source.trimmed(video, found)
+            if keep is not None and isinstance(extracted, VideoFeatures):
+                keep(video.video_id, extracted)
+            waiting.setdefault(task.name, {})[video.video_id] = plan.source.trimmed(video, extracted)
             left[task.name] -= 1
             if not left[task.name]:
-                writing = _started(writing, pool.submit(_write, plan, task, held.pop(task.name)))
-            progress = progress.after(found)
+                writing.append(pool.submit(_write, plan, task, waiting.pop(task.name)))
+                if len(writing) > _WRITERS:
+                    writing.pop(0).result()
+            progress = progress.after(extracted)
             yield progress
         for future in writing:
             future.result()
-
-
-def _started(writing: list[Future[dict[str, Any]]], one: Future[dict[str, Any]]) -> list[Future[dict[str, Any]]]:
-    """`writing` with another write added; waits for the oldest one where there would be too many."""
-    writing = [*writing, one]
-    while len(writing) > _WRITERS:
-        writing.pop(0).result()
-    return writing
 
 
 def _write(plan: IngestPlan, task: ShardTask, extracted: dict[str, Extracted]) -> dict[str, Any]:
@@ -97,30 +92,31 @@ class NpyFolder:
 
     def claim(self) -> None:
         """Write the folder's record; RunConflict where it exists with other recipes or weights."""
-        place, said = self.location / RECORD, {"recipes": [one.settings() for one in self.chosen]}
+        place, recipes = self.location / RECORD, [choice.settings() for choice in self.chosen]
         if not storage.exists(place):
-            storage.write_json(place, said)
-        elif [one["fingerprint"] for one in storage.read_json(place)["recipes"]] != [
-            one.settings()["fingerprint"] for one in self.chosen
-        ]:
+            storage.write_json(place, {"recipes": recipes})
+            return
+        before = [recipe["fingerprint"] for recipe in storage.read_json(place)["recipes"]]
+        if before != [recipe["fingerprint"] for recipe in recipes]:
             raise RunConflict(f"{self.location} holds features of other recipes or weights; choose another folder")
 
     def holds(self, video: VideoFile) -> bool:
         """Whether the video's features are complete: whether the file that is written last exists."""
         return storage.exists(self._file(self._last(), video.video_id))
 
-    def write(self, video_id: str, found: VideoFeatures) -> None:
+    def write(self, video_id: str, features: VideoFeatures) -> None:
         """Write the files of a video, each atomically."""
         last = self._last()
-        for position in sorted(found.by_recipe, key=lambda position: position == last):
+        for position in sorted(features.by_recipe, key=lambda position: position == last):
             content = io.BytesIO()
-            np.save(content, found.by_recipe[position], allow_pickle=False)
+            np.save(content, features.by_recipe[position], allow_pickle=False)
             storage.write_bytes(self._file(position, video_id), content.getvalue())
 
     def finish(self, drops: Drops) -> None:
         """Add the dropped videos to the record."""
-        said = {"recipes": [one.settings() for one in self.chosen], "complete": True, "dropped": dict(drops.counts)}
-        storage.write_json(self.location / RECORD, said)
+        recipes = [choice.settings() for choice in self.chosen]
+        record = {"recipes": recipes, "complete": True, "dropped": dict(drops.counts)}
+        storage.write_json(self.location / RECORD, record)
 
     def _last(self) -> int:
         """A recipe whose features every video has: one of pictures, if there is one."""
@@ -135,25 +131,25 @@ def write_features(folder: NpyFolder, files: Sequence[VideoFile], extract: Extra
     folder.claim()
     usable = list(_distinct(files, drops))
     left = [file for file in usable if not folder.holds(file)]
-    for done, (position, found) in enumerate(extract([file.uri for file in left]), len(files) - len(left) + 1):
-        if isinstance(found, Unusable):
-            drops.drop(found.reason, found.what)
+    for done, (position, extracted) in enumerate(extract([file.uri for file in left]), len(files) - len(left) + 1):
+        if isinstance(extracted, UnusableError):
+            drops.drop(extracted.reason, str(extracted))
         else:
-            folder.write(left[position].video_id, found)
+            folder.write(left[position].video_id, extracted)
         yield done
     folder.finish(drops)
 
 
 def _distinct(files: Sequence[VideoFile], drops: Drops) -> Iterator[VideoFile]:
     """The videos whose ids are valid paths below a folder, without repeated ids."""
-    seen: set[str] = set()
+    ids: set[str] = set()
     for file in files:
         try:
             check_path(file.video_id.lstrip("/"))
-            if file.video_id in seen:
+            if file.video_id in ids:
                 raise UnusableError(Reason.DUPLICATE_ID, f"{file.uri}: another video has the id {file.video_id}")
         except UnusableError as fault:
             drops.drop(fault.reason, str(fault))
         else:
-            seen.add(file.video_id)
+            ids.add(file.video_id)
             yield file

@@ -9,18 +9,16 @@ import numpy as np
 from jaxtyping import Float16, Int64
 
 from vtr_core.data.records.arrays import MAX_CELL_BYTES
-from vtr_core.data.records.schema import FeatureSpec, FrameEncoding
+from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.shards.thumbnails import Thumbnail
 from vtr_core.data.sources.captioned_videos import DATA_SETS, annotated_videos, captioned_videos
 from vtr_core.data.sources.features.feature_arrays import Pool
 from vtr_core.data.sources.pairs import PairRow
-from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Clip, Drops, FrameClip, Video, VideoEntry, count_fault
 from vtr_core.data.sources.video_files import Inventory
 from vtr_core.extraction.features import (
     ClipPooling,
     Extracted,
-    Unusable,
     VideoFeatures,
     evenly_kept,
     feature_names,
@@ -28,6 +26,7 @@ from vtr_core.extraction.features import (
 )
 from vtr_core.extraction.networks import Chosen, columns
 from vtr_core.extraction.pictures import THUMBNAILS_PER_SECOND, FrameSettings, thumbnails, times
+from vtr_core.unusable import Reason, UnusableError
 
 S = TypeVar("S", bound="VideoFiles")
 
@@ -56,19 +55,19 @@ class VideoFiles:
 
     def settings(self) -> dict[str, Any]:
         """The given settings, and the recipes with their fingerprints."""
-        said = {
+        settings = {
             "videos": self.inventory.place,
             "anywhere": self.inventory.anywhere,
             "captions": self.captions_table,
             "annotations": self.annotations,
-            "recipes": [one.settings() for one in self.chosen],
+            "recipes": [choice.settings() for choice in self.chosen],
         }
         if self.thumbnail_size is not None:
-            said["thumbnails"] = self.thumbnail_size
-        return {**said, "keep_columns": list(self.keep_columns)} if self.keep_columns else said
+            settings["thumbnails"] = self.thumbnail_size
+        return {**settings, "keep_columns": list(self.keep_columns)} if self.keep_columns else settings
 
     @property
-    def asked(self) -> tuple[Chosen, ...]:
+    def requested(self) -> tuple[Chosen, ...]:
         """The recipes of each video: features, then pictures."""
         small = () if self.thumbnail_size is None else (thumbnails(self.thumbnail_size),)
         return (*self.chosen, *small)
@@ -87,49 +86,50 @@ class VideoFiles:
 
     def thumbnails(self, video: VideoEntry) -> Iterator[Thumbnail]:
         """The thumbnail of every clip: the picture nearest to the middle of its span."""
-        found = self.extracted.get(video.video_id)
-        if self.thumbnail_size is not None and isinstance(found, VideoFeatures):
-            pictures = found.pictures[len(self.asked) - 1]
-            for item_id, start, end, row in self._middles(video, found):
+        features = self.extracted.get(video.video_id)
+        if self.thumbnail_size is not None and isinstance(features, VideoFeatures):
+            pictures = features.pictures[len(self.requested) - 1]
+            for item_id, start, end, row in self._middles(video, features):
                 yield Thumbnail(item_id, start, end, pictures[row])
 
-    def trimmed(self, video: VideoEntry, found: Extracted) -> Extracted:
-        """`found` without the pictures that no row of `video` uses, to save memory."""
-        if isinstance(found, Unusable):
-            return found
+    def trimmed(self, video: VideoEntry, extracted: Extracted) -> Extracted:
+        """`extracted` without the pictures that no row of `video` uses, to save memory."""
+        if isinstance(extracted, UnusableError):
+            return extracted
         pictures = {}
-        for position, rows in self._shown(video, found).items():
-            pictures[position] = np.full(len(found.pictures[position]), None)
-            pictures[position][rows] = found.pictures[position][rows]
-        return replace(found, pictures=pictures)
+        for position, rows in self._shown(video, extracted).items():
+            pictures[position] = np.full(len(extracted.pictures[position]), None)
+            pictures[position][rows] = extracted.pictures[position][rows]
+        return replace(extracted, pictures=pictures)
 
-    def _shown(self, video: VideoEntry, found: VideoFeatures) -> dict[int, list[int]]:
+    def _shown(self, video: VideoEntry, features: VideoFeatures) -> dict[int, list[int]]:
         """Indices of the pictures that are written, by recipe position."""
         if self.thumbnail_size is None:
             return {}
-        return {len(self.asked) - 1: [row for *_, row in self._middles(video, found)]}
+        return {len(self.requested) - 1: [row for *_, row in self._middles(video, features)]}
 
-    def _middles(self, video: VideoEntry, found: VideoFeatures) -> Iterator[tuple[str, float, float, int]]:
+    def _middles(self, video: VideoEntry, features: VideoFeatures) -> Iterator[tuple[str, float, float, int]]:
         """Id, start and end of every span, and the index of its thumbnail."""
-        shown = times(len(found.pictures[len(self.asked) - 1]), THUMBNAILS_PER_SECOND)
-        for item_id, start, end in self._spans(video, found.duration):
+        shown = times(len(features.pictures[len(self.requested) - 1]), THUMBNAILS_PER_SECOND)
+        for item_id, start, end in self._spans(video, features.duration):
             yield item_id, start, end, int(np.abs(shown - (start + end) / 2).argmin())
 
     def _spans(self, video: VideoEntry, duration: float) -> Iterator[tuple[str, float, float]]:
         """Id, start and end of the clips that begin before the end of the video, without duplicates."""
-        seen = {row.clip_id: row for row in reversed(video.content.rows)}
-        return spans(reversed(seen.values()), duration)
+        first_rows = {row.clip_id: row for row in reversed(video.content.rows)}
+        return spans(reversed(first_rows.values()), duration)
 
     def holding(self: S, extracted: Mapping[str, Extracted]) -> S:
         """This source with the extracted features of some videos."""
         return replace(self, extracted=extracted)
 
-    def _found(self, video: VideoEntry, drops: Drops) -> VideoFeatures | None:
-        found = self.extracted[video.video_id]
-        if isinstance(found, Unusable):
-            count_fault(found.error(), video.content.keep, video.content.num_rows, drops)
+    def _features(self, video: VideoEntry, drops: Drops) -> VideoFeatures | None:
+        """The features of a video; None, counted, where it is unusable."""
+        extracted = self.extracted[video.video_id]
+        if isinstance(extracted, UnusableError):
+            count_fault(extracted, video.content.keep, video.content.num_rows, drops)
             return None
-        return found
+        return extracted
 
 
 @dataclass(frozen=True)
@@ -148,25 +148,25 @@ class VideoFileClips(VideoFiles):
 
     def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
         """A clip for each row of the table; rows that begin after the end of the video are dropped."""
-        found = self._found(video, drops)
-        if found is None:
+        features = self._features(video, drops)
+        if features is None:
             yield from (_without_features(row) for row in video.content.rows if video.content.keep)
             return
         for row in video.content.rows:
             try:
-                yield self._clip(found, row)
+                yield self._clip(features, row)
             except UnusableError as fault:
                 count_fault(UnusableError(fault.reason, f"{row.clip_id}: {fault}"), video.content.keep, 1, drops)
                 if video.content.keep:
                     yield _without_features(row)
 
-    def _clip(self, found: VideoFeatures, row: PairRow) -> Clip:
-        start, end = span_of(row, found.duration)
-        whole = [one.recipe.name for one in self.chosen if one.recipe.rows_per_second is None]
+    def _clip(self, video: VideoFeatures, row: PairRow) -> Clip:
+        start, end = span_of(row, video.duration)
+        whole = [choice.recipe.name for choice in self.chosen if choice.recipe.rows_per_second is None]
         if whole and row.start is not None:
             raise UnusableError(Reason.BAD_TIME, f"{whole[0]} sees whole videos alone; leave out start and end")
         how = ClipPooling(self.pool, self.normalise)
-        vectors = {name: how.vector(self.chosen, name, found, (start, end)) for name in columns(self.chosen)}
+        vectors = {name: how.vector(self.chosen, name, video, (start, end)) for name in columns(self.chosen)}
         features: dict[str, Float16[np.ndarray, " dim"]] = {
             name: vector for name, vector in vectors.items() if vector is not None
         }
@@ -189,20 +189,19 @@ class VideoFileVideos(VideoFiles):
 
     def video(self, video: VideoEntry, drops: Drops) -> Video | None:
         """The whole video; None, with a drop, where its captions have start and end times."""
-        found = self._found(video, drops)
+        extracted = self._features(video, drops)
         rows = video.content.rows
         captions = [row.caption for row in rows]
-        if found is None:
+        if extracted is None:
             return Video(video.video_id, captions, {}) if video.content.keep else None
         if any(row.start is not None for row in rows):
-            what = f"{video.video_id}: its captions have times; leave them out, or keep clips (--records clips)"
-            drops.drop(Reason.BAD_TIME, what, video.content.num_rows)
+            message = f"{video.video_id}: its captions have times; leave them out, or keep clips (--records clips)"
+            drops.drop(Reason.BAD_TIME, message, video.content.num_rows)
             return None
-        features = video_features(self.chosen, found)
+        features = video_features(self.chosen, extracted)
         if not features:
-            drops.drop(
-                Reason.NO_SOUND, f"{video.video_id} has no sound, and no recipe sees its pictures", len(captions)
-            )
+            message = f"{video.video_id} has no sound, and no recipe sees its pictures"
+            drops.drop(Reason.NO_SOUND, message, len(captions))
             return None
         return Video(video.video_id, captions, features)
 
@@ -222,8 +221,8 @@ def span_of(row: PairRow, duration: float) -> tuple[float, float]:
     """Start and end of a row in seconds; UnusableError for one that begins after the end of the video."""
     start, end = _span(row, duration)
     if start >= duration:
-        what = f"it begins at {start:g} s, and the video ends after {duration:g} s"
-        raise UnusableError(Reason.OUTSIDE_FEATURES, what)
+        message = f"it begins at {start:g} s, and the video ends after {duration:g} s"
+        raise UnusableError(Reason.OUTSIDE_FEATURES, message)
     return start, end
 
 
@@ -250,56 +249,56 @@ class VideoFileFrames(VideoFiles):
         return {**super().settings(), "records": "frames", "frames": asdict(self.frames)}
 
     @property
-    def asked(self) -> tuple[Chosen, ...]:
+    def requested(self) -> tuple[Chosen, ...]:
         """The recipes of frames, then of thumbnails."""
-        return (self.frames.chosen, *super().asked)
+        return (self.frames.chosen, *super().requested)
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """Empty: features of these clips are a separate data set."""
         return ()
 
-    def pictures(self) -> tuple[int, int, FrameEncoding]:
-        """Height, width and encoding of the frames."""
-        return self.frames.size, self.frames.size, self.frames.encoding
+    def pictures(self) -> tuple[int, int]:
+        """Height and width of the frames."""
+        return self.frames.size, self.frames.size
 
     def frame_clips(self, video: VideoEntry, drops: Drops) -> Iterator[FrameClip]:
         """The clips of a video. Clips of unusable videos are dropped, also in test sets."""
-        found = self.extracted[video.video_id]
-        if isinstance(found, Unusable):
-            drops.drop(found.reason, found.what, video.content.num_rows)
+        extracted = self.extracted[video.video_id]
+        if isinstance(extracted, UnusableError):
+            drops.drop(extracted.reason, str(extracted), video.content.num_rows)
             return
         for rows in _by_span(video.content.rows):
             try:
-                yield self._clip(found, rows)
+                yield self._clip(extracted, rows)
             except UnusableError as fault:
                 drops.drop(fault.reason, f"{rows[0].clip_id}: {fault}", len(rows))
 
     def _spans(self, video: VideoEntry, duration: float) -> Iterator[tuple[str, float, float]]:
         return spans((rows[0] for rows in _by_span(video.content.rows)), duration)
 
-    def _shown(self, video: VideoEntry, found: VideoFeatures) -> dict[int, list[int]]:
+    def _shown(self, video: VideoEntry, features: VideoFeatures) -> dict[int, list[int]]:
         taken: list[int] = []
         for rows in _by_span(video.content.rows):
             with suppress(UnusableError):  # the row is dropped when its shard is written
-                taken += self._taken(found, *span_of(rows[0], found.duration)).tolist()
-        return {0: taken, **super()._shown(video, found)}
+                taken += self._taken(features, *span_of(rows[0], features.duration)).tolist()
+        return {0: taken, **super()._shown(video, features)}
 
-    def _taken(self, found: VideoFeatures, start: float, end: float) -> Int64[np.ndarray, " frames"]:
+    def _taken(self, features: VideoFeatures, start: float, end: float) -> Int64[np.ndarray, " frames"]:
         """Indices of the clip's frames in the video: one at least, for a clip shorter than an interval the nearest."""
-        shown = times(len(found.pictures[0]), self.frames.per_second)
+        shown = times(len(features.pictures[0]), self.frames.per_second)
         inside = np.flatnonzero((shown >= start) & (shown < end))
         nearest = np.array([np.abs(shown - (start + end) / 2).argmin()])
         return evenly_kept(inside if len(inside) else nearest, self.frames.most)
 
-    def _clip(self, found: VideoFeatures, rows: Sequence[PairRow]) -> FrameClip:
+    def _clip(self, features: VideoFeatures, rows: Sequence[PairRow]) -> FrameClip:
         first = rows[0]
-        start, end = span_of(first, found.duration)
-        taken = self._taken(found, start, end)
-        frames = found.pictures[0][taken].tolist()
+        start, end = span_of(first, features.duration)
+        taken = self._taken(features, start, end)
+        frames = features.pictures[0][taken].tolist()
         if sum(map(len, frames)) > MAX_CELL_BYTES:
-            what = f"its {len(frames)} frames are larger than {MAX_CELL_BYTES >> 20} MiB; keep fewer (--frames)"
-            raise UnusableError(Reason.DECODING_TOO_LARGE, what)
-        shown = times(len(found.pictures[0]), self.frames.per_second)[taken]
+            message = f"its {len(frames)} frames are larger than {MAX_CELL_BYTES >> 20} MiB; keep fewer (--frames)"
+            raise UnusableError(Reason.DECODING_TOO_LARGE, message)
+        shown = times(len(features.pictures[0]), self.frames.per_second)[taken]
         return FrameClip(first.clip_id, start, end, [row.caption for row in rows], shown.tolist(), frames)
 
 

@@ -1,14 +1,10 @@
 """URIs to files: one way to read, write and publish bytes on a local disk or an object store."""
 
 from vtr_core.storage.administration import (
-    Stored,
     check_file_writable,
     check_readable,
     check_writable,
-    etag,
-    listing,
     presigned_url,
-    store_name,
 )
 from vtr_core.storage.bucket import client_failures
 from vtr_core.storage.fault import StorageError
@@ -31,7 +27,6 @@ __all__ = [
     "MAX_NAME_BYTES",
     "Location",
     "StorageError",
-    "Stored",
     "check_file_writable",
     "check_readable",
     "check_writable",
@@ -41,16 +36,13 @@ __all__ = [
     "delete_file",
     "delete_folder",
     "delete_unpublished",
-    "etag",
     "exists",
     "is_file_name",
-    "listing",
     "locate",
     "open_for_writing",
     "presigned_url",
     "read_bytes",
     "read_json",
-    "store_name",
     "write_bytes",
     "write_json",
 ]

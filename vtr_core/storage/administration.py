@@ -1,11 +1,10 @@
-"""Requests to a store other than reads and writes: access checks, ETags, listings, presigned links.
+"""Requests to a store other than reads and writes: access checks, creation, presigned links.
 
-Outside S3-compatible stores there are no ETags, listings or links; reading is not checked, writing in local folders is.
+Outside S3-compatible stores there are no links; reading is not checked, writing in local folders is.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -16,28 +15,14 @@ from obstore.exceptions import AlreadyExistsError
 from vtr_core.storage.bucket import Bucket, check_listing
 from vtr_core.storage.fault import Patience, store_fault
 from vtr_core.storage.location import Location, check_local_folder, check_no_folder
-from vtr_core.storage.s3_filesystem import directly_below
 
 T = TypeVar("T")
 _AT_ONCE = Patience(0.0)
 _PROBE = ".vtr-write-check"
 
 
-@dataclass(frozen=True)
-class Stored:
-    """An object in a store."""
-
-    bytes: int
-    etag: str
-
-
 class _DroppedError(Exception):
     """Raised to abort an upload whose successful start is all that is tested."""
-
-
-def store_name(location: Location) -> str | None:
-    """The endpoint of the S3-compatible store that `location` is on, "AWS" for AWS; None for other places."""
-    return None if location.s3 is None else location.s3.settings.shown
 
 
 def check_readable(location: Location) -> None:
@@ -71,21 +56,6 @@ def check_file_writable(location: Location) -> None:
         check_writable(location.parent)
 
 
-def etag(location: Location) -> str | None:
-    """The ETag of an object; None off S3. FileNotFoundError where there is no object."""
-    return _ask(location, lambda bucket, key: _plain(bucket.head(key)["e_tag"]))
-
-
-def listing(folder: Location) -> dict[str, Stored] | None:
-    """The objects directly in a folder by name, with one request per thousand objects; None off S3."""
-
-    def stored(bucket: Bucket, key: str) -> dict[str, Stored]:
-        found = directly_below(bucket, key)[1]
-        return {one["path"].rpartition("/")[2]: Stored(one["size"], _plain(one["e_tag"])) for one in found}
-
-    return _ask(folder, stored)
-
-
 def create_object(location: Location, content: bytes) -> bool | None:
     """Write an object only if none exists; False where one does, None off S3."""
 
@@ -116,7 +86,3 @@ def presigned_url(location: Location, expires_s: int = 3600) -> str | None:
 def _ask(location: Location, question: Callable[[Bucket, str], T], patience: Patience | None = None) -> T | None:
     """The store's answer to `question`; None off S3."""
     return None if location.s3 is None else location.s3.ask(location.path, question, patience)
-
-
-def _plain(value: str | None) -> str:
-    return (value or "").strip('"')

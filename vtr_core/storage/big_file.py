@@ -32,10 +32,10 @@ class BigFile:
         if len(words) != 2 or not all(word.isdigit() and int(word) for word in words):
             raise InputError(f"{place} holds {' '.join(words)[:40]!r}, not the numbers of vectors and of values")
         count, dim = int(words[0]), int(words[1])
-        found = self.location.filesystem.get_file_info(f"{self.location.path}/feature.bin").size
-        if found != count * dim * _BYTES:
+        size = self.location.filesystem.get_file_info(f"{self.location.path}/feature.bin").size
+        if size != count * dim * _BYTES:
             raise InputError(
-                f"{self.location / 'feature.bin'} has {found} bytes where {count} vectors of {dim} values need "
+                f"{self.location / 'feature.bin'} has {size} bytes where {count} vectors of {dim} values need "
                 f"{count * dim * _BYTES}; download it again"
             )
         return count, dim

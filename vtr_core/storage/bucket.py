@@ -69,25 +69,25 @@ def parse_s3(uri: str) -> S3Place:
 
 
 def _settings(query: str) -> S3Settings:
-    given = dict(parse_qsl(query, keep_blank_values=True))
-    unknown = sorted(set(given) - set(_ALLOWED))
+    settings = dict(parse_qsl(query, keep_blank_values=True))
+    unknown = sorted(set(settings) - set(_ALLOWED))
     if unknown:
         names = ", ".join(unknown)
         raise StorageError(f"an s3:// URI cannot set {names}; settings: {', '.join(_ALLOWED)}; keys belong in AWS_…")
     return S3Settings(
-        endpoint=_endpoint(given),
-        region=given.get("region"),
-        anonymous=_switch(given, "anonymous"),
-        force_virtual_addressing=_switch(given, "force_virtual_addressing"),
+        endpoint=_endpoint(settings),
+        region=settings.get("region"),
+        anonymous=_switch(settings, "anonymous"),
+        force_virtual_addressing=_switch(settings, "force_virtual_addressing"),
         ca_bundle=os.environ.get("AWS_CA_BUNDLE") or None,
     )
 
 
-def _endpoint(given: dict[str, str]) -> str | None:
+def _endpoint(settings: dict[str, str]) -> str | None:
     """The endpoint of the URI, else that of AWS_ENDPOINT_URL_S3, else that of AWS_ENDPOINT_URL."""
-    override = given.get("endpoint_override")
+    override = settings.get("endpoint_override")
     if override:
-        url = override if "://" in override else f"{given.get('scheme', 'https')}://{override}"
+        url = override if "://" in override else f"{settings.get('scheme', 'https')}://{override}"
         return _checked(url, "endpoint_override")
     for variable in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"):
         if os.environ.get(variable):
@@ -102,8 +102,8 @@ def _checked(url: str, where: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _switch(given: dict[str, str], name: str) -> bool:
-    value = given.get(name, "false").lower()
+def _switch(settings: dict[str, str], name: str) -> bool:
+    value = settings.get(name, "false").lower()
     if value not in _SWITCHES:
         raise StorageError(f"{name}={value} in an s3:// URI must be true or false")
     return _SWITCHES[value]
@@ -127,9 +127,11 @@ up after five minutes."""
 def connected(settings: S3Settings, name: str) -> Bucket:
     """A client of the bucket `name`. It holds credentials and must not be shown, stored or pickled."""
     by_host = settings.force_virtual_addressing or (settings.endpoint is None and "." not in name)
-    given: dict[str, Any] = {}
+    endpoint: dict[str, Any] = {}
     if settings.endpoint is not None:
-        given["aws_endpoint_url_s3"] = settings.endpoint.replace("://", f"://{name}.") if by_host else settings.endpoint
+        endpoint["aws_endpoint_url_s3"] = (
+            settings.endpoint.replace("://", f"://{name}.") if by_host else settings.endpoint
+        )
     client: ClientConfig = {"allow_http": True, **_TIMEOUTS}
     if settings.ca_bundle is not None:
         client["root_certificate"] = _certificates(settings.ca_bundle)
@@ -142,11 +144,11 @@ def connected(settings: S3Settings, name: str) -> Bucket:
         credential_provider=None if settings.anonymous else _credentials,
         client_options=client,
         retry_config=_RETRIES,
-        **given,
+        **endpoint,
     )
 
 
-kept = cache(connected)
+client_of = cache(connected)
 """As `connected`, with one client per bucket and process."""
 
 
@@ -174,10 +176,10 @@ def _credentials() -> "S3Credential":
     from botocore.exceptions import NoCredentialsError
     from botocore.session import Session
 
-    found = Session().get_credentials()
-    if found is None:
+    credentials = Session().get_credentials()
+    if credentials is None:
         raise NoCredentialsError
-    keys = found.get_frozen_credentials()
+    keys = credentials.get_frozen_credentials()
     return {
         "access_key_id": keys.access_key,
         "secret_access_key": keys.secret_key,
@@ -222,9 +224,9 @@ def objects(bucket: Bucket, key: str) -> Iterator["ObjectMeta"]:
     empty objects without a header are therefore left out.
     """
     for page in bucket.list(key, chunk_size=1000):
-        for one in page:
-            if one["size"] or header(bucket, one["path"]) is not None:
-                yield one
+        for item in page:
+            if item["size"] or header(bucket, item["path"]) is not None:
+                yield item
 
 
 def header(bucket: Bucket, key: str) -> "ObjectMeta | None":

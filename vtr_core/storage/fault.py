@@ -64,10 +64,10 @@ def store_fault(error: Exception) -> Fault | None:
     """The store's fault in an exception of obstore; None for other errors and for missing objects."""
     text = str(error)
     status, code, refused = (pattern.search(text) for pattern in (_STATUS, _CODE, _OF_CREDENTIALS))
-    found = Fault(code[1].lower() if code else "unknown", int(status[1]) if status else None)
+    fault = Fault(code[1].lower() if code else "unknown", int(status[1]) if status else None)
     match error:
         case FileNotFoundError():
-            return found if found.code == NO_BUCKET else None
+            return fault if fault.code == NO_BUCKET else None
         case RegionError():
             return Fault(NO_BUCKET if "not found" in text else UNREACHABLE)
         case InvalidPathError() | ValueError():
@@ -79,7 +79,7 @@ def store_fault(error: Exception) -> Fault | None:
         case BaseError() if status is None and _NO_ANSWER in text:
             return Fault(UNREACHABLE)
         case BaseError():
-            return found
+            return fault
         case _:
             return None
 
@@ -175,7 +175,7 @@ def persist(
     judge: Callable[[Exception], Fault | None],
     give_up: Callable[[Fault, float], StorageError],
     patience: Patience,
-    what: str,
+    name: str,
 ) -> T:
     """The result of `operation`, retried while `judge` finds a transient fault and time is left.
 
@@ -197,6 +197,6 @@ def persist(
             # The cause is not shown: it may quote keys or signed URLs.
             raise give_up(fault, spent) from None
         if attempt == 0:
-            logger.warning("%s: %s; trying again for %.0f s", what, fault.code, patience.seconds)
+            logger.warning("%s: %s; trying again for %.0f s", name, fault.code, patience.seconds)
         patience.sleep(delay)
         attempt += 1

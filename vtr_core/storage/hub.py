@@ -37,7 +37,7 @@ def fetch_from_hub(uri: str) -> Path:
 def check_hub_name(name: str) -> None:
     """ConfigError unless `name` is owner/name."""
     owner, _, model = name.partition("/")
-    if not owner or not model or "/" in model or ".." in name or any(one.isspace() for one in name):
+    if not owner or not model or "/" in model or ".." in name or any(letter.isspace() for letter in name):
         raise ConfigError(f"{PREFIX}{name} is no model of the hub; give hub:owner/name")
 
 

@@ -100,11 +100,11 @@ def locate(uri: str | os.PathLike[str]) -> Location:
         place = parse_s3(text)
         return Location(text, filesystem(place.settings), place.path)
     try:
-        found, path = pafs.FileSystem.from_uri(text)
+        filesystem_of_uri, path = pafs.FileSystem.from_uri(text)
     except (pa.ArrowInvalid, OSError) as error:
         known = "a local path, file://, s3:// or gs://"
         raise StorageError(f"cannot use {text} (scheme {urlsplit(text).scheme!r}): {error}; give {known}") from error
-    return Location(text, found, path)
+    return Location(text, filesystem_of_uri, path)
 
 
 def is_file_name(name: str) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from vtr_core.storage.bucket import Bucket, S3Settings, certain, header, kept, objects
+from vtr_core.storage.bucket import Bucket, S3Settings, certain, client_of, header, objects
 from vtr_core.storage.fault import Fault, Patience, StorageError, given_patience, persist, storage_error, store_fault
 
 
@@ -29,8 +29,8 @@ class OpenObject:
     def read(self, size: int = -1) -> pa.Buffer:
         """The next `size` bytes, or all remaining ones."""
         left = max(0, self._size - self._position)
-        wanted = left if size < 0 else min(size, left)
-        content = self._part(self._position, wanted) if wanted else pa.py_buffer(b"")
+        count = left if size < 0 else min(size, left)
+        content = self._part(self._position, count) if count else pa.py_buffer(b"")
         self._position += content.size
         return content
 
@@ -104,7 +104,7 @@ class S3Store(pafs.FileSystemHandler):
             return storage_error(reason, f"s3://{path}", self.settings.shown, tried_s)
 
         def ask() -> T:
-            return question(kept(self.settings, name), key)
+            return question(client_of(self.settings, name), key)
 
         try:
             return persist(ask, store_fault, give_up, patience or given_patience(), f"s3://{path}")
@@ -131,8 +131,8 @@ class S3Store(pafs.FileSystemHandler):
 
     def _info(self, path: str) -> pafs.FileInfo:
         def look(bucket: Bucket, key: str) -> pafs.FileInfo:
-            if key and (found := header(bucket, key)) is not None:
-                return _file(path, found)
+            if key and (item := header(bucket, key)) is not None:
+                return _file(path, item)
             is_folder = next(objects(bucket, key), None) is not None or not key
             return pafs.FileInfo(path, pafs.FileType.Directory if is_folder else pafs.FileType.NotFound)
 
@@ -142,12 +142,12 @@ class S3Store(pafs.FileSystemHandler):
         """Kind, size and time of the entries of a folder."""
         base = selector.base_dir.rstrip("/")
         name = base.partition("/")[0]
-        folders, files = self.ask(base, all_below if selector.recursive else directly_below)
-        found = [pafs.FileInfo(f"{name}/{folder}", pafs.FileType.Directory) for folder in folders]
-        found += [_file(f"{name}/{one['path']}", one) for one in files]
-        if not found and not selector.allow_not_found and self._info(base).type != pafs.FileType.Directory:
+        folders, files = self.ask(base, _all_below if selector.recursive else _directly_below)
+        entries = [pafs.FileInfo(f"{name}/{folder}", pafs.FileType.Directory) for folder in folders]
+        entries += [_file(f"{name}/{item['path']}", item) for item in files]
+        if not entries and not selector.allow_not_found and self._info(base).type != pafs.FileType.Directory:
             raise FileNotFoundError(f"there is no folder s3://{base}")
-        return found
+        return entries
 
     def create_dir(self, path: str, recursive: bool) -> None:
         """Do nothing: a folder exists once it contains an object."""
@@ -160,7 +160,7 @@ class S3Store(pafs.FileSystemHandler):
         """Delete the content of a folder."""
         if "/" not in path:
             self.delete_root_dir_contents()
-        self.ask(path, lambda bucket, key: bucket.delete([one["path"] for page in bucket.list(key) for one in page]))
+        self.ask(path, lambda bucket, key: bucket.delete([item["path"] for page in bucket.list(key) for item in page]))
 
     def delete_root_dir_contents(self) -> None:
         """Not supported: it would delete every bucket."""
@@ -171,16 +171,12 @@ class S3Store(pafs.FileSystemHandler):
         self.ask(path, lambda bucket, key: bucket.delete(key))
 
     def move(self, src: str, dest: str) -> None:
-        """Move an object by copying and deleting it."""
-        self.copy_file(src, dest)
-        self.delete_file(src)
+        """Not supported: objects are read and written."""
+        raise StorageError(f"s3://{src} cannot be moved to {dest}; read it, write it there and delete it")
 
     def copy_file(self, src: str, dest: str) -> None:
-        """Copy an object within its bucket."""
-        (name, _, source), (other, _, target) = src.partition("/"), dest.partition("/")
-        if name != other:
-            raise StorageError(f"s3://{src} cannot be copied to another bucket; read it and write it there")
-        self.ask(dest, lambda bucket, _: bucket.copy(source, target))
+        """Not supported: objects are read and written."""
+        raise StorageError(f"s3://{src} cannot be copied to {dest}; read it and write it there")
 
     def open_input_stream(self, path: str) -> pa.NativeFile:
         """A sequential reader of an object, with requests of some megabytes even for small reads."""
@@ -210,18 +206,18 @@ def filesystem(settings: S3Settings) -> pafs.PyFileSystem:
     return pafs.PyFileSystem(S3Store(settings))
 
 
-def _file(path: str, found: "ObjectMeta") -> pafs.FileInfo:
-    return pafs.FileInfo(path, pafs.FileType.File, size=found["size"], mtime=found["last_modified"])
+def _file(path: str, item: "ObjectMeta") -> pafs.FileInfo:
+    return pafs.FileInfo(path, pafs.FileType.File, size=item["size"], mtime=item["last_modified"])
 
 
-def directly_below(bucket: Bucket, key: str) -> "Below":
+def _directly_below(bucket: Bucket, key: str) -> "Below":
     """Folders and objects directly in a folder."""
-    found = bucket.list_with_delimiter(key)
-    return found["common_prefixes"], [one for one in found["objects"] if one["path"] != key]
+    listing = bucket.list_with_delimiter(key)
+    return listing["common_prefixes"], [item for item in listing["objects"] if item["path"] != key]
 
 
-def all_below(bucket: Bucket, key: str) -> "Below":
+def _all_below(bucket: Bucket, key: str) -> "Below":
     """Folders and objects in a folder, recursively."""
     files = list(objects(bucket, key))
-    parents = {str(parent) for one in files for parent in PurePosixPath(one["path"]).parents}
+    parents = {str(parent) for item in files for parent in PurePosixPath(item["path"]).parents}
     return sorted(parent for parent in parents if PurePosixPath(key) in PurePosixPath(parent).parents), files

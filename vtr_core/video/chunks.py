@@ -7,7 +7,7 @@ import numpy as np
 from av import AudioFrame, AudioResampler, VideoFrame
 from jaxtyping import Float32, UInt8
 
-from vtr_core.video.decoders import Fault, VideoFault
+from vtr_core.unusable import Reason, UnusableError
 from vtr_core.video.streams import Chunk, PictureStream, Sampler, SoundStream, Span, picture
 
 MAX_LEAP_S = 600.0
@@ -31,7 +31,7 @@ class SoundReader:
             start = self._expected
         gap = start - self._expected
         if gap > MAX_LEAP_S:
-            raise VideoFault(Fault.BAD_FRAME_TIMES, f"{self._where}: its sound leaps by {gap:.0f} s")
+            raise UnusableError(Reason.BAD_FRAME_TIMES, f"{self._where}: its sound leaps by {gap:.0f} s")
         if gap > (0.0 if self._is_first else _SMALLEST_GAP_S):
             yield np.zeros(round(gap * self._rate), np.float32)
         elif self._is_first:
@@ -47,53 +47,32 @@ class SoundReader:
 
     def _resampled(self, frame: AudioFrame | None) -> Iterator[Float32[np.ndarray, " samples"]]:
         try:
-            made = self._resampler.resample(frame)
+            resampled = self._resampler.resample(frame)
         except av.error.EOFError:
             return
-        for one in made:
-            samples = one.to_ndarray().reshape(-1)
+        for part in resampled:
+            samples = part.to_ndarray().reshape(-1)
             cut = min(self._surplus, len(samples))
             self._surplus -= cut
             yield samples[cut:]
 
 
-class PictureHolder:
-    """Buffer of the pictures of one stream that do not fill a chunk yet, from the first chunk of a span on."""
-
-    def __init__(self, position: int, stream: PictureStream, span: Span) -> None:
-        self._position, self._size = position, stream.chunk
-        self._index = span.chunks(stream)[0]
-        self._held: list[UInt8[np.ndarray, "height width 3"]] = []
-
-    def add(self, seen: UInt8[np.ndarray, "height width 3"]) -> Iterator[Chunk]:
-        """Add a picture; yields the chunk that it completes."""
-        self._held.append(seen)
-        if len(self._held) == self._size:
-            yield from self.rest()
-
-    def rest(self) -> Iterator[Chunk]:
-        """The incomplete chunk after the last picture."""
-        if self._held:
-            if len({pixels.shape for pixels in self._held}) > 1:
-                raise VideoFault(Fault.DAMAGED_VIDEO, "its frames change their size, and the recipe takes whole frames")
-            yield Chunk(self._position, self._index, np.stack(self._held))
-            self._index += 1
-            self._held = []
-
-
 class PictureChunks:
-    """The chunks of one stream of pictures that begin in a span. Only frames that are samples are scaled."""
+    """The chunks of one stream of pictures, or those that begin in a span. Only frames that are samples are scaled.
 
-    def __init__(self, position: int, stream: PictureStream, duration: float, span: Span) -> None:
-        self._picture = stream.picture
-        first, end = span.chunks(stream)
+    `due` is the time of the next picture in seconds from the beginning; None where the span is complete.
+    """
+
+    def __init__(self, position: int, stream: PictureStream, duration: float, span: Span | None) -> None:
+        self._position, self._stream = position, stream
+        self._index, end = (0, None) if span is None else span.chunks(stream)
         last = None if end is None else end * stream.chunk
-        self._sampler = Sampler(stream.rate, duration, first * stream.chunk, last)
-        self._holder = PictureHolder(position, stream, span)
+        self._sampler = Sampler(stream.rate, duration, self._index * stream.chunk, last)
+        self._pictures: list[UInt8[np.ndarray, "height width 3"]] = []
 
     @property
     def due(self) -> float | None:
-        """The time of the next picture in seconds from the beginning; None when the span is complete."""
+        """See the class."""
         return self._sampler.next_time
 
     def shown(self, frame: VideoFrame, until: float) -> Iterator[Chunk]:
@@ -103,14 +82,25 @@ class PictureChunks:
     def last(self, frame: VideoFrame, until: float) -> Iterator[Chunk]:
         """The chunks that are left after the last frame."""
         yield from self._add(frame, self._sampler.last_shown_until(until))
-        yield from self._holder.rest()
+        yield from self._chunk()
 
     def _add(self, frame: VideoFrame, count: int) -> Iterator[Chunk]:
-        if not count:
-            return
-        seen = picture(frame, self._picture)
+        pixels = picture(frame, self._stream.picture) if count else None
         for _ in range(count):
-            yield from self._holder.add(seen)
+            assert pixels is not None
+            self._pictures.append(pixels)
+            if len(self._pictures) == self._stream.chunk:
+                yield from self._chunk()
+
+    def _chunk(self) -> Iterator[Chunk]:
+        """The pictures since the last chunk, if there are any."""
+        if self._pictures:
+            if len({pixels.shape for pixels in self._pictures}) > 1:
+                message = "its frames change their size, and the recipe takes whole frames"
+                raise UnusableError(Reason.DAMAGED_VIDEO, message)
+            yield Chunk(self._position, self._index, np.stack(self._pictures))
+            self._index += 1
+            self._pictures = []
 
 
 class SoundChunks:
@@ -119,7 +109,7 @@ class SoundChunks:
     def __init__(self, position: int, stream: SoundStream, where: str) -> None:
         self._position, self._stream = position, stream
         self._reader = SoundReader(stream.sample_rate, where)
-        self._held: list[Float32[np.ndarray, " samples"]] = []
+        self._samples: list[Float32[np.ndarray, " samples"]] = []
         self._count = 0
         self._index = 0
 
@@ -131,19 +121,19 @@ class SoundChunks:
         """The chunks that are left after the last frame."""
         yield from self._add(self._reader.rest())
         if self._count:
-            yield self._chunk(np.concatenate(self._held))
+            yield self._chunk(np.concatenate(self._samples))
 
     def _add(self, parts: Iterator[Float32[np.ndarray, " samples"]]) -> Iterator[Chunk]:
         for part in parts:
-            self._held.append(part)
+            self._samples.append(part)
             self._count += len(part)
             while self._count >= self._stream.chunk + self._stream.overlap:
                 yield self._full()
 
     def _full(self) -> Chunk:
-        size, held = self._stream.chunk, np.concatenate(self._held)
-        self._held, self._count = [held[size:]], len(held) - size
-        return self._chunk(held[: size + self._stream.overlap])
+        size, samples = self._stream.chunk, np.concatenate(self._samples)
+        self._samples, self._count = [samples[size:]], len(samples) - size
+        return self._chunk(samples[: size + self._stream.overlap])
 
     def _chunk(self, samples: Float32[np.ndarray, " samples"]) -> Chunk:
         chunk = Chunk(self._position, self._index, samples)

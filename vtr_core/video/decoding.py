@@ -16,9 +16,18 @@ from av.video.stream import VideoStream
 
 from vtr_core.errors import VtrError
 from vtr_core.storage import Location, StorageError, locate
+from vtr_core.unusable import Reason, UnusableError
 from vtr_core.video.chunks import MAX_LEAP_S, PictureChunks, SoundChunks
-from vtr_core.video.decoders import Fault, VideoFault
-from vtr_core.video.streams import MARGIN_S, Chunk, End, PictureStream, SoundStream, Span, Stream, Uniform
+from vtr_core.video.streams import (
+    MARGIN_S,
+    Chunk,
+    End,
+    PictureStream,
+    SoundStream,
+    Span,
+    Stream,
+    Uniform,
+)
 
 T = TypeVar("T")
 DEPTH = 4
@@ -32,23 +41,23 @@ class OrderedTimes(Generic[T]):
     """
 
     def __init__(self) -> None:
-        self._held: deque[T] = deque()
+        self._frames: deque[T] = deque()
         self._times: list[float] = []
 
     def add(self, frame: T, time: float) -> Iterator[tuple[T, float]]:
         """Add `frame`; yields the frames that leave the buffer, each with its time."""
-        self._held.append(frame)
+        self._frames.append(frame)
         heapq.heappush(self._times, time)
-        while len(self._held) > DEPTH:
+        while len(self._frames) > DEPTH:
             yield self._next()
 
     def rest(self) -> Iterator[tuple[T, float]]:
         """The frames left in the buffer at the end."""
-        while self._held:
+        while self._frames:
             yield self._next()
 
     def _next(self) -> tuple[T, float]:
-        return self._held.popleft(), heapq.heappop(self._times)
+        return self._frames.popleft(), heapq.heappop(self._times)
 
 
 FORMATS = (
@@ -63,25 +72,16 @@ DECODER_FAULTS = (av.error.FFmpegError, ValueError, OverflowError, ArithmeticErr
 
 
 def located(uri: str) -> Location:
-    """The location of a video's URI; VideoFault for an unsupported scheme or a malformed URI."""
+    """The location of a video's URI; UnusableError for an unsupported scheme or a malformed URI."""
     try:
         return locate(uri)
     except VtrError as error:
-        raise VideoFault(Fault.UNREADABLE_FILE, str(error)) from error
-
-
-def size_of(uri: str) -> int:
-    """Bytes of the file at `uri`; 0 where it is missing or unreadable."""
-    try:
-        location = located(uri)
-        return location.filesystem.get_file_info(location.path).size or 0
-    except (VideoFault, StorageError, OSError):
-        return 0
+        raise UnusableError(Reason.UNREADABLE_FILE, str(error)) from error
 
 
 @contextmanager
 def opened(location: Location) -> Iterator[InputContainer]:
-    """The file's container; VideoFault where the file is missing, unreadable or no video.
+    """The file's container; UnusableError where the file is missing, unreadable or no video.
 
     An unreachable or overloaded store is no fault of the file and remains a StorageError.
 
@@ -91,11 +91,11 @@ def opened(location: Location) -> Iterator[InputContainer]:
     try:
         source = location.filesystem.open_input_file(location.path)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise VideoFault(Fault.MISSING_FILE, f"there is no file {location}") from error
+        raise UnusableError(Reason.MISSING_FILE, f"there is no file {location}") from error
     except (OSError, StorageError) as error:
         if _is_of_the_store(error):
             raise
-        raise VideoFault(Fault.UNREADABLE_FILE, f"{location} cannot be read ({error})") from error
+        raise UnusableError(Reason.UNREADABLE_FILE, f"{location} cannot be read ({error})") from error
     with source, _container(source, location) as container:
         yield container
 
@@ -107,16 +107,16 @@ def _is_of_the_store(error: OSError | StorageError) -> bool:
 
 def _container(source: pa.NativeFile, location: Location) -> InputContainer:
     if source.size() == 0:
-        raise VideoFault(Fault.NOT_A_VIDEO, f"{location} is empty; give a video file")
+        raise UnusableError(Reason.NOT_A_VIDEO, f"{location} is empty; give a video file")
     try:
         options = {"format_whitelist": ",".join(FORMATS)}
         return av.open(source, mode="r", options=options, metadata_errors="replace")
     except DECODER_FAULTS as error:
-        what = f"{location} is no video of a format that is read ({said_by(error)})"
-        raise VideoFault(Fault.NOT_A_VIDEO, what) from error
+        message = f"{location} is no video of a format that is read ({ffmpeg_message(error)})"
+        raise UnusableError(Reason.NOT_A_VIDEO, message) from error
 
 
-def said_by(error: Exception) -> str:
+def ffmpeg_message(error: Exception) -> str:
     """What is wrong in FFmpeg's words, without the number and the stream's name that PyAV writes around them."""
     return (isinstance(error, av.error.FFmpegError) and error.strerror) or str(error)
 
@@ -127,7 +127,7 @@ _USUAL_FRAME_S = 0.04
 _ESTIMATED = "avi"
 """The format whose duration FFmpeg takes from the size of the file, so that a shortened file states a shorter one."""
 _PRESENTED = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm")
-"""Formats with the presentation time of every frame, which allow seeking."""
+"""Formats with the presentation time of every frame, which allow seeking; others are decoded from the start."""
 
 
 class _NotEnteredError(Exception):
@@ -137,36 +137,29 @@ class _NotEnteredError(Exception):
 def decode(location: Location, streams: Sequence[Stream], span: Span | None = None) -> Iterator[Chunk | End]:
     """The chunks of `streams`, in order within each, and an End. Sound streams of a silent video file are empty.
 
-    Times in seconds are relative to the beginning of the container's content, as in players. VideoFault where the file
-    cannot be opened or decoded to its end, which invalidates the chunks before it.
+    Times in seconds are relative to the beginning of the container's content, as in players. UnusableError where the
+    file cannot be opened or decoded to its end, or ends much earlier than its container states; this invalidates the
+    chunks before it.
 
-    With `span` only its chunks, which equal those of a whole pass: where seeking is not exact, the file is decoded from
-    its beginning. Truncation is then checked by `whole`, from the ends of all spans.
+    With `span` only its chunks of the streams, all of pictures, which equal those of a whole pass: where seeking is not
+    exact, the file is decoded from its beginning.
     """
-    given: set[tuple[int, int]] = set()
+    sent: set[tuple[int, int]] = set()
     try:
         for part in _passed(location, streams, span, entered=span is not None and span.start > 0):
             if isinstance(part, Chunk):
-                given.add((part.stream, part.index))
-            elif span is None:
-                part = whole([part], str(location))
+                sent.add((part.stream, part.index))
+            elif span is None and part.duration < _SHORTEST * part.stated - 1:
+                message = f"{location} says that it lasts {part.stated:.1f} s and ends after {part.duration:.1f} s"
+                raise UnusableError(Reason.TRUNCATED_VIDEO, message)
             yield part
     except _NotEnteredError:
         for part in _passed(location, streams, span, entered=False):
-            if isinstance(part, End) or (part.stream, part.index) not in given:
+            if isinstance(part, End) or (part.stream, part.index) not in sent:
                 yield part
 
 
-def whole(ends: Sequence[End], where: str) -> End:
-    """The End of a video from those of its spans; VideoFault where it is much shorter than its container states."""
-    end, said = max(one.duration for one in ends), max(one.said for one in ends)
-    if end < _SHORTEST * said - 1:
-        what = f"{where} says that it lasts {said:.1f} s and ends after {end:.1f} s"
-        raise VideoFault(Fault.TRUNCATED_VIDEO, what)
-    return End(end, said, sum(one.frames for one in ends), any(one.has_sound for one in ends))
-
-
-def stated_s(container: InputContainer, video: VideoStream) -> float:
+def _stated_s(container: InputContainer, video: VideoStream) -> float:
     """The duration in seconds that the container states; 0 where it states none. Of an AVI, by its number of frames."""
     stated = (container.duration or 0) / 1e6
     if container.format.name == _ESTIMATED and video.time_base:
@@ -174,36 +167,24 @@ def stated_s(container: InputContainer, video: VideoStream) -> float:
     return stated
 
 
-def cuttable_length(location: Location) -> float:
-    """The duration that a video's container states, in seconds; 0 where it states none or does not allow seeking."""
-    with opened(location) as container:
-        return (container.duration or 0) / 1e6 if container.format.name in _PRESENTED else 0.0
-
-
-def has_presentation_times(location: Location) -> bool:
-    """Whether the file's format has the presentation time of every frame."""
-    with opened(location) as container:
-        return container.format.name in _PRESENTED
-
-
 def _passed(
     location: Location, streams: Sequence[Stream], span: Span | None, *, entered: bool
 ) -> Iterator[Chunk | End]:
-    asked = {i: one for i, one in enumerate(streams) if span is None or i in span.streams}
-    needs_length = any(isinstance(one, PictureStream) and isinstance(one.rate, Uniform) for one in asked.values())
+    needs_length = any(isinstance(stream, PictureStream) and isinstance(stream.rate, Uniform) for stream in streams)
     length = _length(location) if needs_length else 0.0
     with opened(location) as container:
-        pass_ = _Pass(container, asked, str(location), length, span)
+        state = _Pass(container, streams, str(location), length, span)
         try:
             if entered:
-                pass_.enter()
-            yield from pass_.chunks()
+                state.enter()
+            yield from state.chunks()
         except MemoryError as error:
-            raise VideoFault(Fault.DECODING_TOO_LARGE, f"{location} needs more memory than it may have") from error
+            raise UnusableError(Reason.DECODING_TOO_LARGE, f"{location} needs more memory than it may have") from error
         except DECODER_FAULTS as error:
             if entered:
                 raise _NotEnteredError from error
-            raise VideoFault(Fault.DAMAGED_VIDEO, f"{location} cannot be decoded ({said_by(error)})") from error
+            message = f"{location} cannot be decoded ({ffmpeg_message(error)})"
+            raise UnusableError(Reason.DAMAGED_VIDEO, message) from error
 
 
 def _length(location: Location) -> float:
@@ -211,10 +192,11 @@ def _length(location: Location) -> float:
     with opened(location) as container:
         try:
             zero, end = Fraction(container.start_time or 0, 1_000_000), 0.0
-            for packet in container.demux(video_stream(container, str(location))):
+            for packet in container.demux(_video_stream(container, str(location))):
                 end = max(end, _packet_end(packet, zero))
         except DECODER_FAULTS as error:
-            raise VideoFault(Fault.DAMAGED_VIDEO, f"{location} cannot be read to its end ({said_by(error)})") from error
+            message = f"{location} cannot be read to its end ({ffmpeg_message(error)})"
+            raise UnusableError(Reason.DAMAGED_VIDEO, message) from error
     return end or _USUAL_FRAME_S
 
 
@@ -231,21 +213,22 @@ class _Pass:
     def __init__(
         self,
         container: InputContainer,
-        asked: dict[int, Stream],
+        streams: Sequence[Stream],
         where: str,
         length: float,
         span: Span | None,
     ) -> None:
         self._container, self._where = container, where
-        self._video = video_stream(container, where)
+        self._video = _video_stream(container, where)
         self._video.codec_context.thread_count = 1
         self._video.thread_type = "NONE"
         self._audio = container.streams.best("audio")
         self._zero = Fraction(container.start_time or 0, 1_000_000)
-        self._said = stated_s(container, self._video)
-        part = span or Span(tuple(asked))
-        self._pictures = [PictureChunks(i, s, length, part) for i, s in asked.items() if isinstance(s, PictureStream)]
-        self._sounds = [SoundChunks(i, s, where) for i, s in asked.items() if isinstance(s, SoundStream)]
+        self._stated = _stated_s(container, self._video)
+        self._pictures = [
+            PictureChunks(i, s, length, span) for i, s in enumerate(streams) if isinstance(s, PictureStream)
+        ]
+        self._sounds = [SoundChunks(i, s, where) for i, s in enumerate(streams) if isinstance(s, SoundStream)]
         self._is_part, self._is_entered = span is not None, False
         self._order: OrderedTimes[VideoFrame] = OrderedTimes()
         self._last_time = 0.0
@@ -257,7 +240,9 @@ class _Pass:
     def enter(self) -> None:
         """Seek to a key frame before the first picture of the span, by the margin."""
         due = self._due()
-        if due is not None and due > MARGIN_S and self._video.time_base is not None:
+        can_seek = self._container.format.name in _PRESENTED and self._video.time_base is not None
+        if can_seek and due is not None and due > MARGIN_S:
+            assert self._video.time_base is not None
             place = (Fraction(due - MARGIN_S) + self._zero) / self._video.time_base
             self._container.seek(int(place), stream=self._video)
             self._is_entered = True
@@ -273,7 +258,7 @@ class _Pass:
                 break
         else:
             yield from self._rest()
-        yield End(self._end, self._said, self._frames, self._audio is not None)
+        yield End(self._end, self._stated, self._frames, self._audio is not None)
 
     def _packets(self) -> Iterator[Packet]:
         """The packets of pictures and sound, whose times give the video's end; of a span only those that it decodes."""
@@ -290,7 +275,7 @@ class _Pass:
 
     def _due(self) -> float | None:
         """The time of the next sample of any stream; None when all are complete."""
-        return min((due for one in self._pictures if (due := one.due) is not None), default=None)
+        return min((chunks.due for chunks in self._pictures if chunks.due is not None), default=None)
 
     def _taken(self, frame: object) -> Iterator[Chunk]:
         if isinstance(frame, VideoFrame):
@@ -309,8 +294,8 @@ class _Pass:
             self._check_entry(start)
         start = max(start, self._shown_from)
         if start - self._shown_from > MAX_LEAP_S:
-            what = f"{self._where}: the times of its frames leap by {start - self._shown_from:.0f} s"
-            raise VideoFault(Fault.BAD_FRAME_TIMES, what)
+            message = f"{self._where}: the times of its frames leap by {start - self._shown_from:.0f} s"
+            raise UnusableError(Reason.BAD_FRAME_TIMES, message)
         if self._shown is not None:
             for pictures in self._pictures:
                 yield from pictures.shown(self._shown, start)
@@ -336,7 +321,7 @@ class _Pass:
         if self._shown is None and self._is_entered:
             raise _NotEnteredError
         if self._shown is None:
-            raise VideoFault(Fault.DAMAGED_VIDEO, f"{self._where} holds no frame that can be decoded")
+            raise UnusableError(Reason.DAMAGED_VIDEO, f"{self._where} holds no frame that can be decoded")
         duration = self._shown.duration * (self._shown.time_base or 0)
         end = self._shown_from + float(duration if 0 < duration < MAX_LEAP_S else self._frame_s())
         self._end = max(self._end, end)
@@ -353,11 +338,11 @@ class _Pass:
         return float(1 / rate) if rate and rate > 1 / MAX_LEAP_S else _USUAL_FRAME_S
 
 
-def video_stream(container: InputContainer, where: str) -> VideoStream:
-    """The video stream; VideoFault where there is none, or no decoder for it."""
-    found = container.streams.best("video")
-    if not isinstance(found, VideoStream) or found.disposition & Disposition.attached_pic:
-        raise VideoFault(Fault.NO_VIDEO_STREAM, f"{where} has no moving pictures")
-    if found.codec_context is None:
-        raise VideoFault(Fault.DAMAGED_VIDEO, f"{where}: there is no decoder for its pictures")
-    return found
+def _video_stream(container: InputContainer, where: str) -> VideoStream:
+    """The video stream; UnusableError where there is none, or no decoder for it."""
+    video = container.streams.best("video")
+    if not isinstance(video, VideoStream) or video.disposition & Disposition.attached_pic:
+        raise UnusableError(Reason.NO_VIDEO_STREAM, f"{where} has no moving pictures")
+    if video.codec_context is None:
+        raise UnusableError(Reason.DAMAGED_VIDEO, f"{where}: there is no decoder for its pictures")
+    return video

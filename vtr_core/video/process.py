@@ -5,31 +5,23 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from types import TracebackType
 
 from vtr_core.storage import StorageError
-from vtr_core.video.decoders import Decoder, Fault, VideoFault
-from vtr_core.video.streams import Chunk, Cut, End, Span, Stream
+from vtr_core.unusable import Reason, UnusableError
+from vtr_core.video.streams import Chunk, End, Span, Stream
 
 
 @dataclass(frozen=True)
-class Decode:
+class Request:
     """A request for decoding; answered by chunks and an End, or a fault."""
 
     uri: str
     streams: tuple[Stream, ...]
     span: Span | None
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A request for `cuttable_length`; answered by its seconds, or a fault."""
-
-    uri: str
 
 
 @dataclass(frozen=True)
@@ -42,50 +34,26 @@ class Limits:
     """Memory of the decoder."""
 
 
-@dataclass(frozen=True)
-class Decoding:
-    """Settings of decoding."""
-
-    limits: Limits = Limits()
-    decoder: Decoder = "pyav"
-    device: str = "cpu"
-    """Device of torchcodec's decoding."""
-    cut: Cut = field(default_factory=Cut)
-
-
 class DecodingProcess:
     """One decoding process, started at first use, for one video at a time, and replaced when lost."""
 
-    def __init__(self, how: Decoding) -> None:
-        self._how = how
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
         self._child: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._closing = threading.Lock()
 
     def decode(self, uri: str, streams: Sequence[Stream], span: Span | None = None) -> Iterator[Chunk | End]:
-        """As `decoding.decode`, within the limits; VideoFault also where they are exceeded.
+        """As `decoding.decode`, within the limits; UnusableError also where they are exceeded.
 
-        StorageError for an unreachable store.
+        StorageError for an unreachable store. The process is ended where it is lost, and where the caller stops early.
         """
-        with closing(self._asked(Decode(uri, tuple(streams), span))) as parts:
-            for part in parts:
-                assert isinstance(part, (Chunk, End))
-                yield part
-
-    def cuttable_length(self, uri: str) -> float:
-        """As `decoding.cuttable_length`, within the limits."""
-        (length,) = self._asked(Measure(uri))
-        assert isinstance(length, float)
-        return length
-
-    def _asked(self, request: Decode | Measure) -> Generator[Chunk | End | float]:
-        """The parts of the answer; the process is ended after faults, and where the caller stops early."""
         connection = self._ready()
         complete = False
         try:
-            connection.send(request)
+            connection.send(Request(uri, tuple(streams), span))
             while not complete:
-                part = self._received(connection, request.uri)
+                part = self._received(connection, uri)
                 complete = not isinstance(part, Chunk)
                 if isinstance(part, Exception):
                     raise part
@@ -116,15 +84,15 @@ class DecodingProcess:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def _received(self, connection: Connection, uri: str) -> Chunk | End | float | VideoFault | StorageError:
-        """The next message, which may be a reported fault; raises VideoFault where the decoder is lost."""
+    def _received(self, connection: Connection, uri: str) -> Chunk | End | UnusableError | StorageError:
+        """The next message, which may be a reported fault; raises UnusableError where the decoder is lost."""
         try:
-            if not connection.poll(self._how.limits.silent_s):
-                what = f"{uri}: the decoder gave nothing for {self._how.limits.silent_s:g} s"
-                raise VideoFault(Fault.DECODING_TOO_SLOW, what)
-            received: Chunk | End | float | VideoFault | StorageError = connection.recv()
+            if not connection.poll(self._limits.silent_s):
+                message = f"{uri}: the decoder gave nothing for {self._limits.silent_s:g} s"
+                raise UnusableError(Reason.DECODING_TOO_SLOW, message)
+            received: Chunk | End | UnusableError | StorageError = connection.recv()
         except (EOFError, ConnectionError) as error:
-            raise VideoFault(Fault.DECODER_DIED, f"{uri}: the decoder ended its process") from error
+            raise UnusableError(Reason.DECODER_DIED, f"{uri}: the decoder ended its process") from error
         return received
 
     def _ready(self) -> Connection:
@@ -137,7 +105,7 @@ class DecodingProcess:
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            arguments = [str(theirs.fileno()), str(self._how.limits.max_bytes), self._how.decoder, self._how.device]
+            arguments = [str(theirs.fileno()), str(self._limits.max_bytes)]
             self._child = subprocess.Popen(
                 [sys.executable, "-m", "vtr_core.video.child", *arguments],
                 stdin=subprocess.PIPE,

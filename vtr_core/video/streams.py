@@ -1,9 +1,7 @@
-"""Streams of pictures and sound requested from a decoder, sampled by time, and spans of long videos."""
+"""Streams of pictures and sound requested from a decoder, sampled by time, and the chunks that answer."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -127,29 +125,20 @@ def picture(frame: VideoFrame, kind: PictureKind) -> UInt8[np.ndarray, "height w
     elif kind.scaler == "swscale_bicubic":
         scaled = frame.reformat(*size, format="rgb24", interpolation="BICUBIC").to_ndarray()
     else:
-        scaled = by_pillow(frame.to_image(), size, kind.scaler)
-    return upright(cropped(scaled, kind), frame.rotation)
-
-
-def by_pillow(frame: Image.Image, size: tuple[int, int], scaler: Scaler) -> UInt8[np.ndarray, "height width 3"]:
-    """A frame scaled to (width, height) by Pillow's filter of the scaler's name."""
-    return np.asarray(frame.resize(size, Image.Resampling[scaler.removeprefix("pillow_").upper()]))
-
-
-def cropped(pixels: UInt8[np.ndarray, "height width 3"], kind: PictureKind) -> UInt8[np.ndarray, "kept_h kept_w 3"]:
-    """The middle of a scaled frame for a `Picture`; all of it for other kinds."""
-    if not isinstance(kind, Picture):
-        return pixels
-    top, left = (kind.offset(side) for side in pixels.shape[:2])
-    return pixels[top : top + kind.size, left : left + kind.size]
+        pillow_filter = Image.Resampling[kind.scaler.removeprefix("pillow_").upper()]
+        scaled = np.asarray(frame.to_image().resize(size, pillow_filter))
+    if isinstance(kind, Picture):
+        top, left = (kind.offset(side) for side in scaled.shape[:2])
+        scaled = scaled[top : top + kind.size, left : left + kind.size]
+    return upright(scaled, frame.rotation)
 
 
 def prepared(
     frames: UInt8[np.ndarray, "frames height width 3"], kind: PictureKind
 ) -> UInt8[np.ndarray, "frames shown_height shown_width 3"]:
     """The pictures of upright RGB frames of any size, as of decoded ones."""
-    made = [picture(VideoFrame.from_ndarray(np.ascontiguousarray(frame), format="rgb24"), kind) for frame in frames]
-    return np.stack(made) if made else np.zeros((0, *frames.shape[1:]), np.uint8)
+    shown = [picture(VideoFrame.from_ndarray(np.ascontiguousarray(frame), format="rgb24"), kind) for frame in frames]
+    return np.stack(shown) if shown else np.zeros((0, *frames.shape[1:]), np.uint8)
 
 
 def upright(
@@ -257,7 +246,7 @@ class End:
 
     duration: float
     """Seconds from its beginning to the end of its last frame or sound."""
-    said: float
+    stated: float
     """Duration that its container states, in seconds; 0 where it states none."""
     frames: int
     """Number of decoded frames."""
@@ -271,46 +260,14 @@ as key frames whose pictures are complete only later."""
 
 @dataclass(frozen=True)
 class Span:
-    """A part of a video's decoding: some of the streams, and of these the chunks that begin in an interval."""
+    """The chunks of pictures that begin in an interval, in seconds from the video's beginning."""
 
-    streams: tuple[int, ...]
-    """Positions among the requested streams."""
-    start: float = 0.0
-    """Seconds from the video's beginning."""
-    end: float = math.inf
+    start: float
+    end: float
 
     def chunks(self, stream: PictureStream) -> tuple[int, int | None]:
         """The first chunk of the stream that begins in the span, and the one after the last; None: until the end."""
         if not isinstance(stream.rate, Rate):
             return 0, None
         seconds = stream.chunk / stream.rate.per_second
-        return math.ceil(self.start / seconds), None if math.isinf(self.end) else math.ceil(self.end / seconds)
-
-
-@dataclass(frozen=True)
-class Cut:
-    """Settings of the division of videos into spans."""
-
-    span_s: float = 960.0
-    """Seconds of pictures in a span: a whole number of chunks of every recipe."""
-    longer_than_s: float = 1440.0
-    """Shorter videos are decoded by one decoder."""
-    min_bytes: int = 48 * 2**20
-    """Smaller files are decoded by one decoder, without a look at their duration."""
-
-
-def spans(length: float, streams: Sequence[Stream], cut: Cut) -> tuple[Span, ...]:
-    """The spans of a video of `length` seconds: pictures at a rate are divided, sound and other pictures are not; ()
-    stands for one pass over the whole video.
-
-    Sound is one span of its own, since many audio codecs yield other samples after seeking; its decoding is hundreds
-    of times as fast as playback.
-    """
-    seen = tuple(i for i, one in enumerate(streams) if isinstance(one, PictureStream) and isinstance(one.rate, Rate))
-    if length <= cut.longer_than_s or not seen:
-        return ()
-    borders = [number * cut.span_s for number in range(math.ceil(length / cut.span_s))]
-    heard = tuple(i for i, one in enumerate(streams) if not isinstance(one, PictureStream))
-    whole = tuple(i for i in range(len(streams)) if i not in {*seen, *heard})
-    parts = [Span(seen, start, end) for start, end in pairwise([*borders, math.inf])]
-    return (*(Span(one) for one in (heard, whole) if one), *parts)
+        return math.ceil(self.start / seconds), math.ceil(self.end / seconds)

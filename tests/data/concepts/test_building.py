@@ -31,7 +31,7 @@ def sets(folder: Path) -> list[Manifest]:
 
 def build(manifests: list[Manifest], out: Path, **settings: object) -> ConceptTable:
     made = TableSettings(**settings)  # type: ignore[arg-type]
-    return build_concept_table(manifests, FixedTagger(ENTRIES), made, str(out), str(out / "tagged"))[0]
+    return build_concept_table(manifests, FixedTagger(ENTRIES), made, str(out))[0]
 
 
 def test_the_first_data_set_decides_the_names(tmp_path: Path) -> None:
@@ -44,8 +44,8 @@ def test_the_first_data_set_decides_the_names(tmp_path: Path) -> None:
     labels = [[1, 2 / 3, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 1, 1], [0, 1, 0, 0, 1]]
     order = [table.names.index(name) for name in ("dog", "run", "cat", "red", "ball")]
     again = ConceptTable.load(str(tmp_path / "table"))
-    for found in (table, again):
-        np.testing.assert_array_equal(found.soft_labels(keys, 5)[:, order], np.array(labels, np.float32))
+    for result in (table, again):
+        np.testing.assert_array_equal(result.soft_labels(keys, 5)[:, order], np.array(labels, np.float32))
     assert again.fingerprint == table.fingerprint
 
 
@@ -75,7 +75,7 @@ def test_report(tmp_path: Path) -> None:
 
     tagger = Contextual("play/NOUN dog/NOUN a/DET")
     settings = TableSettings(min_captions=1)
-    table, report = build_concept_table([manifest], tagger, settings, str(tmp_path / "t"), str(tmp_path / "c"))
+    table, report = build_concept_table([manifest], tagger, settings, str(tmp_path / "t"))
     assert report.words == {"noun": 4, "verb": 1}
     assert report.distinct == {"noun": 2, "verb": 1}
     assert report.top == (("play", 4), ("dog", 1))
@@ -89,15 +89,13 @@ def test_report(tmp_path: Path) -> None:
     assert set(table.ambiguous_captions.tolist()) == {caption_key("a play"), caption_key("we play")}
     assert json.loads((tmp_path / "t" / "report.json").read_text())["top"] == [["play", 4], ["dog", 1]]
     rarely = TableSettings(min_captions=1, ambiguous_share=0.3)
-    table, _ = build_concept_table([manifest], tagger, rarely, str(tmp_path / "t"), str(tmp_path / "c"))
+    table, _ = build_concept_table([manifest], tagger, rarely, str(tmp_path / "t"))
     assert len(table.ambiguous_captions) == 0
 
 
 def test_a_vocabulary_larger_than_the_corpus_offers(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"offer 5 concepts that 2 captions of a video mention, fewer than the 6"):
-        build_concept_table(
-            sets(tmp_path), FixedTagger(ENTRIES), TableSettings(), str(tmp_path / "t"), str(tmp_path / "c"), 6
-        )
+        build_concept_table(sets(tmp_path), FixedTagger(ENTRIES), TableSettings(), str(tmp_path / "t"), 6)
     assert not (tmp_path / "t").exists()
     with pytest.raises(DatasetError, match=r"offer 0 concepts that 9 captions.*fewer than the 1 needed"):
         build(sets(tmp_path), tmp_path / "t", min_captions=9)

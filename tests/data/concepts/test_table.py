@@ -36,40 +36,40 @@ def table(folder: Path) -> ConceptTable:
 
 def test_soft_labels_are_counts_over_the_largest_count_of_all_concepts(tmp_path: Path) -> None:
     table(tmp_path)
-    found = ConceptTable.load(str(tmp_path))
-    labels = found.soft_labels(np.array([20, -7, 30, 10, 20]), 3)
+    loaded = ConceptTable.load(str(tmp_path))
+    labels = loaded.soft_labels(np.array([20, -7, 30, 10, 20]), 3)
     expected = [[0.5, 0, 0.5], [0, 0.5, 0], [1, 0.5, 0], [0, 0, 0], [0.5, 0, 0.5]]
     np.testing.assert_array_equal(labels, np.array(expected, np.float32))
-    np.testing.assert_array_equal(found.soft_labels(np.array([30, 20]), 1), np.array([[1], [0.5]], np.float32))
+    np.testing.assert_array_equal(loaded.soft_labels(np.array([30, 20]), 1), np.array([[1], [0.5]], np.float32))
 
 
 def test_loading_gives_what_was_saved(tmp_path: Path) -> None:
-    written, found = table(tmp_path), ConceptTable.load(str(tmp_path))
-    assert (found.names, found.tagger, found.fingerprint) == (NAMES, "tagger 1", written.fingerprint)
-    assert found.head == written.head
-    assert found.counts.video_key.tolist() == written.counts.video_key.tolist() == [-7, 10, 20, 30]
-    assert found.counts.largest.tolist() == [2, 0, 6, 4]
-    assert found.ambiguous_captions.tolist() == [-3, 5, 8]
+    written, loaded = table(tmp_path), ConceptTable.load(str(tmp_path))
+    assert (loaded.names, loaded.tagger, loaded.fingerprint) == (NAMES, "tagger 1", written.fingerprint)
+    assert loaded.head == written.head
+    assert loaded.counts.video_key.tolist() == written.counts.video_key.tolist() == [-7, 10, 20, 30]
+    assert loaded.counts.largest.tolist() == [2, 0, 6, 4]
+    assert loaded.ambiguous_captions.tolist() == [-3, 5, 8]
     assert json.loads((tmp_path / "report.json").read_text()) == {"a": 1}
 
 
 def test_the_fingerprint_is_of_the_content_not_of_the_place(tmp_path: Path) -> None:
     first, other = table(tmp_path / "a"), table(tmp_path / "b")
     assert first.fingerprint == other.fingerprint
-    kept = ConceptCounts.from_kept([30, 10, 20], [{"man": 5}, *TRAIN[1:]], NAMES)
-    assert save_concept_table(str(tmp_path / "c"), head(3), [kept]).fingerprint != first.fingerprint
+    remaining = ConceptCounts.from_kept([30, 10, 20], [{"man": 5}, *TRAIN[1:]], NAMES)
+    assert save_concept_table(str(tmp_path / "c"), head(3), [remaining]).fingerprint != first.fingerprint
 
 
 def test_what_the_table_does_not_offer(tmp_path: Path) -> None:
-    found = table(tmp_path)
-    found.require(3)
+    loaded = table(tmp_path)
+    loaded.require(3)
     with pytest.raises(DatasetError, match=r"offer 3 concepts, fewer than the 4 asked for.*--min-captions"):
-        found.soft_labels(np.array([10]), 4)
+        loaded.soft_labels(np.array([10]), 4)
     with pytest.raises(DatasetError, match=r"2 of 3 videos are not in the concept table .*/data/0, /data/1"):
-        found.soft_labels(np.array([10, 99, 31, 99]), 2)
-    found.require_dataset("/elsewhere", "fingerprint1")
+        loaded.soft_labels(np.array([10, 99, 31, 99]), 2)
+    loaded.require_dataset("/elsewhere", "fingerprint1")
     with pytest.raises(DatasetError, match="not from /data/9"):
-        found.require_dataset("/data/9", "fingerprint9")
+        loaded.require_dataset("/data/9", "fingerprint9")
 
 
 def test_a_video_of_two_data_sets_counts_once(tmp_path: Path) -> None:

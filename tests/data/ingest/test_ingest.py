@@ -86,12 +86,12 @@ def test_splits_are_data_sets_of_whole_videos(tmp_path: Path) -> None:
     manifests = toy_dataset(tmp_path, clips_of=[2] * 40, splits={"train": 0.7, "val": 0.3})
     assert set(splits(str(tmp_path))) == {"train", "val"}
     assert sum(manifest.videos for manifest in manifests) == 40
-    seen = [
+    shown = [
         set(pq.read_table(Path(m.uri) / shard.file, columns=["video_id"]).column(0).to_pylist())
         for m in manifests
         for shard in m.shards
     ]
-    assert sum(map(len, seen)) == 40
+    assert sum(map(len, shown)) == 40
     with pytest.raises(DatasetError, match=r"holds splits, give one of .*train"):
         Manifest.load(str(tmp_path))
 
@@ -135,8 +135,8 @@ def test_an_ingest_that_finished_no_shard_is_cleared_away(tmp_path: Path) -> Non
 
 
 def test_a_failed_ingest_removes_no_file_of_others(tmp_path: Path) -> None:
-    kept = [tmp_path / name for name in ("train/a.npy", "train/a.npy.part-12", "part-00000.parquet", "notes.txt")]
-    for file in kept:
+    remaining = [tmp_path / name for name in ("train/a.npy", "train/a.npy.part-12", "part-00000.parquet", "notes.txt")]
+    for file in remaining:
         file.parent.mkdir(exist_ok=True)
         file.write_text("of the user")
     plan = make_plan(tmp_path, splits={"train": 0.5, "test": 0.5})
@@ -145,7 +145,7 @@ def test_a_failed_ingest_removes_no_file_of_others(tmp_path: Path) -> None:
     for written in (shard.path, f"{shard.path}.part-4711", f"{shard.path}.thumbnails"):
         Path(written).write_bytes(b"half of it")
     abandon(plan)
-    assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == sorted(kept)
+    assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == sorted(remaining)
 
 
 def test_one_of_several_ingests_claims_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

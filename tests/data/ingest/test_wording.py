@@ -32,8 +32,8 @@ class WithTest(CaptionedVideos):
     captions_of: Mapping[str, Sequence[str]] = field(default_factory=lambda: CAPTIONS)
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
-        found = super().videos(drops)
-        return [replace(video, split="test" if video.video_id == "test" else "train") for video in found]
+        videos = super().videos(drops)
+        return [replace(video, split="test" if video.video_id == "test" else "train") for video in videos]
 
 
 def _ingest(folder: Path, word_vectors: str | None = None, **options: object) -> dict[str, Manifest]:
@@ -45,11 +45,11 @@ def _ingest(folder: Path, word_vectors: str | None = None, **options: object) ->
 
 
 def _tokens(manifest: Manifest) -> dict[str, list[int]]:
-    found = {}
+    by_name = {}
     for videos in video_rows(manifest, row_groups(manifest), 64):
         for caption, tokens in zip(videos.captions, videos.tokens.tolist(), strict=True):
-            found[caption] = tokens
-    return found
+            by_name[caption] = tokens
+    return by_name
 
 
 def _vectors(folder: Path, words: Iterable[str]) -> str:
@@ -59,17 +59,17 @@ def _vectors(folder: Path, words: Iterable[str]) -> str:
 
 
 def test_rare_and_unseen_words_become_the_unknown_token(tmp_path: Path) -> None:
-    found = _ingest(tmp_path / "d", min_count=2, unknown="token", max_words=None)
-    assert WordTable.load(found["train"]).vocabulary.words == ("a", "dog", "runs")
+    manifest = _ingest(tmp_path / "d", min_count=2, unknown="token", max_words=None)
+    assert WordTable.load(manifest["train"]).vocabulary.words == ("a", "dog", "runs")
     unknown = 3 + 3
-    assert _tokens(found["test"]) == {"a zebra runs": [1, unknown, 3, 0, 0]}
-    assert _tokens(found["train"])["a dog runs far away"] == [1, 2, 3, unknown, unknown]
+    assert _tokens(manifest["test"]) == {"a zebra runs": [1, unknown, 3, 0, 0]}
+    assert _tokens(manifest["train"])["a dog runs far away"] == [1, 2, 3, unknown, unknown]
 
 
 def test_uncut_captions_are_as_long_as_the_longest(tmp_path: Path) -> None:
-    found = _ingest(tmp_path / "d", max_words=None)
-    assert found["train"].schema.max_words == found["test"].schema.max_words == 5
-    assert found["train"].vocabulary.made == {
+    manifest = _ingest(tmp_path / "d", max_words=None)
+    assert manifest["train"].schema.max_words == manifest["test"].schema.max_words == 5
+    assert manifest["train"].vocabulary.made == {
         "tokenizer": "words", "min_count": 1, "unknown": "dropped", "uncut": True, "tagged": False,
     }  # fmt: skip
 

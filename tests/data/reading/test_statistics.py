@@ -27,21 +27,21 @@ def present_rows(manifest: Manifest, name: str, groups: list[int]) -> np.ndarray
 
 def test_they_are_those_of_the_present_rows(manifest: Manifest) -> None:
     number = len(row_groups(manifest))
-    found = feature_statistics(manifest, max_row_groups=1000)
-    assert set(found) == {"video", "audio"}
+    statistics = feature_statistics(manifest, max_row_groups=1000)
+    assert set(statistics) == {"video", "audio"}
     video, audio = (present_rows(manifest, name, list(range(number))) for name in ("video", "audio"))
-    np.testing.assert_allclose(found["video"].mean, video.mean(axis=0), rtol=1e-6)
-    np.testing.assert_allclose(found["video"].std, video.std(axis=0), rtol=1e-6)
-    np.testing.assert_allclose(found["audio"].mean, audio.mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(statistics["video"].mean, video.mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(statistics["video"].std, video.std(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(statistics["audio"].mean, audio.mean(axis=0), rtol=1e-6)
     assert audio.std(axis=0)[1] == 0
-    assert found["audio"].std[1] == 1
-    assert {values.mean.dtype for values in found.values()} == {np.dtype(np.float32)}
+    assert statistics["audio"].std[1] == 1
+    assert {values.mean.dtype for values in statistics.values()} == {np.dtype(np.float32)}
 
 
 def test_few_row_groups_are_evenly_spaced(manifest: Manifest) -> None:
     assert len(row_groups(manifest)) == 12
-    found = feature_statistics(manifest, max_row_groups=3)["video"]
-    np.testing.assert_allclose(found.mean, present_rows(manifest, "video", [0, 6, 11]).mean(axis=0), rtol=1e-6)
+    statistics = feature_statistics(manifest, max_row_groups=3)["video"]
+    np.testing.assert_allclose(statistics.mean, present_rows(manifest, "video", [0, 6, 11]).mean(axis=0), rtol=1e-6)
 
 
 def test_a_large_mean_does_not_eat_the_deviation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,8 +49,8 @@ def test_a_large_mean_does_not_eat_the_deviation(tmp_path: Path, monkeypatch: py
     rows = (60000 + 32 * np.arange(4))[:, None].astype(np.float16)
     read = {"video": np.tile(rows, (1, 3)), "has_video": np.ones(4, bool), "audio": rows, "has_audio": np.ones(4, bool)}
     monkeypatch.setattr(RowGroupReader, "read", lambda reader, place: read)
-    found = feature_statistics(manifest)["video"]
-    np.testing.assert_allclose(found.std, rows.astype(np.float64).std(), rtol=1e-6)
+    statistics = feature_statistics(manifest)["video"]
+    np.testing.assert_allclose(statistics.std, rows.astype(np.float64).std(), rtol=1e-6)
 
 
 def test_rows_that_are_not_finite_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,9 +59,9 @@ def test_rows_that_are_not_finite_are_left_out(tmp_path: Path, monkeypatch: pyte
     present = np.ones(4, bool)
     read = {"video": video, "has_video": present, "audio": video[:, :2], "has_audio": present}
     monkeypatch.setattr(RowGroupReader, "read", lambda reader, place: read)
-    found = feature_statistics(manifest)["video"]
-    np.testing.assert_allclose(found.mean, [2, 3, 4])
-    np.testing.assert_allclose(found.std, [1, 1, 1])
+    statistics = feature_statistics(manifest)["video"]
+    np.testing.assert_allclose(statistics.mean, [2, 3, 4])
+    np.testing.assert_allclose(statistics.std, [1, 1, 1])
 
 
 def test_a_feature_that_no_row_has_is_an_error(manifest: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,8 +95,8 @@ def test_a_bad_row_group_is_an_error_or_left_out(tmp_path: Path, monkeypatch: py
 
 def test_those_of_whole_videos_are_over_all_frames(tmp_path: Path) -> None:
     frames_of = (3, 1, 4, 0, 5)
-    found = feature_statistics(toy_videos(tmp_path, frames_of))
+    statistics = feature_statistics(toy_videos(tmp_path, frames_of))
     frames = np.array([[v, t, v + t] for v, count in enumerate(frames_of) for t in range(count)], np.float64)
-    np.testing.assert_allclose(found["video"].mean, frames.mean(axis=0), rtol=1e-6)
-    np.testing.assert_allclose(found["video"].std, frames.std(axis=0), rtol=1e-6)
-    np.testing.assert_allclose(found["audio"].mean, [1.5, 1.5])
+    np.testing.assert_allclose(statistics["video"].mean, frames.mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(statistics["video"].std, frames.std(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(statistics["audio"].mean, [1.5, 1.5])

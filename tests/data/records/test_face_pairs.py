@@ -17,27 +17,27 @@ def images(subjects: int, each: int) -> dict[str, list[str]]:
 @settings(max_examples=30)
 @given(st.integers(2, 6), st.integers(2, 5), st.integers(1, 40), st.integers(0, 9))
 def test_pairs_are_balanced_distinct_and_right(subjects, each, most, seed):
-    found = draw_pairs(images(subjects, each), most, seed)
-    assert found == draw_pairs(images(subjects, each), most, seed)
-    different = [pair for pair in found.pairs if pair.different]
-    matching = [pair for pair in found.pairs if not pair.different]
+    pairs = draw_pairs(images(subjects, each), most, seed)
+    assert pairs == draw_pairs(images(subjects, each), most, seed)
+    different = [pair for pair in pairs.pairs if pair.different]
+    matching = [pair for pair in pairs.pairs if not pair.different]
     assert len(different) == len(matching) == min(most, subjects * each * (each - 1) // 2)
-    assert len({(p.first, p.second) for p in found.pairs}) == len(found.pairs)
-    for pair in found.pairs:
+    assert len({(p.first, p.second) for p in pairs.pairs}) == len(pairs.pairs)
+    for pair in pairs.pairs:
         assert pair.first != pair.second
         assert (pair.first.split("/")[0] != pair.second.split("/")[0]) == pair.different
 
 
 def test_the_seed_decides_and_the_order_of_subjects_does_not():
-    given = images(6, 4)
-    assert draw_pairs(given, 10, 0) != draw_pairs(given, 10, 1)
-    assert draw_pairs(dict(reversed(given.items())), 10, 0) == draw_pairs(given, 10, 0)
+    settings = images(6, 4)
+    assert draw_pairs(settings, 10, 0) != draw_pairs(settings, 10, 1)
+    assert draw_pairs(dict(reversed(settings.items())), 10, 0) == draw_pairs(settings, 10, 0)
 
 
 def test_many_images_are_drawn_from_without_listing_all_pairs(monkeypatch):
     monkeypatch.setattr(face_pairs, "_MOST_LISTED", 10)
-    found = draw_pairs(images(6, 4), 30, 0)
-    different = [pair for pair in found.pairs if pair.different]
+    pairs = draw_pairs(images(6, 4), 30, 0)
+    different = [pair for pair in pairs.pairs if pair.different]
     assert len({(p.first, p.second) for p in different}) == 30
     assert all(p.first.split("/")[0] != p.second.split("/")[0] for p in different)
 
@@ -49,9 +49,9 @@ def test_one_kind_alone_is_refused(subjects, each):
 
 
 def test_lists_come_back(tmp_path):
-    found = PairList((FacePair("a/1", "a/2", False, 0), FacePair("a/1", "b/1", True, 3)), "seed 5")
-    record = save_pairs(found, locate(str(tmp_path)))
-    assert (record.matching, record.different, len({pair.fold for pair in found.pairs})) == (1, 1, 2)
-    assert load_pairs({"pairs": vars(record)}, locate(str(tmp_path))) == found
+    pairs = PairList((FacePair("a/1", "a/2", False, 0), FacePair("a/1", "b/1", True, 3)), "seed 5")
+    record = save_pairs(pairs, locate(str(tmp_path)))
+    assert (record.matching, record.different, len({pair.fold for pair in pairs.pairs})) == (1, 1, 2)
+    assert load_pairs({"pairs": vars(record)}, locate(str(tmp_path))) == pairs
     with pytest.raises(DatasetError, match="has no list of pairs"):
         load_pairs({}, locate(str(tmp_path)))

@@ -1,4 +1,4 @@
-"""A schema is what its JSON says, and names what it is not."""
+"""Schemas, names of features, and what another kind of records is told."""
 
 import json
 
@@ -12,17 +12,18 @@ from vtr_core.data.records.schema import (
     Schema,
     StepSchema,
     VideoSchema,
+    check_feature_names,
     read_schema,
     require_clips,
     require_steps,
 )
-from vtr_core.errors import SchemaMismatch
+from vtr_core.errors import ConfigError, SchemaMismatch
 
 FEATURES = (FeatureSpec("video", 4), FeatureSpec("audio", 2))
 KINDS = [ClipSchema(FEATURES, 7), VideoSchema(FEATURES, 7), StepSchema(FEATURES, 7)]
 
 
-@pytest.mark.parametrize("schema", [*KINDS, FrameSchema((), 7, 8, 16, "raw")])
+@pytest.mark.parametrize("schema", [*KINDS, FrameSchema((), 7, 8, 16)])
 def test_json_and_parquet_metadata_give_the_schema_back(schema: Schema) -> None:
     assert read_schema(schema.to_json(), "x") == schema
     assert read_schema(json.loads(schema.arrow().metadata[b"vtr"]), "x") == schema
@@ -53,16 +54,16 @@ def test_another_version_or_dtype_is_named(schema: Schema) -> None:
         read_schema(wide, "x")
 
 
-@pytest.mark.parametrize(("value", "found"), [({}, "None/None"), ({"kind": "sounds", "version": 1}, "sounds/1")])
-def test_another_kind_is_named(value: dict[str, object], found: str) -> None:
-    with pytest.raises(SchemaMismatch, match=f"x is {found}, .*clips/1, videos/1, steps/1, images/1 and frames/1"):
+@pytest.mark.parametrize(("value", "stored"), [({}, "None/None"), ({"kind": "sounds", "version": 1}, "sounds/1")])
+def test_another_kind_is_named(value: dict[str, object], stored: str) -> None:
+    with pytest.raises(SchemaMismatch, match=f"x is {stored}, .*clips/1, videos/1, steps/1, images/1 and frames/1"):
         read_schema(value, "x")
 
 
 def test_an_unknown_encoding_of_frames_is_named() -> None:
-    schema = FrameSchema((), 7, 8, 16, "jpeg")
+    schema = FrameSchema((), 7, 8, 16)
     changed = {**schema.to_json(), "frames": {"height": 8, "width": 16, "encoding": "webp"}}
-    with pytest.raises(SchemaMismatch, match="x: frames are stored as 'webp', this code reads jpeg, raw"):
+    with pytest.raises(SchemaMismatch, match="x: frames are stored as 'webp', this code reads jpeg; make it"):
         read_schema(changed, "x")
 
 
@@ -81,3 +82,28 @@ def test_steps_are_required() -> None:
     for other in (clips, videos):
         with pytest.raises(SchemaMismatch, match=rf"x is {other.label()}, localisation reads steps/1"):
             require_steps(other, "x")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "frames",
+        "pixels",
+        "tokens",
+        "step",
+        "replaced",
+        "caption",
+        "video_id",
+        "my_key",
+        "has_sound",
+        "kept_topic",
+        "a-b",
+    ],
+)
+def test_names_that_mean_something_else_are_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"a feature cannot be called '{name}'"):
+        check_feature_names(["video", name])
+
+
+def test_words_are_names() -> None:
+    check_feature_names(["video", "audio", "text", "clip_vit", "key_frames", "swin3d"])

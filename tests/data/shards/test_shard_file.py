@@ -1,17 +1,24 @@
-"""A shard gives what was written or says that it is damaged, whatever byte of it was changed."""
+"""Shards: sizes of row groups, what is written, and that every damage is found."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.shards.shard_file import DamagedShard
+from vtr_core.data.records.schema import require_clips, require_videos
+from vtr_core.data.shards import shard_file as writing
+from vtr_core.data.shards.shard_file import DamagedShard, GroupSize, caption_key, check_files, usable, video_groups
+from vtr_core.errors import DatasetError, SchemaMismatch
 
 PLACE = RowGroup(0, 0)
 
@@ -57,12 +64,12 @@ def test_no_flipped_byte_goes_unnoticed(manifest: Manifest) -> None:
         damaged = bytearray(content)
         damaged[position] ^= 0x10
         path.write_bytes(damaged)
-        found = read_or_complain(reader)
-        if isinstance(found, str):
+        outcome = read_or_complain(reader)
+        if isinstance(outcome, str):
             noticed += 1
-            assert f"{path} (sha256 {manifest.shards[0].sha256[:12]}…" in found
+            assert f"{path} (sha256 {manifest.shards[0].sha256[:12]}…" in outcome
         else:
-            assert found == expected
+            assert outcome == expected
     assert noticed > len(content) / 3 / 2  # the columns that are not read are most of the rest
 
 
@@ -103,5 +110,77 @@ def test_whole_videos_are_verified_too(tmp_path: Path) -> None:
 def test_a_video_of_many_clips_is_one_page(tmp_path: Path) -> None:
     """Beyond the rows that a Parquet writer would put into a page of its own accord."""
     manifest = toy_dataset(tmp_path / "d", clips_of=[21_000])[0]
-    found = RowGroupReader(manifest, ["video"]).read(PLACE)["video"]
-    np.testing.assert_array_equal(found[:, 1], np.arange(21_000).astype(np.float16))
+    columns = RowGroupReader(manifest, ["video"]).read(PLACE)["video"]
+    np.testing.assert_array_equal(columns[:, 1], np.arange(21_000).astype(np.float16))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_bounds() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writing, "MAX_GROUP_ROWS", 5)
+        patch.setattr(writing, "MAX_GROUP_BYTES", 100)
+        yield
+
+
+def groups_of(sizes: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    return list(video_groups(sizes, lambda size: GroupSize(*size)))
+
+
+def test_rows_and_bytes_bound_a_group() -> None:
+    assert groups_of([(2, 1), (3, 1), (1, 1)]) == [[(2, 1), (3, 1)], [(1, 1)]]
+    assert groups_of([(1, 60), (1, 40), (1, 1)]) == [[(1, 60), (1, 40)], [(1, 1)]]
+
+
+def test_a_video_beyond_the_bounds_is_a_group_of_its_own() -> None:
+    assert groups_of([(1, 1), (9, 1), (1, 1)]) == [[(1, 1)], [(9, 1)], [(1, 1)]]
+    assert groups_of([(1, 999)]) == [[(1, 999)]]
+    assert groups_of([]) == []
+
+
+@given(st.lists(st.tuples(st.integers(1, 8), st.integers(0, 150))))
+def test_no_video_is_lost_and_no_group_could_be_longer(sizes: list[tuple[int, int]]) -> None:
+    groups = groups_of(sizes)
+    assert [size for group in groups for size in group] == sizes
+    for group in groups:
+        assert len(group) == 1 or (sum(r for r, _ in group) <= 5 and sum(b for _, b in group) <= 100)
+    for group, following in pairwise(groups):
+        longer = [*group, following[0]]
+        assert sum(r for r, _ in longer) > 5 or sum(b for _, b in longer) > 100
+
+
+def test_captions_of_the_same_words_have_the_same_key() -> None:
+    assert caption_key("A dog, running.") == caption_key("a dog running") != caption_key("a running dog")
+
+
+def test_missing_and_truncated_shards_are_named(tmp_path: Path) -> None:
+    (manifest,) = toy_dataset(tmp_path / "d")
+    check_files(manifest)
+    shard = tmp_path / "d" / manifest.shards[1].file
+    shard.write_bytes(shard.read_bytes()[:-1])
+    with pytest.raises(
+        DatasetError, match=rf"{shard.name} has \d+ bytes, its manifest says {manifest.shards[1].bytes}"
+    ):
+        check_files(manifest)
+    shard.unlink()
+    with pytest.raises(DatasetError, match=f"{shard.name} is missing"):
+        check_files(manifest)
+
+
+def test_clips_are_no_videos_and_the_other_way_round(tmp_path: Path) -> None:
+    clips, videos = str(tmp_path / "clips"), str(tmp_path / "videos")
+    toy_dataset(Path(clips))
+    toy_videos(Path(videos))
+    assert usable(clips, require_clips).schema.kind == "clips"
+    assert usable(videos, require_videos).schema.kind == "videos"
+    with pytest.raises(SchemaMismatch, match=r"videos is videos/1.* reads clips/1.* vtr ingest .* --records clips"):
+        usable(videos, require_clips)
+    with pytest.raises(SchemaMismatch, match=r"clips is clips/1.* reads videos/1.* vtr ingest .* --records videos"):
+        usable(clips, require_videos)
+
+
+def test_files_of_videos_are_looked_at_unless_bad_ones_are_skipped(tmp_path: Path) -> None:
+    shard = tmp_path / toy_videos(tmp_path).shards[1].file
+    shard.unlink()
+    with pytest.raises(DatasetError, match=f"{shard.name} is missing"):
+        usable(str(tmp_path), require_videos)
+    assert usable(str(tmp_path), require_videos, "skip").videos == 5

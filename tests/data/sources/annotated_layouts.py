@@ -36,7 +36,6 @@ def write_activitynet(root: Path) -> None:
     for name, content in (
         ("train", train),
         ("val_1", {"v_c": described(30.5, "A dog runs.", " It stops.")}),
-        ("val_2", {"v_c": described(30.5, "An animal.")}),
     ):
         (root / f"{name}.json").write_text(json.dumps(content))
 

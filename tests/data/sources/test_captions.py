@@ -33,7 +33,7 @@ def source(folder: Path, text: str = TABLE) -> Captions:
 def test_rows_of_an_id_belong_together_and_the_others_are_their_own(tmp_path: Path) -> None:
     drops = Drops()
     videos = source(tmp_path).videos(drops)
-    assert [(one.video_id, one.content, one.split) for one in videos] == [
+    assert [(video.video_id, video.content, video.split) for video in videos] == [
         ("a", ("a dog runs", "the dog is fast"), "train"),
         ("row3", ("two birds",), "train"),
         ("c", ("a cat",), "val"),
@@ -50,5 +50,5 @@ def test_a_captioner_takes_the_data_set(tmp_path: Path) -> None:
     manifest = usable_data(config.model, training)
     model = with_inputs(override(config, {}), manifest).model
     assert model.inputs.features == {"video": 1}
-    found = {one.video_id: one.captions for one in video_captions(Manifest.load(training))}
-    assert found == {"a": ("a dog runs", "the dog is fast"), "row3": ("two birds",)}
+    videos = {video.video_id: video.captions for video in video_captions(Manifest.load(training))}
+    assert videos == {"a": ("a dog runs", "the dog is fast"), "row3": ("two birds",)}

@@ -39,13 +39,13 @@ class World:
         (self.root / "captions.csv").write_text("\n".join(lines) + "\n")
 
     def source(self, **settings):
-        given = {
+        usual = {
             "table": str(self.root / "captions.csv"),
             "token_folder": str(self.tokens),
             "text_folder": str(self.text),
             "grid": GRID,
         }
-        return ClipTokens(**{**given, **settings})
+        return ClipTokens(**{**usual, **settings})
 
 
 @pytest.fixture
@@ -55,8 +55,8 @@ def world(tmp_path):
 
 def rows(source, drops=None):
     drops = Drops() if drops is None else drops
-    found = [source.video(video, drops) for video in source.videos(drops)]
-    return {video.video_id: video for video in found if video is not None}
+    videos = [source.video(video, drops) for video in source.videos(drops)]
+    return {video.video_id: video for video in videos if video is not None}
 
 
 def test_a_row_has_all_tokens_and_a_vector_for_each_caption_that_holds_a_word(world):
@@ -173,11 +173,11 @@ def test_a_test_video_without_usable_tokens_stays_with_captions_of_nothing(world
     world.table([*TABLE, ("d", "four", "test"), ("e", "five", "val")])
     np.save(world.tokens / "c.npy", NAN)
     drops = Drops()
-    found = rows(world.source(), drops)
-    assert found.keys() == {"a", "b", "c", "d"}
+    videos = rows(world.source(), drops)
+    assert videos.keys() == {"a", "b", "c", "d"}
     for video in ("c", "d"):
-        assert found[video].features.keys() == {"text"}
-        np.testing.assert_array_equal(found[video].features["text"], np.zeros((1, DIM)))
+        assert videos[video].features.keys() == {"text"}
+        np.testing.assert_array_equal(videos[video].features["text"], np.zeros((1, DIM)))
     assert drops.counts == {"empty_caption": 1, KEPT: 2, "missing_file": 1}
     drops = Drops()
     assert rows(world.source(keep_missing="never"), drops).keys() == {"a", "b"}
@@ -203,9 +203,9 @@ def test_the_captions_of_msrvtt(world):
     (folder / "MSRVTT_train.9k.csv").write_text("video_id\nb\n")
     (folder / "MSRVTT_JSFUSION_test.csv").write_text("video_id,sentence\nc,told once\n")
     np.save(world.text / "b.npy", TEXT[:2])
-    found = rows(world.source(table=None, annotations=str(folder), split="1k-a"))
-    assert {video: row.captions for video, row in found.items()} == {"b": ("first", "second"), "c": ("told once",)}
-    np.testing.assert_array_equal(found["b"].features["text"], TEXT[:2].astype(np.float16))
+    videos = rows(world.source(table=None, annotations=str(folder), split="1k-a"))
+    assert {video: row.captions for video, row in videos.items()} == {"b": ("first", "second"), "c": ("told once",)}
+    np.testing.assert_array_equal(videos["b"].features["text"], TEXT[:2].astype(np.float16))
 
 
 def test_settings_that_contradict_each_other():

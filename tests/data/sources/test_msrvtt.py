@@ -247,8 +247,8 @@ def test_missing_files_are_errors(world):
 
 
 def whole(source, drops):
-    found = [source.video(video, drops) for video in source.videos(drops)]
-    return {video.video_id: video for video in found if video is not None}
+    videos = [source.video(video, drops) for video in source.videos(drops)]
+    return {video.video_id: video for video in videos if video is not None}
 
 
 def test_a_whole_video_that_is_dropped_is_one_row(world):

@@ -12,7 +12,7 @@ from tests.data.sources.annotated_layouts import HELD, WRITERS, described, line,
 from vtr_core.data.sources.all import SOURCES, WHOLE_VIDEOS
 from vtr_core.data.sources.captioned_videos import annotated_videos
 from vtr_core.data.sources.clip_tokens import ClipTokens
-from vtr_core.data.sources.published_captions import AnnotatedDataSet, read_activitynet, read_annotated
+from vtr_core.data.sources.published_captions import AnnotatedDataSet, read_annotated, read_msvd
 from vtr_core.data.sources.source import KEPT, Drops
 from vtr_core.data.sources.video_files import Inventory
 from vtr_core.errors import InputError, VtrError
@@ -59,7 +59,7 @@ def test_every_caption_is_a_row_of_its_videos_clip(name: str, folder: Folder) ->
 def test_a_whole_video_has_all_frames_and_captions(name: str, folder: Folder) -> None:
     source, drops = _source(WHOLE_VIDEOS, name, folder(name)), Drops(strict=True)
     videos = [source.video(entry, drops) for entry in source.videos(drops)]
-    assert [(one.video_id, tuple(one.captions)) for one in videos] == [(held[0], held[2]) for held in HELD[name]]
+    assert [(video.video_id, tuple(video.captions)) for video in videos] == [(held[0], held[2]) for held in HELD[name]]
     np.testing.assert_allclose(videos[1].features["video"], FRAMES + 1, atol=3e-3)
 
 
@@ -96,10 +96,10 @@ def test_video_files_are_found_by_the_names_they_are_published_under(name: Annot
         (videos / file).write_bytes(b"")
     drops = Drops(strict=True)
     entries = annotated_videos(Inventory(str(tmp_path / "videos")), name, str(tmp_path), drops)
-    assert [(one.video_id, one.split) for one in entries] == [held[:2] for held in HELD[name]]
-    assert [one.content.uri.rpartition("/")[2] for one in entries] == names
-    assert [one.content.keep for one in entries] == [split == "test" for _, split, _ in HELD[name]]
-    ends = {row.end for one in entries for row in one.content.rows}
+    assert [(video.video_id, video.split) for video in entries] == [held[:2] for held in HELD[name]]
+    assert [video.content.uri.rpartition("/")[2] for video in entries] == names
+    assert [video.content.keep for video in entries] == [split == "test" for _, split, _ in HELD[name]]
+    ends = {row.end for video in entries for row in video.content.rows}
     assert ends == ({30.0} if name == "didemo" else {None})
 
 
@@ -135,9 +135,9 @@ def test_a_video_of_two_splits_stays_in_the_first_and_wordless_sentences_are_lef
     WRITERS[name](tmp_path)
     (tmp_path / file).write_text(json.dumps(content))
     drops = Drops()
-    found = {one.video_id: one for one in read_annotated(name, str(tmp_path), drops)}
-    assert found[HELD[name][0][0]].captions == HELD[name][0][2]
-    assert [one.captions for one in found.values() if one.split == "test"] == [()]
+    videos = {video.video_id: video for video in read_annotated(name, str(tmp_path), drops)}
+    assert videos[HELD[name][0][0]].captions == HELD[name][0][2]
+    assert [video.captions for video in videos.values() if video.split == "test"] == [()]
     assert drops.counts == {**counts, "empty_caption": 1}
 
 
@@ -146,14 +146,8 @@ def test_lines_of_lsmdc_of_another_form_are_counted(tmp_path: Path) -> None:
     (tmp_path / "LSMDC16_annos_training.csv").write_text(f"{line(clip, 'He runs.')}{clip}\t1\tHe\n\n")
     (tmp_path / "LSMDC16_annos_val.csv").write_text(line(clip, "Again."))
     drops = Drops()
-    assert [one.captions for one in read_annotated("lsmdc", str(tmp_path), drops)] == [("He runs.",)]
+    assert [item.captions for item in read_annotated("lsmdc", str(tmp_path), drops)] == [("He runs.",)]
     assert drops.counts == {"bad_line": 1, "split_conflict": 1}
-
-
-def test_the_other_annotations_of_activitynets_test_videos(tmp_path: Path) -> None:
-    WRITERS["activitynet"](tmp_path)
-    found = list(read_activitynet(str(tmp_path), Drops(strict=True), "val_2"))
-    assert [(one.video_id, one.captions) for one in found if one.split == "test"] == [("v_c", ("An animal.",))]
 
 
 @pytest.mark.parametrize(
@@ -180,3 +174,40 @@ def test_settings_of_clip_tokens_that_belong_to_other_data_are_refused() -> None
     with pytest.raises(ValueError, match="is MSR-VTT's"):
         ClipTokens(annotations="a", data_set="msvd", split="1k-a", token_folder="x")
     assert "data_set" not in ClipTokens(annotations="a", token_folder="x").settings()
+
+
+CAPTIONS = {"a_1_2": ["a man runs", "someone runs"], "b_3_4": ["a dog"], "c_5_6": ["rain"], "d_7_8": ["x", "y", "z"]}
+LISTS = {"train_list.txt": "b_3_4\na_1_2\n", "val_list.txt": "c_5_6\nb_3_4\n", "test_list.txt": "lost_1_2\n\n"}
+
+
+@pytest.fixture
+def msvd(tmp_path):
+    (tmp_path / "captions_msvd.json").write_text(json.dumps(CAPTIONS))
+    for name, content in LISTS.items():
+        (tmp_path / name).write_text(content)
+    return tmp_path
+
+
+def test_listed_videos_come_with_split_and_captions(msvd):
+    drops = Drops()
+    videos = [(video.video_id, video.split, video.captions) for video in read_msvd(str(msvd), drops)]
+    assert videos == [
+        ("b_3_4", "train", ("a dog",)),
+        ("a_1_2", "train", ("a man runs", "someone runs")),
+        ("c_5_6", "val", ("rain",)),
+    ]
+    assert drops.counts == {"duplicate_id": 1, "empty_caption": 1, "unknown_video": 3}
+
+
+@pytest.mark.parametrize("name", ["captions_msvd.json", *LISTS])
+def test_a_missing_file_is_named(msvd, name):
+    (msvd / name).unlink()
+    with pytest.raises(InputError, match=name):
+        list(read_msvd(str(msvd), Drops()))
+
+
+@pytest.mark.parametrize("content", ["[]", '{"a": "text"}'])
+def test_captions_of_another_form_are_refused(msvd, content):
+    (msvd / "captions_msvd.json").write_text(content)
+    with pytest.raises(InputError, match="no JSON object of lists"):
+        list(read_msvd(str(msvd), Drops()))

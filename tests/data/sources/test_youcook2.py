@@ -81,9 +81,9 @@ def test_clips_have_the_features_of_the_same_narration(world):
     )
     assert full.features() == narrated.features()
     expected = {clip.caption: clip for clip in read(narrated)[0]}
-    seen = [clip for clip in read(full)[0] if clip.features]
-    assert len(seen) == len(expected) == 4
-    for clip in seen:
+    shown = [clip for clip in read(full)[0] if clip.features]
+    assert len(shown) == len(expected) == 4
+    for clip in shown:
         for name in ("video", "audio"):
             np.testing.assert_array_equal(clip.features[name], expected[clip.caption].features[name])
 

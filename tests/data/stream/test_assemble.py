@@ -125,12 +125,12 @@ def test_rows_of_a_damaged_row_group_are_replaced_whatever_the_number_of_workers
 def test_the_last_row_group_is_replaced_by_the_first(many_groups: Manifest) -> None:
     plan = Plan(many_groups, BatchConfig(videos=6, clips_per_video=2), seed=3)
     reader = RowGroupReader(many_groups, training_columns(many_groups.schema))
-    batch = plan.window(0)[0]
-    damage(many_groups, plan.row_groups[batch.groups[-1]])
-    (found,) = assemble(reader, plan.row_groups, [batch], on_bad_shard="skip")
-    first = reader.read(plan.row_groups[batch.groups[0]])["clip_key"]
-    hit = batch.group == batch.groups[-1]
-    assert found["clip_key"][hit].tolist() == first[batch.row[hit] % len(first)].tolist()
+    planned = plan.window(0)[0]
+    damage(many_groups, plan.row_groups[planned.groups[-1]])
+    (batch,) = assemble(reader, plan.row_groups, [planned], on_bad_shard="skip")
+    first = reader.read(plan.row_groups[planned.groups[0]])["clip_key"]
+    hit = planned.group == planned.groups[-1]
+    assert batch["clip_key"][hit].tolist() == first[planned.row[hit] % len(first)].tolist()
 
 
 def test_a_batch_without_a_readable_row_group_is_an_error(manifest: Manifest) -> None:

@@ -1,4 +1,4 @@
-"""Batches of whole videos hold the frames, means and captions that a loop over rows and frames finds."""
+"""Batches of whole videos, with vectors of captions."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,15 +9,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.builders.token_videos import DIM, text_vectors, token_videos
 from tests.builders.toy import toy_videos
 from vtr_core.config.data_sets import BatchConfig
+from vtr_core.data.batches import frame_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import BatchPlan, Plan, RowGroup
+from vtr_core.data.plan import BatchPlan, Plan, RowGroup, row_groups
+from vtr_core.data.reading.evaluated_rows import video_rows
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 from vtr_core.data.shards import shard_file as writing
 from vtr_core.data.shards.shard_file import DamagedShard, caption_key
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.stream.assemble import assemble
+from vtr_core.errors import InputError
 from vtr_core.fingerprint import key64
 
 FRAMES_OF = (3, 1, 4, 0, 5, 9, 2, 6, 5, 3, 5, 8, 9)
@@ -64,9 +68,9 @@ def test_every_row_is_the_planned_video_and_caption(manifest: Manifest) -> None:
                 longest = max(1, *(min(len(frames), MAX_FRAMES) for frames in every))
                 assert columns[name].shape == (8, longest, dim)
                 for i, frames in enumerate(every):
-                    kept = frames[:MAX_FRAMES]
-                    assert columns[f"{name}.kept"][i] == len(kept)
-                    assert columns[name][i].tolist() == kept + [[0.0] * dim] * (longest - len(kept))
+                    remaining = frames[:MAX_FRAMES]
+                    assert columns[f"{name}.kept"][i] == len(remaining)
+                    assert columns[name][i].tolist() == remaining + [[0.0] * dim] * (longest - len(remaining))
                     mean = np.mean(frames, axis=0) if frames else np.zeros(dim)
                     np.testing.assert_allclose(columns[f"{name}.mean"][i], mean, rtol=1e-6)
                 assert (columns[name].dtype, columns[f"{name}.mean"].dtype) == (np.float16, np.float32)
@@ -80,8 +84,8 @@ def test_every_row_is_the_planned_video_and_caption(manifest: Manifest) -> None:
 def test_means_are_left_out_where_they_are_not_read(manifest: Manifest) -> None:
     plan, reader = planned(manifest)
     whole, without = (
-        list(assemble(one, plan.row_groups, plan.window(0), max_frames=MAX_FRAMES))
-        for one in (reader, replace(reader, means=False))
+        list(assemble(item, plan.row_groups, plan.window(0), max_frames=MAX_FRAMES))
+        for item in (reader, replace(reader, means=False))
     )
     for expected, columns in zip(whole, without, strict=True):
         assert columns.keys() == expected.keys() - {"video.mean", "audio.mean"}
@@ -95,9 +99,13 @@ def test_a_video_without_captions_has_no_words_and_no_key(manifest: Manifest, mo
 
     def without_captions(reader: RowGroupReader, place: RowGroup) -> dict[str, pa.Array]:
         columns = whole(reader, place)
-        told = [key != key64("v7") for key in columns["video_key"].to_pylist()]
-        keys = [own if kept else [] for own, kept in zip(columns["caption_keys"].to_pylist(), told, strict=True)]
-        tokens = [own if kept else b"" for own, kept in zip(columns["tokens"].to_pylist(), told, strict=True)]
+        texts = [key != key64("v7") for key in columns["video_key"].to_pylist()]
+        keys = [
+            own if remaining else [] for own, remaining in zip(columns["caption_keys"].to_pylist(), texts, strict=True)
+        ]
+        tokens = [
+            own if remaining else b"" for own, remaining in zip(columns["tokens"].to_pylist(), texts, strict=True)
+        ]
         return {
             **columns,
             "caption_keys": pa.array(keys, pa.list_(pa.int64())),
@@ -107,16 +115,16 @@ def test_a_video_without_captions_has_no_words_and_no_key(manifest: Manifest, mo
     before = [columns for number in range(3) for columns in read(manifest, plan.window(number))]
     monkeypatch.setattr(RowGroupReader, "read_arrow", without_captions)
     after = [columns for number in range(3) for columns in read(manifest, plan.window(number))]
-    seen = 0
+    shown = 0
     for old, new in zip(before, after, strict=True):
         hit = old["video_key"] == key64("v7")
-        seen += hit.sum()
+        shown += hit.sum()
         assert not new["tokens"][hit].any()
         assert not new["caption_key"][hit].any()
         np.testing.assert_array_equal(new["tokens"][~hit], old["tokens"][~hit])
         np.testing.assert_array_equal(new["caption_key"][~hit], old["caption_key"][~hit])
         np.testing.assert_array_equal(new["video"], old["video"])
-    assert seen > 0
+    assert shown > 0
 
 
 def together(parts: list[np.ndarray]) -> np.ndarray:
@@ -134,9 +142,9 @@ def test_the_parts_of_all_workers_are_the_batch(manifest: Manifest, world: int) 
     parts = [read(manifest, [batch.part(rank, world) for batch in batches]) for rank in range(world)]
     for step, whole in enumerate(read(manifest, batches)):
         for name, values in whole.items():
-            found = together([part[step][name] for part in parts])
-            assert found.dtype == values.dtype
-            np.testing.assert_array_equal(found, values)
+            result = together([part[step][name] for part in parts])
+            assert result.dtype == values.dtype
+            np.testing.assert_array_equal(result, values)
 
 
 def damage(manifest: Manifest, place: RowGroup) -> None:
@@ -185,3 +193,44 @@ def test_a_batch_without_a_readable_row_group_is_an_error(manifest: Manifest) ->
         damage(manifest, place)
     with pytest.raises(DamagedShard, match="cannot be read"):
         next(assemble(reader, plan.row_groups, plan.window(0), 0, "skip", MAX_FRAMES))
+
+
+def test_a_training_row_has_the_vector_of_its_caption(tmp_path: Path) -> None:
+    """However few frames are kept."""
+    data = token_videos(tmp_path / "d")
+    plan = Plan(data, BatchConfig(videos=4, clips_per_video=2, window=2, max_frames=1), seed=1)
+    reader = RowGroupReader(data, training_columns(data.schema))
+    expected = {
+        (key64(f"v{v}"), caption_key(f"Caption number{c} of video number{v}")): vector
+        for v in range(12)
+        for c, vector in enumerate(text_vectors(v))
+    }
+    shown = set()
+    for number in range(4 * plan.windows_per_epoch):
+        for columns in assemble(reader, plan.row_groups, plan.window(number), max_frames=1):
+            batch = frame_batch(columns, ["video", "text"])
+            assert (batch.frames["text"].shape, batch.mask["text"].all()) == ((8, 1, DIM), True)
+            for row, key in enumerate(zip(batch.video_key.tolist(), batch.caption_key.tolist(), strict=True)):
+                np.testing.assert_array_equal(batch.frames["text"][row, 0], expected[key])
+                np.testing.assert_allclose(batch.mean["text"][row], expected[key].astype(np.float32))
+                shown.add(key)
+    assert len(shown) > 15
+
+
+@pytest.mark.parametrize("max_videos", [1, 2, 128])
+def test_evaluation_reads_one_for_each_caption(max_videos: int, tmp_path: Path) -> None:
+    data = token_videos(tmp_path / "d", blind=[4])
+    by_name = {}
+    for rows in video_rows(data, row_groups(data), 2, max_videos):
+        assert rows.caption_vectors is not None
+        assert "text" not in rows.frames
+        for row, video in enumerate(rows.video_id):
+            by_name[video] = rows.caption_vectors[np.flatnonzero(rows.caption_video == row)].numpy()
+    assert len(by_name) == 12
+    for v in range(12):
+        np.testing.assert_array_equal(by_name[f"v{v}"], text_vectors(v))
+
+
+def test_ingest_wants_one_for_each_caption(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="video v5 has 2 text vectors and 3 captions"):
+        token_videos(tmp_path / "d", short=[5])

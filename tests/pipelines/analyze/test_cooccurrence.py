@@ -31,7 +31,7 @@ def data(tmp_path: Path) -> Manifest:
     manifest = captioned_videos(tmp_path / "set" / "train", CAPTIONS)
     tagger = FixedTagger("stroller/NOUN baby/NOUN man/NOUN dog/NOUN x/X")
     place = str(tmp_path / "set" / "concepts")
-    build_concept_table([manifest], tagger, TableSettings(min_captions=1), place, f"{place}/tagged")
+    build_concept_table([manifest], tagger, TableSettings(min_captions=1), place)
     return manifest
 
 
@@ -66,7 +66,7 @@ def test_grids_show_the_thumbnails(data: Manifest, tmp_path: Path) -> None:
     replace(data, shards=(replace(data.shards[0], thumbnails=file), *data.shards[1:])).save()
     tagger = FixedTagger("stroller/NOUN baby/NOUN man/NOUN dog/NOUN x/X")
     place = str(tmp_path / "set" / "concepts")
-    build_concept_table([Manifest.load(data.uri)], tagger, TableSettings(min_captions=1), place, f"{place}/tagged")
+    build_concept_table([Manifest.load(data.uri)], tagger, TableSettings(min_captions=1), place)
     assert _green(tmp_path, "dog")
 
 

@@ -29,10 +29,8 @@ def test_a_table_and_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "2 videos, 6 captions, 0.00 % repeat another video's" in printed
     assert "1 hold no word" in printed
     assert "top         dog 3, " in printed
-    assert "6 distinct captions tagged, 0 found" in printed
     assert f"{tmp_path}/d/concepts: 5 concepts by spaCy" in printed
     concepts.main([str(tmp_path / "d"), "--processes", "1", "--pos", "--min-captions", "1", "--parts", "n"])
-    assert "0 distinct captions tagged, 6 found" in capsys.readouterr().out
     assert set(ConceptTable.load(table.uri).names) == {"dog/noun", "man/noun", "guitar/noun"}
 
 
@@ -51,11 +49,11 @@ def test_a_preset_says_how_concepts_are_made(tmp_path: Path) -> None:
         usable_concepts(config, data, str(tmp_path / "d"), None)
 
 
-def test_a_folder_of_splits_is_its_splits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_of_splits_is_its_splits(tmp_path: Path) -> None:
     captioned_videos(tmp_path / "d" / "train", CAPTIONS)
     captioned_videos(tmp_path / "d" / "test", {"t": ["a man runs", "a man sings"]})
     out = str(tmp_path / "table")
-    concepts.main([str(tmp_path / "d"), "--processes", "1", "--out", out, "--cache", str(tmp_path / "cache")])
+    concepts.main([str(tmp_path / "d"), "--processes", "1", "--out", out])
     table = ConceptTable.load(out)
     assert [Path(part.uri).name for part in table.head.datasets] == ["train", "test"]
     assert sorted(path.name for path in (tmp_path / "table").iterdir()) == [
@@ -64,7 +62,6 @@ def test_a_folder_of_splits_is_its_splits(tmp_path: Path, capsys: pytest.Capture
         "counts-1.parquet",
         "report.json",
     ]
-    assert len(list((tmp_path / "cache").iterdir())) == 2
 
 
 @pytest.mark.parametrize(

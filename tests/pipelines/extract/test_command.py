@@ -1,7 +1,6 @@
 """Video files and captions become shards: whichever way they are given, resumed, counted, alike by any workers."""
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.cli import run
-from pipelines.extract.command import ExtractFlags, extract
-from pipelines.extract.features_only import remark
+from pipelines.extract.command import ExtractFlags, extract, remark
 from tests.builders.small_videos import grey_video
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.arrays import as_rows, as_sequences
@@ -63,8 +61,8 @@ BAD = (
 REASONS = {"not_a_video": 3, "missing_file": 1, "outside_features": 1}
 
 
-def flags(films: Path, captions: str, out: Path, **others: object) -> ExtractFlags:
-    return ExtractFlags(str(films), str(out), captions, workers=0, **others)  # type: ignore[arg-type]
+def flags(films: Path, captions: str, out: Path, **changes: object) -> ExtractFlags:
+    return ExtractFlags(str(films), str(out), captions, workers=0, **changes)  # type: ignore[arg-type]
 
 
 def test_clips_with_their_features_and_every_drop_counted(films: Path, tmp_path: Path) -> None:
@@ -84,7 +82,7 @@ def test_clips_with_their_features_and_every_drop_counted(films: Path, tmp_path:
     assert rows["a"]["end"] == pytest.approx(2.6, abs=0.1)
     assert np.linalg.norm(np.frombuffer(rows["b"]["video"], np.float16).astype(float)) == pytest.approx(1, abs=1e-2)
     recipes = manifest.source["recipes"]
-    assert [one["name"] for one in recipes] == ["imagenet-lite", "log-mel"]
+    assert [item["name"] for item in recipes] == ["imagenet-lite", "log-mel"]
     assert recipes[0]["weights"].startswith("57934424")
 
 
@@ -94,9 +92,9 @@ def test_a_clip_is_the_mean_and_deviation_of_what_is_shown_in_it(films: Path, tm
     extract(flags(films, captions, tmp_path / "data", **options))
     rows = np.load(tmp_path / "kept" / "log-mel" / "one.npy").astype(float)
     held = pq.read_table(tmp_path / "data" / "part-00000.parquet")
-    found = as_rows(held["audio"].combine_chunks(), np.dtype(np.float16)).astype(float)
+    vectors = as_rows(held["audio"].combine_chunks(), np.dtype(np.float16)).astype(float)
     expected = [rows[1:2], rows]
-    for vector, part in zip(found, expected, strict=True):
+    for vector, part in zip(vectors, expected, strict=True):
         assert vector == pytest.approx(np.concatenate([part.mean(axis=0), part.std(axis=0)]), rel=2e-3, abs=1e-2)
 
 
@@ -123,7 +121,7 @@ def test_strict_makes_a_bad_video_an_error(films: Path, tmp_path: Path) -> None:
 def test_splits_of_the_table_are_data_sets(films: Path, tmp_path: Path) -> None:
     captions = table(tmp_path, ("a", "one", "one.mp4", "", "", "train"), ("b", "two", ODD, "", "", "val"))
     result = extract(flags(films, captions, tmp_path / "data", recipe=("log-mel",)))
-    assert [Path(one.uri).name for one in result.manifests] == ["train", "val"]
+    assert [Path(manifest.uri).name for manifest in result.manifests] == ["train", "val"]
 
 
 @pytest.mark.parametrize("kind", ["glob", "list", "table", "anywhere"])
@@ -141,8 +139,8 @@ def test_videos_are_given_in_several_ways(kind: str, films: Path, tmp_path: Path
         case "anywhere":
             videos, name = str(tmp_path), str(films / "one.mp4")
     captions = table(tmp_path, ("a", "a film", name), ("b", "not there", "two.mp4"))
-    given = ExtractFlags(videos, str(tmp_path / "data"), captions, ("log-mel",), anywhere=kind != "list", workers=0)
-    (manifest,) = extract(given).manifests
+    settings = ExtractFlags(videos, str(tmp_path / "data"), captions, ("log-mel",), anywhere=kind != "list", workers=0)
+    (manifest,) = extract(settings).manifests
     assert manifest.rows == 1
 
 
@@ -179,16 +177,16 @@ def test_msrvtt_from_its_videos(films: Path, tmp_path: Path) -> None:
         "sentences": [{"video_id": v, "caption": "a grey film"} for v, _ in videos for _ in range(2)],
     }
     (tmp_path / "train_val_videodatainfo.json").write_text(json.dumps(content))
-    given = flags(films, "msrvtt", tmp_path / "data", annotations=str(tmp_path), recipe=("imagenet-lite",))
-    result = extract(given)
-    assert {Path(one.uri).name: one.rows for one in result.manifests} == {"test": 4, "train": 2}
+    options = flags(films, "msrvtt", tmp_path / "data", annotations=str(tmp_path), recipe=("imagenet-lite",))
+    result = extract(options)
+    assert {Path(manifest.uri).name: manifest.rows for manifest in result.manifests} == {"test": 4, "train": 2}
     assert result.drops.counts == {"missing_file": 2, KEPT: 2}
     rows = pq.read_table(tmp_path / "data" / "test" / "part-00000.parquet").to_pylist()
     assert sorted((row["clip_id"], row["has_video"]) for row in rows) == [("lost", False)] * 2 + [("silent", True)] * 2
     with pytest.raises(
         ConfigError, match="--annotations goes with --captions msrvtt, msrvtt-1k-a, msvd, didemo, activitynet, lsmdc"
     ):
-        extract(replace(given, annotations=None))
+        extract(replace(options, annotations=None))
 
 
 def test_msvd_from_its_videos(films: Path, tmp_path: Path) -> None:
@@ -198,7 +196,7 @@ def test_msvd_from_its_videos(films: Path, tmp_path: Path) -> None:
     for name, videos in (("train", "one\n"), ("val", "gone\n"), ("test", "silent\nx\n")):
         (tmp_path / f"{name}_list.txt").write_text(videos)
     result = extract(flags(films, "msvd", tmp_path / "data", annotations=str(tmp_path), recipe=("imagenet-lite",)))
-    assert {Path(one.uri).name: one.rows for one in result.manifests} == {"test": 1, "train": 2}
+    assert {Path(manifest.uri).name: manifest.rows for manifest in result.manifests} == {"test": 1, "train": 2}
     assert result.drops.counts == {"empty_caption": 2}
 
 
@@ -207,7 +205,7 @@ def test_clips_of_youcook2_and_howto100m_from_their_videos(films: Path, tmp_path
     (tmp_path / "a.csv").write_text("\n".join(lines))
     options = {"annotations": str(tmp_path / "a.csv"), "recipe": ("log-mel",)}
     test = extract(flags(films, "youcook2", tmp_path / "test", **options))
-    assert [(one.rows, Path(one.uri).name) for one in test.manifests] == [(3, "test")]
+    assert [(manifest.rows, Path(manifest.uri).name) for manifest in test.manifests] == [(3, "test")]
     assert test.drops.counts == {KEPT: 1, "end_before_start": 1}
     train = extract(flags(films, "howto100m", tmp_path / "train", **options))
     rows = pq.read_table(tmp_path / "train" / "part-00000.parquet").to_pylist()
@@ -220,24 +218,26 @@ def test_an_interrupted_extraction_goes_on(films: Path, tmp_path: Path, monkeypa
     captions = table(tmp_path, *GOOD)
     options = {"recipe": ("log-mel", "imagenet-lite"), "videos_per_shard": 1}
     whole = extract(flags(films, captions, tmp_path / "whole", **options))
-    asked: list[int] = []
+    requested: list[int] = []
     real = in_process.extract_here
 
     def stopping(uris: Sequence[str], **settings: Any) -> Iterator[tuple[int, Extracted]]:
-        asked.append(len(uris))
-        for done, found in enumerate(real(uris, **{**settings, "at_once": 1})):
-            if done == 2 and len(asked) == 1:
+        requested.append(len(uris))
+        for done, result in enumerate(real(uris, **{**settings, "at_once": 1})):
+            if done == 2 and len(requested) == 1:
                 raise KeyboardInterrupt
-            yield found
+            yield result
 
     monkeypatch.setattr(in_process, "extract_here", stopping)
-    given = flags(films, captions, tmp_path / "data", **options)
+    command = flags(films, captions, tmp_path / "data", **options)
     with pytest.raises(KeyboardInterrupt):
-        extract(given)
+        extract(command)
     assert not (tmp_path / "data" / "manifest.json").exists()
-    resumed = extract(given)
-    assert asked == [3, 1]
-    assert [one.fingerprint for one in resumed.manifests] == [one.fingerprint for one in whole.manifests]
+    resumed = extract(command)
+    assert requested == [3, 1]
+    assert [manifest.fingerprint for manifest in resumed.manifests] == [
+        manifest.fingerprint for manifest in whole.manifests
+    ]
 
 
 def test_another_extraction_does_not_go_on_with_it(films: Path, tmp_path: Path) -> None:
@@ -250,9 +250,9 @@ def test_another_extraction_does_not_go_on_with_it(films: Path, tmp_path: Path) 
 def test_features_alone(films: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [str(films), "--features-only", "--out", str(tmp_path / "f"), "--recipe", "log-mel", "--workers", "0"]
     run("extract", words)
-    said = capsys.readouterr().out
-    assert "dropped 3 × not_a_video" in said
-    assert "dropped 1 × no_sound" in said
+    output = capsys.readouterr().out
+    assert "dropped 3 × not_a_video" in output
+    assert "dropped 1 × no_sound" in output
     files = sorted(str(file.relative_to(tmp_path / "f")) for file in (tmp_path / "f").rglob("*.npy"))
     assert files == ['log-mel/it\'s a "film", 100% of it.npy', "log-mel/one.npy"]
     assert np.load(tmp_path / "f" / "log-mel" / "one.npy").shape == (3, 80)
@@ -271,9 +271,9 @@ def test_every_video_counts_as_done_when_features_alone_end(
     (tmp_path / "films" / "one.mp4").write_bytes((films / "one.mp4").read_bytes())
     words = [str(tmp_path / "films"), "--features-only", "--out", str(tmp_path / "f")]
     run("extract", [*words, "--recipe", "log-mel", "--workers", "0"])
-    said = capsys.readouterr().out
-    assert "2 of 2 videos" in said
-    assert "dropped 1 × duplicate_id" in said
+    output = capsys.readouterr().out
+    assert "2 of 2 videos" in output
+    assert "dropped 1 × duplicate_id" in output
 
 
 def test_what_a_user_may_have_forgotten(films: Path, tmp_path: Path) -> None:
@@ -290,7 +290,7 @@ def test_what_a_user_may_have_forgotten(films: Path, tmp_path: Path) -> None:
 
 def test_the_list_of_recipes(capsys: pytest.CaptureFixture[str]) -> None:
     run("extract", ["--list"])
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     for word in (
         "imagenet-lite: video, 1280 values",
         "howto-3d: video, 2048 values, 1.5 rows a second",
@@ -301,19 +301,7 @@ def test_the_list_of_recipes(capsys: pytest.CaptureFixture[str]) -> None:
         "its publishers give no hash",
         "not here; give",
     ):
-        assert word in said
-
-
-def test_a_decoder_that_is_not_here_is_an_error(
-    films: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Explicitly asked for; by itself the command says what it took instead."""
-    monkeypatch.setitem(sys.modules, "torchcodec.decoders", None)
-    captions = table(tmp_path, GOOD[0])
-    with pytest.raises(ConfigError, match="--decoder torchcodec cannot be used here"):
-        extract(flags(films, captions, tmp_path / "data", recipe=("log-mel",), decoder="torchcodec"))
-    extract(flags(films, captions, tmp_path / "data", recipe=("log-mel",)))
-    assert "PyAV decodes; torchcodec cannot be used here" in capsys.readouterr().out
+        assert word in output
 
 
 def test_what_is_said_beside_the_number_of_videos() -> None:
@@ -330,9 +318,11 @@ def test_ray_gives_what_one_process_gives(
     monkeypatch.setattr(on_ray, "VIDEOS_A_RUN", 5)
     captions = table(tmp_path, *GOOD, *BAD)
     here = extract(flags(films, captions, tmp_path / "here", thumbnails=True))
-    there = extract(replace(flags(films, captions, tmp_path / "ray", thumbnails=True), workers=None))
-    assert [one.fingerprint for one in here.manifests] == [one.fingerprint for one in there.manifests]
-    assert here.drops.counts == there.drops.counts
+    remote = extract(replace(flags(films, captions, tmp_path / "ray", thumbnails=True), workers=None))
+    assert [manifest.fingerprint for manifest in here.manifests] == [
+        manifest.fingerprint for manifest in remote.manifests
+    ]
+    assert here.drops.counts == remote.drops.counts
 
 
 def test_a_second_extraction_takes_the_words_of_the_first(films: Path, tmp_path: Path) -> None:

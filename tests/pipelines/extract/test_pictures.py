@@ -48,19 +48,19 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def flags(films: Path, out: Path, **others: object) -> ExtractFlags:
+def flags(films: Path, out: Path, **changes: object) -> ExtractFlags:
     return ExtractFlags(
         str(films),
         str(out),
         str(films / "captions.jsonl"),
         recipe=("log-mel",),
         workers=0,
-        **others,  # type: ignore[arg-type]
+        **changes,  # type: ignore[arg-type]
     )
 
 
-def frames_flags(films: Path, out: Path, **others: object) -> ExtractFlags:
-    settings = {"records": "frames", "frame_size": 32, "frame_rate": RATE, "recipe": ExtractFlags.recipe, **others}
+def frames_flags(films: Path, out: Path, **changes: object) -> ExtractFlags:
+    settings = {"records": "frames", "frame_size": 32, "frame_rate": RATE, "recipe": ExtractFlags.recipe, **changes}
     return replace(flags(films, out), **settings)  # type: ignore[arg-type]
 
 
@@ -71,15 +71,14 @@ def jpeg(content: bytes) -> np.ndarray:
 def shown(path: Path, start: float, end: float) -> list[tuple[float, int]]:
     """Time and number of the frame of every sample between two times, from decoding all frames."""
     numbers = shown_at(*frame_times(path), RATE)
-    samples = [((k + 0.5) / RATE, found) for k, found in enumerate(numbers)]
-    return [(time, found) for time, found in samples if start <= time < end]
+    samples = [((k + 0.5) / RATE, result) for k, result in enumerate(numbers)]
+    return [(time, result) for time, result in samples if start <= time < end]
 
 
-@pytest.mark.parametrize("encoding", ["jpeg", "raw"])
-def test_frames_are_those_shown_within_each_clip(encoding: str, films: Path, tmp_path: Path) -> None:
-    result = extract(frames_flags(films, tmp_path / "d", frame_format=encoding))
+def test_frames_are_those_shown_within_each_clip(films: Path, tmp_path: Path) -> None:
+    result = extract(frames_flags(films, tmp_path / "d"))
     (manifest,) = result.manifests
-    assert manifest.schema == FrameSchema((), 20, 32, 32, "raw" if encoding == "raw" else "jpeg")
+    assert manifest.schema == FrameSchema((), 20, 32, 32)
     assert result.drops.counts == {"not_a_video": 1, "outside_features": 1}
     assert manifest.shards[0].thumbnails is None
     rows = {row["clip_id"]: row for row in pq.read_table(tmp_path / "d" / "part-00000.parquet").to_pylist()}
@@ -90,15 +89,14 @@ def test_frames_are_those_shown_within_each_clip(encoding: str, films: Path, tmp
         "e": ["an upright film"],
     }
     assert (rows["c"]["video_id"], rows["c"]["start"], rows["c"]["end"]) == ("one", 0.9, 2.1)
-    wanted = {
+    frames_of = {
         "a": shown(films / "one.mp4", 0, 99),
         "c": shown(films / "one.mp4", 0.9, 2.1),
         "d": shown(films / "one.mp4", 1.2, 1.4)[:1],  # none of its own: the nearest
         "e": shown(films / "two.mkv", 0, 99),
     }
-    for name, expected in wanted.items():
-        stored = rows[name]["frames"]
-        pictures = [jpeg(c) if encoding == "jpeg" else np.frombuffer(c, np.uint8).reshape(32, 32, 3) for c in stored]
+    for name, expected in frames_of.items():
+        pictures = [jpeg(content) for content in rows[name]["frames"]]
         assert [
             (time, number(picture)) for time, picture in zip(rows[name]["times"], pictures, strict=True)
         ] == expected
@@ -121,31 +119,33 @@ def test_thumbnails_are_from_the_middle_of_what_they_are_of(records: str, films:
     read = Manifest.load(manifest.uri)
     assert read.shards == manifest.shards
     names = {"clips": "abcde", "frames": "acde"}[records]
-    found = Thumbnails(read).find([*names, "nothing"])
-    assert sorted(found) == sorted(names)
+    thumbnail = Thumbnails(read).find([*names, "nothing"])
+    assert sorted(thumbnail) == sorted(names)
     times, end = frame_times(films / "one.mp4")
     spans = {"a": (0.0, end), "c": (0.9, 2.1), "d": (1.21, 1.25)}
     for name, span in spans.items():
-        assert (found[name].start, found[name].end) == pytest.approx(span, abs=0.1)
+        assert (thumbnail[name].start, thumbnail[name].end) == pytest.approx(span, abs=0.1)
         middle = sum(span) / 2
-        samples = {(k + 0.5) / 2: one for k, one in enumerate(shown_at(times, end, 2.0))}
+        samples = {(k + 0.5) / 2: item for k, item in enumerate(shown_at(times, end, 2.0))}
         nearest = min(samples, key=lambda time: (abs(time - middle), time))
-        assert number(jpeg(found[name].jpeg)) == samples[nearest]
-        assert jpeg(found[name].jpeg).shape == (24, 48, 3)
-    assert jpeg(found["e"].jpeg).shape == (48, 24, 3)
+        assert number(jpeg(thumbnail[name].jpeg)) == samples[nearest]
+        assert jpeg(thumbnail[name].jpeg).shape == (24, 48, 3)
+    assert jpeg(thumbnail["e"].jpeg).shape == (48, 24, 3)
 
 
 def test_a_thumbnail_of_a_whole_video_is_from_its_middle(films: Path, tmp_path: Path) -> None:
-    rows = [{"id": one, "caption": "a film", "video": "one.mp4"} for one in "ab"] + [
+    rows = [{"id": item, "caption": "a film", "video": "one.mp4"} for item in "ab"] + [
         {"id": "e", "caption": "silent", "video": "two.mkv"}
     ]
     (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    given = replace(flags(films, tmp_path / "d", thumbnails=True, records="videos"), captions=str(tmp_path / "c.jsonl"))
-    result = extract(given)
+    options = replace(
+        flags(films, tmp_path / "d", thumbnails=True, records="videos"), captions=str(tmp_path / "c.jsonl")
+    )
+    result = extract(options)
     assert (result.manifests[0].rows, result.drops.counts) == (1, {"no_sound": 1})
-    found = Thumbnails(result.manifests[0]).find(["one"])["one"]
-    assert (found.start, found.end) == (0, pytest.approx(3.04, abs=0.1))
-    assert number(jpeg(found.jpeg)) == 5  # of 1.25 s and 1.75 s the second is nearer to the middle, 1.52 s
+    thumbnail = Thumbnails(result.manifests[0]).find(["one"])["one"]
+    assert (thumbnail.start, thumbnail.end) == (0, pytest.approx(3.04, abs=0.1))
+    assert number(jpeg(thumbnail.jpeg)) == 5  # of 1.25 s and 1.75 s the second is nearer to the middle, 1.52 s
 
 
 def test_pictures_that_no_row_shows_are_not_held(films: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,33 +160,33 @@ def test_pictures_that_no_row_shows_are_not_held(films: Path, tmp_path: Path, mo
     extract(frames_flags(films, tmp_path / "d", frames=2, thumbnails=True))
     rows = pq.read_table(tmp_path / "d" / "part-00000.parquet").to_pylist()
     written = {time for row in rows if row["video_id"] == "one" for time in row["times"]}
-    one = held["one"]
-    assert isinstance(one, VideoFeatures)
-    assert [len(pictures) for pictures in one.pictures.values()] == [15, 6]
-    assert sum(picture is not None for picture in one.pictures[0]) == len(written) < 15
-    assert sum(picture is not None for picture in one.pictures[1]) == 2  # of three spans, two of them with one middle
+    item = held["one"]
+    assert isinstance(item, VideoFeatures)
+    assert [len(pictures) for pictures in item.pictures.values()] == [15, 6]
+    assert sum(picture is not None for picture in item.pictures[0]) == len(written) < 15
+    assert sum(picture is not None for picture in item.pictures[1]) == 2  # of three spans, two of them with one middle
 
 
 def test_training_reads_no_thumbnail_and_pages_say_when_one_is_gone(films: Path, tmp_path: Path) -> None:
     plain = extract(flags(films, tmp_path / "plain")).manifests[0]
-    given = extract(flags(films, tmp_path / "with", thumbnails=True)).manifests[0]
-    beside = given.shards[0].thumbnails
+    options = extract(flags(films, tmp_path / "with", thumbnails=True)).manifests[0]
+    beside = options.shards[0].thumbnails
     assert isinstance(beside, ThumbnailFile)
-    assert replace(given.shards[0], thumbnails=None) == plain.shards[0]
-    place = Path(given.uri) / beside.file
+    assert replace(options.shards[0], thumbnails=None) == plain.shards[0]
+    place = Path(options.uri) / beside.file
     content = bytearray(place.read_bytes())
     assert len(content) == beside.bytes
     content[content.index(b"\xff\xd8\xff") + 20] ^= 1
     place.write_bytes(content)
     with pytest.raises(DatasetError, match=r"thumbnails cannot be read .*restore or rebuild the data set"):
-        Thumbnails(given).find(["a"])
+        Thumbnails(options).find(["a"])
     place.unlink()
     with pytest.raises(DatasetError, match="thumbnails cannot be read"):
-        Thumbnails(given).find(["a"])
+        Thumbnails(options).find(["a"])
 
 
 def test_what_does_not_go_together(films: Path, tmp_path: Path) -> None:
-    for wrong, said in (
+    for wrong, message in (
         ({"frame_size": 4}, "--frame-size is 4; it must be from 8 to 4096 pixels"),
         ({"frame_rate": 0.0}, "--frame-rate is 0; it must be above 0"),
         ({"frames": 0}, "--frames is 0; it must be 1 or more"),
@@ -194,7 +194,7 @@ def test_what_does_not_go_together(films: Path, tmp_path: Path) -> None:
         ({"recipe": ("log-mel",)}, "--records frames keeps pictures and no features"),
         ({"thumbnails": True, "thumbnail_size": 5000}, "--thumbnail-size is 5000"),
     ):
-        with pytest.raises(ConfigError, match=said):
+        with pytest.raises(ConfigError, match=message):
             extract(frames_flags(films, tmp_path / "d", **wrong))
     with pytest.raises(ConfigError, match=r"--features-only writes \.npy files alone"):
         run("extract", [str(films), "--features-only", "--out", str(tmp_path / "d"), "--thumbnails", "--workers", "0"])

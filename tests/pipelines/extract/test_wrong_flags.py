@@ -13,7 +13,7 @@ from vtr_core.errors import CheckpointError, ConfigError
 
 
 @pytest.fixture
-def given(tmp_path: Path) -> ExtractFlags:
+def good_flags(tmp_path: Path) -> ExtractFlags:
     """A folder of one film with a table; by Ray, which must not be started here."""
     (tmp_path / "films").mkdir()
     grey_video(tmp_path / "films" / "one.mp4", [0.0, 0.2])
@@ -21,12 +21,12 @@ def given(tmp_path: Path) -> ExtractFlags:
     return ExtractFlags(str(tmp_path / "films"), str(tmp_path / "data"), str(tmp_path / "captions.csv"))
 
 
-def _refused(given: ExtractFlags, error: type[Exception], words: str) -> None:
+def _refused(good_flags: ExtractFlags, error: type[Exception], words: str) -> None:
     """As a data set and as files alone."""
-    for flags in (given, replace(given, captions=None, features_only=True)):
+    for flags in (good_flags, replace(good_flags, captions=None, features_only=True)):
         with pytest.raises(error, match=words):
             extract(flags)
-    assert not Path(given.out).exists()
+    assert not Path(good_flags.out).exists()
 
 
 @pytest.mark.parametrize(
@@ -41,21 +41,21 @@ def _refused(given: ExtractFlags, error: type[Exception], words: str) -> None:
         ({"gpus_per_network": -0.5}, "--gpus-per-network is -0.5"),
     ],
 )
-def test_numbers_out_of_range(wrong: dict[str, object], words: str, given: ExtractFlags) -> None:
-    _refused(replace(given, **wrong), ConfigError, words)  # type: ignore[arg-type]
+def test_numbers_out_of_range(wrong: dict[str, object], words: str, good_flags: ExtractFlags) -> None:
+    _refused(replace(good_flags, **wrong), ConfigError, words)  # type: ignore[arg-type]
 
 
-def test_weights_that_are_none(given: ExtractFlags, tmp_path: Path) -> None:
+def test_weights_that_are_none(good_flags: ExtractFlags, tmp_path: Path) -> None:
     """Ray would start actors that cannot load them again and again."""
     file = tmp_path / "w.pth"
     file.write_text("no weights")
-    wrong = replace(given, recipe=("howto-2d",), weights={"howto-2d": str(file)})
+    wrong = replace(good_flags, recipe=("howto-2d",), weights={"howto-2d": str(file)})
     _refused(wrong, CheckpointError, r"w\.pth is not a file of weights")
 
 
-def test_captions_that_are_no_table(given: ExtractFlags) -> None:
+def test_captions_that_are_no_table(good_flags: ExtractFlags) -> None:
     with pytest.raises(ConfigError, match=r"--captions is subtitle; give a table \(.*\), subtitles, or .* msrvtt"):
-        extract(replace(given, captions="subtitle"))
+        extract(replace(good_flags, captions="subtitle"))
 
 
 def test_the_list_is_shown_beside_other_flags(capsys: pytest.CaptureFixture[str]) -> None:

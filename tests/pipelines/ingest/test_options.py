@@ -21,8 +21,8 @@ def test_without_flags_captions_become_words_as_ever() -> None:
 
 
 def test_a_preset_brings_its_words_and_its_uncut_captions() -> None:
-    found = ingest_options(IngestFlags(out="d", preset="hybrid-msrvtt-published"))
-    assert found == IngestOptions(max_words=None, min_count=5, tokenizer="alphanumeric", unknown="token")
+    options = ingest_options(IngestFlags(out="d", preset="hybrid-msrvtt-published"))
+    assert options == IngestOptions(max_words=None, min_count=5, tokenizer="alphanumeric", unknown="token")
 
 
 @pytest.mark.parametrize(
@@ -56,10 +56,10 @@ def test_without_workers_no_ray_is_asked(
     monkeypatch.setattr("pipelines.ingest.ingest_options.VIDEOS_AT_ONCE", 1)
     monkeypatch.setattr("pipelines.ray_session.begin_reading", lambda *_, **__: pytest.fail("Ray was asked"))
     flags = IngestFlags(out=str(tmp_path / "d"), videos_per_shard=5, workers=0)
-    found = ingest(Synthetic(num_clips=60), flags).manifests
-    assert [len(one.shards) for one in found] == [2, 1]
+    manifests = ingest(Synthetic(num_clips=60), flags).manifests
+    assert [len(item.shards) for item in manifests] == [2, 1]
     assert "complete" not in capsys.readouterr().out
-    assert ingest(Synthetic(num_clips=60), flags).manifests == found
+    assert ingest(Synthetic(num_clips=60), flags).manifests == manifests
     assert "complete: the same videos, words and settings. Captions and features are not" in capsys.readouterr().out
 
 
@@ -102,7 +102,7 @@ def test_an_ingest_that_claimed_and_failed_is_cleared_away(tmp_path: Path, monke
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("flags", "message"),
     [
         ({"videos_per_shard": -1}, "--videos-per-shard is -1; it must be 1 or more"),
         ({"videos_per_shard": 0}, "--videos-per-shard is 0; it must be 1 or more"),
@@ -110,6 +110,6 @@ def test_an_ingest_that_claimed_and_failed_is_cleared_away(tmp_path: Path, monke
         ({"split_seed": -1}, "--split-seed is -1; it must be 0 or more"),
     ],
 )
-def test_numbers_that_can_only_be_wrong_are_refused(given: dict[str, int], message: str, tmp_path: Path) -> None:
+def test_numbers_that_can_only_be_wrong_are_refused(flags: dict[str, int], message: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=message):
-        ingest_options(IngestFlags(out=str(tmp_path), **given))  # type: ignore[arg-type]
+        ingest_options(IngestFlags(out=str(tmp_path), **flags))  # type: ignore[arg-type]

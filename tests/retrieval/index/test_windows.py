@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vtr_core.data.sources.reasons import Reason
 from vtr_core.data.sources.video_files import Inventory, VideoFile
 from vtr_core.errors import ConfigError
-from vtr_core.extraction.features import ClipPooling, Extracted, Unusable, VideoFeatures
+from vtr_core.extraction.features import ClipPooling, Extracted, UnusableError, VideoFeatures
 from vtr_core.extraction.networks import choose
 from vtr_core.extraction.outputs import Extract
 from vtr_core.retrieval.index import windows
 from vtr_core.retrieval.index.windows import WindowSettings, WindowStore, features_of, item_ids, versions
 from vtr_core.storage import locate
+from vtr_core.unusable import Reason
 
 DIM = 1280
 
@@ -62,7 +62,7 @@ def extraction(asked: list[str], stops_after: int | None = None) -> Extract:
                 raise KeyboardInterrupt
             asked.append(Path(uris[position]).stem)
             content = Path(uris[position]).read_text()
-            broken = Unusable(Reason.NOT_A_VIDEO, f"{uris[position]} is no video")
+            broken = UnusableError(Reason.NOT_A_VIDEO, f"{uris[position]} is no video")
             yield position, broken if content == "-" else seen(12.0, ord(content[0]))
 
     return extract

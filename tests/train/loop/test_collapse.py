@@ -40,7 +40,7 @@ def test_vectors_that_were_never_apart_point_to_the_initial_weights() -> None:
     watch = CollapseWatch(0)
     watch.look(10, 1.0, compared(ALIKE))
     assert watch.collapse is not None
-    assert "vtr data statistics" in watch.collapse.cause
+    assert "vtr data show" in watch.collapse.cause
 
 
 def test_few_rows_say_nothing() -> None:

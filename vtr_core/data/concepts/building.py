@@ -1,23 +1,14 @@
-"""From the captions of data sets, tagged once, to a concept table and a report on them."""
+"""From the captions of data sets to a concept table and a report on them."""
 
-import hashlib
-import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from vtr_core import storage
 from vtr_core.data.captions import VideoCaptions, video_captions
-from vtr_core.data.concepts.concept_report import ConceptReport, SetReport, set_report
+from vtr_core.data.concepts.concept_report import ConceptReport, set_report
 from vtr_core.data.concepts.concept_table import ConceptCounts, ConceptTable, CountedSet, TableHead, save_concept_table
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.shard_file import caption_key
 from vtr_core.errors import DatasetError
-from vtr_core.fingerprint import fingerprint
-from vtr_core.storage import Location, locate
 from vtr_core.text.concepts import (
     ConceptSettings,
     ambiguous_words,
@@ -31,74 +22,7 @@ from vtr_core.text.concepts import (
 from vtr_core.text.tagging.tagger import PosTagger, TaggedWord
 from vtr_core.text.tokens.vocabulary import clean_words
 
-CHUNK = 16_384
-"""Captions that are tagged and kept together; what an interrupted run has finished is found again."""
-
 Words = tuple[str, ...]
-_SCHEMA = pa.schema([("lemmas", pa.list_(pa.string())), ("tags", pa.list_(pa.string()))])
-
-
-@dataclass
-class TagCounts:
-    """Distinct captions that were tagged now, and those that were found from before."""
-
-    tagged: int = 0
-    found: int = 0
-
-
-def tag_captions(
-    captions: Iterable[Words], tagger: PosTagger, cache: Location, counts: TagCounts
-) -> Mapping[Words, list[TaggedWord]]:
-    """The tagged words of every distinct caption.
-
-    A file of the cache is named by the tagger's fingerprint and the captions in it; one that is damaged is made anew.
-    """
-    distinct = iter(dict.fromkeys(captions))
-    tagged: dict[Words, list[TaggedWord]] = {}
-    while chunk := list(islice(distinct, CHUNK)):
-        place = cache / f"{_key(tagger, chunk)}.parquet"
-        found = _read(place, chunk)
-        if found is None:
-            found = list(tagger.tag(chunk))
-            storage.write_bytes(place, _to_bytes(found))
-            counts.tagged += len(chunk)
-        else:
-            counts.found += len(chunk)
-        tagged.update(zip(chunk, found, strict=True))
-    return tagged
-
-
-def _key(tagger: PosTagger, chunk: Sequence[Words]) -> str:
-    content = hashlib.sha256("\n".join(" ".join(words) for words in chunk).encode()).hexdigest()
-    return fingerprint([tagger.fingerprint, content])
-
-
-def _to_bytes(tagged: Sequence[Sequence[TaggedWord]]) -> bytes:
-    lemmas = pa.array([[word.lemma for word in caption] for caption in tagged], pa.list_(pa.string()))
-    tags = pa.array([[word.pos for word in caption] for caption in tagged], pa.list_(pa.string()))
-    sink = io.BytesIO()
-    pq.write_table(pa.Table.from_arrays([lemmas, tags], schema=_SCHEMA), sink, compression="zstd")
-    return sink.getvalue()
-
-
-def _read(place: Location, chunk: Sequence[Words]) -> list[list[TaggedWord]] | None:
-    """What the cache holds of these captions; None where it does not, or not whole."""
-    try:
-        table = pq.read_table(io.BytesIO(storage.read_bytes(place)), schema=_SCHEMA)
-        return list(_joined(chunk, table.column("lemmas").to_pylist(), table.column("tags").to_pylist()))
-    except FileNotFoundError:
-        return None
-    except (pa.ArrowException, ValueError, TypeError, OSError):
-        return None
-
-
-def _joined(
-    chunk: Sequence[Words], lemmas: Sequence[Sequence[str]], tags: Sequence[Sequence[str]]
-) -> Iterator[list[TaggedWord]]:
-    for words, own_lemmas, own_tags in zip(chunk, lemmas, tags, strict=True):
-        yield [TaggedWord(*word) for word in zip(words, own_lemmas, own_tags, strict=True)]
-
-
 REPORT = "report.json"
 MIN_CAPTIONS = 2
 _MOST_WITHOUT_WORDS = 0.5
@@ -117,7 +41,7 @@ class TableSettings:
 
 
 @dataclass(frozen=True)
-class _TaggedSet:
+class _CaptionedSet:
     manifest: Manifest
     videos: Sequence[VideoCaptions]
     words: Sequence[Sequence[Words]]
@@ -125,43 +49,38 @@ class _TaggedSet:
     min_captions: int
 
 
-def _silent(_: str) -> None:
-    """Where nobody wants to know how far it is."""
-
-
 def build_concept_table(
     manifests: Sequence[Manifest],
     tagger: PosTagger,
     settings: TableSettings,
     out: str,
-    cache: str,
     num_concepts: int | None = None,
-    progress: Callable[[str], None] = _silent,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[ConceptTable, ConceptReport]:
     """Tag the captions of all data sets, rank the concepts of the first one, count them in all, and write the table.
 
     A concept is kept for a video if enough of its captions mention it; the names are ranked by the sum of the kept
-    counts of the first data set (ties: the first to be kept, in the order
-    of the data set, comes first). Ambiguous words are those of all captions.
+    counts of the first data set (ties: the first to be kept, in the order of the data set, comes first). Ambiguous
+    words are those of all captions.
     num_concepts: a vocabulary that the first data set must offer, before anything is written. Raises DatasetError.
     """
-    sets = [_building_read(manifest, settings) for manifest in manifests]
-    counts = TagCounts()
+    sets = [_captioned_set(manifest, settings) for manifest in manifests]
     tagged: dict[Words, list[TaggedWord]] = {}
     for part in sets:
         progress(f"tagging the captions of {part.manifest.uri} with {tagger.name}")
-        captions = (words for video in part.words for words in video)
-        tagged.update(tag_captions(captions, tagger, locate(cache), counts))
-    progress(f"  {counts.tagged} distinct captions tagged, {counts.found} found in {cache}")
+        captions = dict.fromkeys(words for video in part.words for words in video if words not in tagged)
+        tagged.update(zip(captions, tagger.tag(list(captions)), strict=True))
     concepts_of = {words: caption_concepts(words_tagged, settings.concepts) for words, words_tagged in tagged.items()}
-    kept = [_kept(part, concepts_of) for part in sets]
-    total = frequencies(kept[0])
+    counts = [
+        [kept_counts([concepts_of[words] for words in video], part.min_captions) for video in part.words]
+        for part in sets
+    ]
+    total = frequencies(counts[0])
     names = ranked(total)
     _require_concepts(sets[0], names, num_concepts)
     used = part_counts(tagged[words] for part in sets for video in part.words for words in video)
     ambiguous = ambiguous_words(used, settings.ambiguous_share)
-    found = [_counts(part, own, names, ambiguous) for part, own in zip(sets, kept, strict=True)]
-    _require_one_truth(sets, kept)
+    _require_one_truth(sets, counts)
     head = TableHead(
         tagger=tagger.name,
         tagger_fingerprint=tagger.fingerprint,
@@ -172,12 +91,16 @@ def build_concept_table(
         datasets=tuple(_counted(part) for part in sets),
         stop_words=settings.concepts.stop_words,
     )
-    reports = [_report(part, own, names, ambiguous) for part, own in zip(sets, kept, strict=True)]
+    reports = [
+        set_report(part.manifest.uri, part.videos, part.words, own, names, ambiguous)
+        for part, own in zip(sets, counts, strict=True)
+    ]
     report = ConceptReport.of(head, used, ambiguous, reports)
-    return save_concept_table(out, head, found, {REPORT: report.to_json()}), report
+    matrices = [_matrix(part, own, names, ambiguous) for part, own in zip(sets, counts, strict=True)]
+    return save_concept_table(out, head, matrices, {REPORT: report.to_json()}), report
 
 
-def _building_read(manifest: Manifest, settings: TableSettings) -> _TaggedSet:
+def _captioned_set(manifest: Manifest, settings: TableSettings) -> _CaptionedSet:
     videos = list(video_captions(manifest))
     words = [[tuple(clean_words(caption)) for caption in video.captions] for video in videos]
     total = sum(map(len, words))
@@ -194,15 +117,10 @@ def _building_read(manifest: Manifest, settings: TableSettings) -> _TaggedSet:
             "concepts are made from English captions"
         )
     fewest = 1 if max(map(len, words)) == 1 else MIN_CAPTIONS
-    return _TaggedSet(manifest, videos, words, settings.min_captions or fewest)
+    return _CaptionedSet(manifest, videos, words, settings.min_captions or fewest)
 
 
-def _kept(part: _TaggedSet, concepts_of: Mapping[Words, Sequence[str]]) -> list[dict[str, int]]:
-    """The kept counts of every video."""
-    return [kept_counts([concepts_of[words] for words in video], part.min_captions) for video in part.words]
-
-
-def _require_concepts(part: _TaggedSet, names: Sequence[str], num_concepts: int | None) -> None:
+def _require_concepts(part: _CaptionedSet, names: Sequence[str], num_concepts: int | None) -> None:
     if len(names) >= (num_concepts or 1):
         return
     raise DatasetError(
@@ -212,21 +130,21 @@ def _require_concepts(part: _TaggedSet, names: Sequence[str], num_concepts: int 
     )
 
 
-def _require_one_truth(sets: Sequence[_TaggedSet], kept: Sequence[Sequence[Mapping[str, int]]]) -> None:
+def _require_one_truth(sets: Sequence[_CaptionedSet], counts: Sequence[Sequence[Mapping[str, int]]]) -> None:
     """DatasetError where a video stands in two data sets with different counts: its labels would be either's."""
-    seen: dict[int, tuple[str, Mapping[str, int]]] = {}
-    for part, own in zip(sets, kept, strict=True):
-        for video, counts in zip(part.videos, own, strict=True):
-            uri, other = seen.setdefault(video.video_key, (part.manifest.uri, counts))
-            if other != counts:
+    counted: dict[int, tuple[str, Mapping[str, int]]] = {}
+    for part, own in zip(sets, counts, strict=True):
+        for video, mentions in zip(part.videos, own, strict=True):
+            uri, other = counted.setdefault(video.video_key, (part.manifest.uri, mentions))
+            if other != mentions:
                 raise DatasetError(
                     f"the video {video.video_id} stands in {uri} and in {part.manifest.uri} with different captions; "
                     "make a table for each"
                 )
 
 
-def _counts(
-    part: _TaggedSet, kept: Sequence[Mapping[str, int]], names: Sequence[str], ambiguous: frozenset[str]
+def _matrix(
+    part: _CaptionedSet, counts: Sequence[Mapping[str, int]], names: Sequence[str], ambiguous: frozenset[str]
 ) -> ConceptCounts:
     keys = [
         caption_key(caption)
@@ -234,15 +152,9 @@ def _counts(
         for caption, words in zip(video.captions, own, strict=True)
         if is_ambiguous(words, ambiguous)
     ]
-    return ConceptCounts.from_kept([video.video_key for video in part.videos], kept, names, keys)
+    return ConceptCounts.from_kept([video.video_key for video in part.videos], counts, names, keys)
 
 
-def _counted(part: _TaggedSet) -> CountedSet:
+def _counted(part: _CaptionedSet) -> CountedSet:
     captions = sum(len(video.captions) for video in part.videos)
     return CountedSet(part.manifest.uri, part.manifest.fingerprint, len(part.videos), captions, part.min_captions)
-
-
-def _report(
-    part: _TaggedSet, kept: Sequence[Mapping[str, int]], names: Sequence[str], ambiguous: frozenset[str]
-) -> SetReport:
-    return set_report(part.manifest.uri, part.videos, part.words, kept, names, ambiguous)

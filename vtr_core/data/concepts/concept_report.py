@@ -91,11 +91,11 @@ def set_report(
     uri: str,
     videos: Sequence[VideoCaptions],
     words: Sequence[Sequence[Sequence[str]]],
-    kept: Sequence[Mapping[str, int]],
+    counts: Sequence[Mapping[str, int]],
     names: Sequence[str],
     ambiguous: frozenset[str],
 ) -> SetReport:
-    """The report on one data set. words: of each video's captions, cleaned; kept: the kept counts of each video."""
+    """The report on one data set. words: of each video's captions, cleaned; counts: the kept counts of each video."""
     cleaned = [caption for video in words for caption in video]
     sizes = [size for size in VOCABULARIES if size < len(names)] + [len(names)]
     return SetReport(
@@ -105,17 +105,17 @@ def set_report(
         without_words=sum(not caption for caption in cleaned),
         overlap=caption_overlap(video.captions for video in videos).share,
         ambiguous=sum(is_ambiguous(caption, ambiguous) for caption in cleaned),
-        coverage=tuple(coverage(kept, frozenset(names[:size])) for size in sizes),
+        coverage=tuple(coverage(counts, frozenset(names[:size])) for size in sizes),
     )
 
 
-def coverage(kept: Sequence[Mapping[str, int]], vocabulary: frozenset[str]) -> Coverage:
+def coverage(videos: Sequence[Mapping[str, int]], vocabulary: frozenset[str]) -> Coverage:
     """What a vocabulary reaches; videos without any kept concept count as not reached."""
-    mentioned = sum(sum(counts.values()) for counts in kept)
-    inside = [[count for name, count in counts.items() if name in vocabulary] for counts in kept]
+    mentioned = sum(sum(counts.values()) for counts in videos)
+    inside = [[count for name, count in counts.items() if name in vocabulary] for counts in videos]
     return Coverage(
         concepts=len(vocabulary),
-        videos=sum(map(bool, inside)) / len(kept),
+        videos=sum(map(bool, inside)) / len(videos),
         mentions=sum(map(sum, inside)) / max(1, mentioned),
-        per_video=sum(map(len, inside)) / len(kept),
+        per_video=sum(map(len, inside)) / len(videos),
     )

@@ -48,19 +48,19 @@ class ConceptCounts:
     def from_kept(
         cls,
         video_key: Sequence[int],
-        kept: Sequence[Mapping[str, int]],
+        mentions: Sequence[Mapping[str, int]],
         names: Sequence[str],
         ambiguous: Sequence[int] = (),
     ) -> "ConceptCounts":
         """Of the kept counts of each video by name; concepts that are not among `names` only count for `largest`."""
         numbers = {name: number for number, name in enumerate(names)}
-        inside = [[(numbers[name], n) for name, n in counts.items() if name in numbers] for counts in kept]
+        inside = [[(numbers[name], n) for name, n in counts.items() if name in numbers] for counts in mentions]
         entries = np.array([entry for counts in inside for entry in counts], np.int64).reshape(-1, 2)
         bounds = np.cumsum([0, *map(len, inside)], dtype=np.int64)
         return cls(
             np.array(video_key, np.int64),
-            np.array([max(counts.values(), default=0) for counts in kept], np.int64),
-            csr_array((entries[:, 1], entries[:, 0], bounds), (len(kept), len(names))),
+            np.array([max(counts.values(), default=0) for counts in mentions], np.int64),
+            csr_array((entries[:, 1], entries[:, 0], bounds), (len(mentions), len(names))),
             np.unique(np.array(ambiguous, np.int64)),
         )
 
@@ -281,8 +281,8 @@ def save_concept_table(
     folder = locate(uri)
     storage.delete_file(folder / FILE)
     parts = []
-    for number, (part, found) in enumerate(zip(head.datasets, counts, strict=True)):
-        content = found.to_bytes()
+    for number, (part, counted) in enumerate(zip(head.datasets, counts, strict=True)):
+        content = counted.to_bytes()
         parts.append(replace(part, file=f"counts-{number}.parquet", sha256=hashlib.sha256(content).hexdigest()))
         storage.write_bytes(folder / parts[-1].file, content)
     for name, value in (extra or {}).items():

@@ -113,12 +113,12 @@ def _read(plan: IngestPlan, task: ShardTask) -> _Done:
     """The record of `task`; DatasetError with a remedy where it is damaged."""
     place = plan.record(task)
     try:
-        found = record(_Done, storage.read_json(place))
-        if Shard.from_json(found.shard).file != task.file:
+        done = record(_Done, storage.read_json(place))
+        if Shard.from_json(done.shard).file != task.file:
             raise ValueError(f"it is not of {task.file}")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DatasetError(f"{place} is damaged ({error}); delete it, and repeat the command") from error
-    return found
+    return done
 
 
 def finish(plan: IngestPlan) -> IngestResult:
@@ -149,11 +149,11 @@ def finished(plan: IngestPlan) -> IngestResult:
     return IngestResult(manifests, Drops())
 
 
-def _manifest(plan: IngestPlan, split: str, shards: Sequence[Shard], dropped: Drops, seen: Drops) -> Manifest:
+def _manifest(plan: IngestPlan, split: str, shards: Sequence[Shard], dropped: Drops, listed: Drops) -> Manifest:
     folder = plan.folder(split)
     if not shards:
-        what = f"{source_text(plan.source)} gives no usable row for {folder}"
-        raise DatasetError(f"{what}, every one was dropped{first_example(seen)}")
+        message = f"{source_text(plan.source)} gives no usable row for {folder}"
+        raise DatasetError(f"{message}, every one was dropped{first_example(listed)}")
     vocabulary: VocabularyRecord = plan.words.save(folder)
     source = {"adapter": plan.source.name, **plan.source.settings(), "split": split, "ingest": plan.fingerprint}
     if isinstance(plan.source, ImageSource):

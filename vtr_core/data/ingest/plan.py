@@ -100,8 +100,8 @@ class IngestPlan:
     def fingerprint(self) -> str:
         """A hash that is equal for ingests that write the same data set."""
         options = {**asdict(self.options), "strict": None, "max_words": self.schema.max_words}
-        for told in ("tokenizer", "unknown", "tagger"):  # the words' fingerprint covers it
-            del options[told]
+        for setting in ("tokenizer", "unknown", "tagger"):  # the words' fingerprint covers it
+            del options[setting]
         videos = [[task.name, *(video.video_id for video in task.videos)] for task in self.tasks]
         return fingerprint(
             [self.source.name, self.source.settings(), self.schema.to_json(), self.words.fingerprint, options, videos]
@@ -162,17 +162,17 @@ def plan_ingest(
     return IngestPlan(source, out, schema, words, tasks, options, drops)
 
 
-def _longest(captions: Iterable[str], given: WordTable | None, tokenizer: TextUnit) -> int:
+def _longest(captions: Iterable[str], words: WordTable | None, tokenizer: TextUnit) -> int:
     """The number of words of the longest caption, at least 1."""
-    tokenizer = tokenizer if given is None else given.vocabulary.tokenizer
+    tokenizer = tokenizer if words is None else words.vocabulary.tokenizer
     return max(1, max((len(words_of(caption, tokenizer)) for caption in captions), default=1))
 
 
 def _schema(source: AnySource, max_words: int) -> Schema:
     match source:
         case ClipSource():
-            kept = source.keep_columns if isinstance(source, KeepsColumns) else ()
-            return ClipSchema(source.features(), max_words, kept)
+            columns = source.keep_columns if isinstance(source, KeepsColumns) else ()
+            return ClipSchema(source.features(), max_words, columns)
         case VideoSource():
             return VideoSchema(source.features(), max_words)
         case StepSource():
@@ -204,5 +204,5 @@ def source_text(source: AnySource) -> str:
 
 def first_example(drops: Drops) -> str:
     """An example of the first reason for which rows were dropped, in brackets; empty where none was."""
-    found = [f"{reason}: {texts[0]}" for reason, texts in drops.examples.items() if texts]
-    return f" ({found[0]})" if found else ""
+    examples = [f"{reason}: {texts[0]}" for reason, texts in drops.examples.items() if texts]
+    return f" ({examples[0]})" if examples else ""

@@ -23,7 +23,7 @@ from vtr_core.data.records.schema import (
     VideoSchema,
     kept_column,
 )
-from vtr_core.data.shards.shard_file import GroupSize, GroupTable, caption_key, row_groups
+from vtr_core.data.shards.shard_file import GroupSize, GroupTable, caption_key, video_groups
 from vtr_core.data.sources.source import (
     AnySource,
     Clip,
@@ -63,7 +63,7 @@ def record_groups(
     """The row groups of the rows that `source` makes of `videos`. A video without a usable row is left out."""
     read = ((video.video_id, _records(source, video, drops)) for video in videos)
     usable = ((video_id, rows) for video_id, rows in read if rows)
-    for group in row_groups(
+    for group in video_groups(
         usable, lambda video: GroupSize(len(video[1]), sum(_size(row, schema) for row in video[1]))
     ):
         rows = [row for _, own in group for row in own]

@@ -69,12 +69,12 @@ def video_rows(
             rows = np.arange(first, min(first + max_videos, len(video_id)))
             counts = videos.tokens.counts[rows]
             caption_rows = slice(int(videos.first_caption[first]), int(videos.first_caption[first] + counts.sum()))
-            kept = {name: pad(cells, rows, max_frames) for name, cells in videos.frames.items()}
+            frames = {name: pad(cells, rows, max_frames) for name, cells in videos.frames.items()}
             yield VideoRows(
-                frames={name: torch.from_numpy(padded.values) for name, padded in kept.items()},
-                mask={name: torch.from_numpy(padded.mask) for name, padded in kept.items()},
+                frames={name: torch.from_numpy(padded.values) for name, padded in frames.items()},
+                mask={name: torch.from_numpy(padded.mask) for name, padded in frames.items()},
                 mean={name: torch.from_numpy(means(cells, rows)) for name, cells in videos.frames.items() if mean},
-                present={name: torch.from_numpy(padded.kept > 0) for name, padded in kept.items()},
+                present={name: torch.from_numpy(padded.lengths > 0) for name, padded in frames.items()},
                 video_id=tuple(video_id[first : first + len(rows)]),
                 video_key=videos.video_key[rows],
                 captions=tuple(captions[caption_rows]),
@@ -122,19 +122,19 @@ def subjects_of(manifest: Manifest) -> tuple[str, ...]:
     """The distinct subjects of a data set of images, sorted."""
     require_images(manifest.schema, manifest.uri)
     reader = RowGroupReader(manifest, ["subject"])
-    found = {name for place in row_groups(manifest) for name in reader.read_arrow(place)["subject"].to_pylist()}
-    return tuple(sorted(found))
+    subjects = {name for place in row_groups(manifest) for name in reader.read_arrow(place)["subject"].to_pylist()}
+    return tuple(sorted(subjects))
 
 
-def require_other_subjects(one: Manifest, other: Manifest, roles: str) -> None:
+def require_other_subjects(manifest: Manifest, other: Manifest, roles: str) -> None:
     """DatasetError where two data sets share a subject; `roles`, such as "training and validation", is for the message.
 
     Verification of training subjects does not measure generalisation to unseen ones.
     """
-    shared = sorted(set(subjects_of(one)) & set(subjects_of(other)))
+    shared = sorted(set(subjects_of(manifest)) & set(subjects_of(other)))
     if shared:
-        named = ", ".join(shared[:_SHOWN]) + (f" and {len(shared) - _SHOWN} more" if len(shared) > _SHOWN else "")
+        examples = ", ".join(shared[:_SHOWN]) + (f" and {len(shared) - _SHOWN} more" if len(shared) > _SHOWN else "")
         raise DatasetError(
-            f"{roles} share {len(shared)} subjects: {named} are in {one.uri} and in {other.uri}; "
+            f"{roles} share {len(shared)} subjects: {examples} are in {manifest.uri} and in {other.uri}; "
             "split by subject, as vtr ingest faces --validation … --test … does"
         )

@@ -75,10 +75,10 @@ def absent_features(manifest: Manifest, max_row_groups: int = MAX_ROW_GROUPS) ->
         if not left:
             break
         try:
-            found = RowGroupReader(manifest, list(left)).read(place)
+            presence = RowGroupReader(manifest, list(left)).read(place)
         except DamagedShard:
             return set()
-        left = {column: name for column, name in left.items() if not found[column].any()}
+        left = {column: name for column, name in left.items() if not presence[column].any()}
     return set(left.values())
 
 

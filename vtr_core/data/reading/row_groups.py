@@ -45,7 +45,7 @@ def training_columns(schema: Schema, extra_captions: int = 0, names: Collection[
     if isinstance(schema, FrameSchema):
         return [FRAMES, "tokens", "clip_key", "video_key", "caption_keys"]
     if isinstance(schema, VideoSchema):
-        return [*(one.name for one in _read(schema.features, names)), "tokens", "video_key", "caption_keys"]
+        return [*(feature.name for feature in _read(schema.features, names)), "tokens", "video_key", "caption_keys"]
     read = _read(require_clips(schema, "the data set").features, names)
     columns = [column for feature in read for column in (feature.name, feature.presence)]
     return [*columns, "tokens", *KEYS, *(TIMES if extra_captions else ())]
@@ -98,9 +98,9 @@ class RowGroupReader:
         """The columns to read: captions instead of tokens where these are texts."""
         if not self.utf8 or "tokens" not in self.columns:
             return self.columns
-        told = "captions" if isinstance(self.manifest.schema, VideoSchema | FrameSchema) else "caption"
+        texts = "captions" if isinstance(self.manifest.schema, VideoSchema | FrameSchema) else "caption"
         read = [name for name in self.columns if name != "tokens" or self.words]
-        return list(dict.fromkeys([*read, told]))
+        return list(dict.fromkeys([*read, texts]))
 
     def _with_texts(self, columns: Columns) -> Columns:
         """Columns of clips with tokens made of their captions, where these are read so."""
@@ -173,7 +173,7 @@ def read_groups(
             damaged[number] = error
             return None
 
-    return (found for found in each(tried, runs_of(batches).items()) if found is not None)
+    return (group for group in each(tried, runs_of(batches).items()) if group is not None)
 
 
 def readable(fill: Fill, reader: RowGroupReader, places: Places, batches: Sequence[BatchPlan]) -> Iterator[Columns]:
@@ -183,10 +183,10 @@ def readable(fill: Fill, reader: RowGroupReader, places: Places, batches: Sequen
     """
     damaged: Damaged = {}
     while True:
-        found = [_without(damaged, reader, places, batch) for batch in batches]
-        filled, more = fill([batch for batch, _ in found])
+        plans = [_without(damaged, reader, places, batch) for batch in batches]
+        filled, more = fill([batch for batch, _ in plans])
         if not more:
-            return (_counted(columns, counts) for columns, (_, counts) in zip(filled, found, strict=True))
+            return (_counted(columns, counts) for columns, (_, counts) in zip(filled, plans, strict=True))
         damaged |= more
 
 

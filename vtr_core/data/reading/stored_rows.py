@@ -18,7 +18,6 @@ from vtr_core.data.records.arrays import as_sequences
 from vtr_core.data.records.schema import (
     FEATURE_DTYPE,
     FRAMES,
-    PIXEL_DTYPE,
     TOKEN_DTYPE,
     FeatureSpec,
     FrameSchema,
@@ -36,12 +35,7 @@ def decoded(frames: Sequence[bytes], schema: FrameSchema) -> UInt8[np.ndarray, "
     """The pixels of a clip's frames, RGB; BadPicture where there are none, or one does not conform to `schema`."""
     if not frames:
         raise BadPicture("the clip has no frame")
-    shape = (schema.height, schema.width, 3)
-    match schema.encoding:
-        case "jpeg":
-            return np.stack([_from_jpeg(content, shape) for content in frames])
-        case "raw":
-            return np.stack([_from_pixels(content, shape) for content in frames])
+    return np.stack([_from_jpeg(content, (schema.height, schema.width, 3)) for content in frames])
 
 
 def _from_jpeg(content: bytes, shape: tuple[int, int, int]) -> UInt8[np.ndarray, "height width 3"]:
@@ -52,12 +46,6 @@ def _from_jpeg(content: bytes, shape: tuple[int, int, int]) -> UInt8[np.ndarray,
             return np.asarray(image.convert("RGB"))
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise BadPicture(f"a frame is no JPEG that can be decoded ({error})") from error
-
-
-def _from_pixels(content: bytes, shape: tuple[int, int, int]) -> UInt8[np.ndarray, "height width 3"]:
-    if len(content) != shape[0] * shape[1] * shape[2]:
-        raise BadPicture(f"a frame has {len(content)} bytes, not those of {shape[0]} × {shape[1]} pixels")
-    return np.frombuffer(content, PIXEL_DTYPE).reshape(shape)
 
 
 @dataclass(frozen=True)
@@ -153,8 +141,8 @@ def _together(
     clips: Sequence[StoredClip], names: Sequence[str], texts: Sequence[str], manifest: Manifest, place: RowGroup
 ) -> PictureRows:
     schema = require_frames(manifest.schema, manifest.uri)
-    kept = np.array([len(clip.frames) for clip in clips], np.int64)
-    frames = np.zeros((len(clips), int(kept.max()), schema.height, schema.width, 3), np.uint8)
+    lengths = np.array([len(clip.frames) for clip in clips], np.int64)
+    frames = np.zeros((len(clips), int(lengths.max()), schema.height, schema.width, 3), np.uint8)
     for target, clip in zip(frames, clips, strict=True):
         try:
             target[: len(clip.frames)] = decoded(clip.frames, schema)
@@ -162,7 +150,7 @@ def _together(
             raise undecodable(manifest, place, clip.row, fault) from fault
     return PictureRows(
         frames=frames,
-        kept=kept,
+        kept=lengths,
         clip_id=tuple(names),
         clip_key=np.array([clip.clip_key for clip in clips], np.int64),
         video_key=np.array([clip.video_key for clip in clips], np.int64),
@@ -201,8 +189,8 @@ def read_steps(
 
 
 def _cells(column: object, dim: int) -> list[np.ndarray]:
-    found = as_sequences(column, dim, FEATURE_DTYPE)
-    return np.split(found.vectors, np.cumsum(found.counts)[:-1])
+    sequences = as_sequences(column, dim, FEATURE_DTYPE)
+    return np.split(sequences.vectors, np.cumsum(sequences.counts)[:-1])
 
 
 _COLUMNS = ["video_id", "video_key", "captions", "caption_keys"]

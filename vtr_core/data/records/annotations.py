@@ -65,8 +65,8 @@ def draw_pairs(images: Mapping[str, Sequence[str]], most: int, seed: int) -> Pai
     generator = np.random.default_rng(seed)
     count = min(most, len(matching), total)
     chosen = np.sort(generator.choice(len(matching), count, replace=False))
-    kept = [FacePair(matching[i][0], matching[i][1], different=False) for i in chosen.tolist()]
-    return PairList((*kept, *_different(names, count, total, generator)), f"seed {seed}")
+    same = [FacePair(matching[i][0], matching[i][1], different=False) for i in chosen.tolist()]
+    return PairList((*same, *_different(names, count, total, generator)), f"seed {seed}")
 
 
 def _different(
@@ -76,22 +76,22 @@ def _different(
         every = [(a, b) for a, b in combinations(names, 2) if a[1] != b[1]]
         chosen = np.sort(generator.choice(len(every), count, replace=False))
         return [FacePair(every[i][0][0], every[i][1][0], different=True) for i in chosen.tolist()]
-    found: dict[tuple[int, int], None] = {}
-    while len(found) < count:
+    drawn: dict[tuple[int, int], None] = {}
+    while len(drawn) < count:
         a, b = sorted(generator.integers(len(names), size=2).tolist())
         if names[a][1] != names[b][1]:
-            found[(a, b)] = None
-    return [FacePair(names[a][0], names[b][0], different=True) for a, b in sorted(found)]
+            drawn[(a, b)] = None
+    return [FacePair(names[a][0], names[b][0], different=True) for a, b in sorted(drawn)]
 
 
-def save_pairs(found: PairList, folder: Location) -> PairFile:
+def save_pairs(listed: PairList, folder: Location) -> PairFile:
     """Write the list into a data set's folder; returns its record for the manifest."""
-    rows = [[pair.first, pair.second, int(pair.different), pair.fold] for pair in found.pairs]
-    content = (json.dumps({"origin": found.origin, "pairs": rows}, ensure_ascii=False) + "\n").encode()
+    rows = [[pair.first, pair.second, int(pair.different), pair.fold] for pair in listed.pairs]
+    content = (json.dumps({"origin": listed.origin, "pairs": rows}, ensure_ascii=False) + "\n").encode()
     storage.write_bytes(folder / FILE, content)
-    different = sum(pair.different for pair in found.pairs)
+    different = sum(pair.different for pair in listed.pairs)
     digest = hashlib.sha256(content).hexdigest()
-    return PairFile(FILE, digest, len(rows) - different, different, found.origin)
+    return PairFile(FILE, digest, len(rows) - different, different, listed.origin)
 
 
 def load_pairs(source: Mapping[str, Any], folder: Location) -> PairList:
@@ -100,7 +100,7 @@ def load_pairs(source: Mapping[str, Any], folder: Location) -> PairList:
     """
     record = source.get("pairs")
     if not isinstance(record, dict):
-        raise DatasetError(f"{folder} has no list of pairs; rebuild it with vtr ingest faces, olivetti or lfw")
+        raise DatasetError(f"{folder} has no list of pairs; rebuild it with vtr ingest faces or lfw")
     place = folder / FILE
     try:
         content = storage.read_bytes(place)

@@ -101,15 +101,15 @@ def is_mean_column(name: str) -> bool:
 
 @dataclass(frozen=True)
 class PaddedFrames:
-    """Frames of each row, padded with zeros; row i has `kept[i]` frames."""
+    """Frames of each row, padded with zeros; row i has `lengths[i]` frames."""
 
     values: Float16[np.ndarray, "rows frames dim"]
-    kept: Int64[np.ndarray, " rows"]
+    lengths: Int64[np.ndarray, " rows"]
 
     @property
     def mask(self) -> Bool[np.ndarray, "rows frames"]:
         """True at the positions of frames."""
-        return np.arange(self.values.shape[1]) < self.kept[:, None]
+        return np.arange(self.values.shape[1]) < self.lengths[:, None]
 
 
 def padded(column: pa.BinaryArray, dim: int, max_frames: int) -> PaddedFrames:
@@ -125,24 +125,24 @@ def pad(frames: Sequences, rows: Int64[np.ndarray, " rows"], max_frames: int) ->
     frame, so that models accept rows without frames (mask all false).
     """
     assert max_frames > 0, "max_frames must be positive"
-    kept = np.minimum(frames.counts[rows], max_frames)
+    lengths = np.minimum(frames.counts[rows], max_frames)
     first = (np.cumsum(frames.counts) - frames.counts)[rows]
-    length, dim = max(1, int(kept.max(initial=0))), frames.vectors.shape[1]
+    length, dim = max(1, int(lengths.max(initial=0))), frames.vectors.shape[1]
     values = pooled((len(rows), length, dim), FEATURE_DTYPE)
-    for target, begin, count in zip(values, first.tolist(), kept.tolist(), strict=True):
+    for target, begin, count in zip(values, first.tolist(), lengths.tolist(), strict=True):
         target[:count] = frames.vectors[begin : begin + count]
         target[count:] = 0
-    return PaddedFrames(values, kept)
+    return PaddedFrames(values, lengths)
 
 
 def means(frames: Sequences, rows: Int64[np.ndarray, " rows"]) -> Float32[np.ndarray, "rows dim"]:
     """The mean of all frames of the given rows, summed in float32; zeros for a row without frames."""
     first = np.cumsum(frames.counts) - frames.counts
-    found = np.zeros((len(rows), frames.vectors.shape[1]), np.float32)
-    for target, begin, count in zip(found, first[rows].tolist(), frames.counts[rows].tolist(), strict=True):
+    averages = np.zeros((len(rows), frames.vectors.shape[1]), np.float32)
+    for target, begin, count in zip(averages, first[rows].tolist(), frames.counts[rows].tolist(), strict=True):
         if count:
             frames.vectors[begin : begin + count].mean(axis=0, dtype=np.float32, out=target)
-    return found
+    return averages
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import json
 from abc import ABC
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeVar, get_args
+from typing import Any, ClassVar, TypeVar, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -22,8 +22,6 @@ PIXELS = "pixels"
 """The column of an image's pixels, (height, width, channels) in row-major order."""
 CAPTION_VECTORS = "text"
 """The feature of whole videos that has a vector for each caption, in order, instead of each frame."""
-FrameEncoding = Literal["jpeg", "raw"]
-"""Storage format of frames."""
 Columns = tuple[tuple[str, pa.DataType], ...]
 
 S = TypeVar("S", bound="RecordSchema")
@@ -134,6 +132,7 @@ def _list(kind: pa.DataType) -> pa.ListType:
     return pa.list_(pa.field("element", kind, nullable=False))
 
 
+_ENCODING = "jpeg"
 _SPAN: Columns = (("start", pa.float64()), ("end", pa.float64()))
 _CAPTIONS: Columns = (("captions", _list(pa.string())), ("caption_keys", _list(pa.int64())), ("tokens", pa.binary()))
 """All captions of a row; a cell of tokens is (captions, max_words) int32."""
@@ -175,10 +174,10 @@ class ClipSchema(RecordSchema):
 
     @classmethod
     def _settings(cls, value: dict[str, Any], where: str) -> dict[str, Any]:  # noqa: ARG003
-        kept = value.get("kept", [])
-        if not all(isinstance(name, str) and name.isidentifier() for name in kept):
-            raise ValueError(f"{kept!r} cannot name kept columns")
-        return {"kept": tuple(kept)}
+        columns = value.get("kept", [])
+        if not all(isinstance(name, str) and name.isidentifier() for name in columns):
+            raise ValueError(f"{columns!r} cannot name kept columns")
+        return {"kept": tuple(columns)}
 
 
 @dataclass(frozen=True)
@@ -260,7 +259,7 @@ class ImageSchema(RecordSchema):
 
 @dataclass(frozen=True)
 class FrameSchema(RecordSchema):
-    """`frames/1`: one row per clip with all its captions and its frames, RGB, each with its time in the video."""
+    """`frames/1`: one row per clip with all its captions and its frames, JPEG files with their times in the video."""
 
     kind = "frames"
     columns = (
@@ -276,26 +275,26 @@ class FrameSchema(RecordSchema):
 
     height: int = 1
     width: int = 1
-    encoding: FrameEncoding = "jpeg"
-    """jpeg: a cell is a list of JPEG files; raw: a list of pixel arrays, (height, width, 3) uint8."""
 
     def _further(self) -> Columns:
         return ()
 
     def to_json(self) -> dict[str, object]:
         """The schema as the manifest and the Parquet metadata hold it."""
-        pictures = {"height": self.height, "width": self.width, "encoding": self.encoding}
+        pictures = {"height": self.height, "width": self.width, "encoding": _ENCODING}
         return {**super().to_json(), FRAMES: pictures}
 
     @classmethod
     def _settings(cls, value: dict[str, Any], where: str) -> dict[str, Any]:
-        pictures = {name: value[FRAMES][name] for name in ("height", "width", "encoding")}
-        if pictures["encoding"] not in get_args(FrameEncoding):
-            known = ", ".join(get_args(FrameEncoding))
-            raise SchemaMismatch(f"{where}: frames are stored as {pictures['encoding']!r}, this code reads {known}")
-        _require_sizes(height=pictures["height"], width=pictures["width"])
-        _require_sizes(frame=pictures["height"] * pictures["width"] * 3)
-        return pictures
+        encoding = value[FRAMES]["encoding"]
+        if encoding != _ENCODING:
+            raise SchemaMismatch(
+                f"{where}: frames are stored as {encoding!r}, this code reads {_ENCODING}; make it with vtr extract"
+            )
+        sizes = {name: value[FRAMES][name] for name in ("height", "width")}
+        _require_sizes(**sizes)
+        _require_sizes(frame=sizes["height"] * sizes["width"] * 3)
+        return sizes
 
 
 Schema = ClipSchema | VideoSchema | StepSchema | ImageSchema | FrameSchema
@@ -343,7 +342,7 @@ _INSTEAD_OF_CLIPS = {
 _NEEDED = {
     "videos": "; this model reads videos/1, whole videos with their frames: make them with vtr ingest clip_tokens, or "
     "msrvtt or synthetic … --records videos, --out <another folder>",
-    "images": "; Siamese networks read images/1, images of subjects: make them with vtr ingest faces, olivetti or lfw",
+    "images": "; Siamese networks read images/1, images of subjects: make them with vtr ingest faces or lfw",
     "frames": "; this reads frames/1, pictures of clips: make them with vtr extract … --records frames",
     "steps": ", localisation reads steps/1, videos with the ordered steps of a task; make one with vtr ingest "
     "crosstask, mining_youtube or synthetic_steps",

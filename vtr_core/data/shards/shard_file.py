@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 
 from vtr_core import storage
 from vtr_core.config.data_sets import OnBadShard, joined_uris
-from vtr_core.data.manifest import Manifest, Shard, StoredAt
+from vtr_core.data.manifest import Manifest, Shard
 from vtr_core.data.records.schema import Schema
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import key64
-from vtr_core.storage import Location, Stored, etag, open_for_writing
+from vtr_core.storage import Location, open_for_writing
 from vtr_core.storage.files import HashingSink, Sink
 from vtr_core.text.tokens.vocabulary import tokenise
 
@@ -54,7 +54,7 @@ class GroupTable:
     counts: tuple[int, ...]
 
 
-def row_groups(videos: Iterable[V], size: Callable[[V], GroupSize]) -> Iterator[list[V]]:
+def video_groups(videos: Iterable[V], size: Callable[[V], GroupSize]) -> Iterator[list[V]]:
     """`videos` in order, divided greedily into groups that fit; a video that exceeds the limits is a separate group."""
     group: list[V] = []
     total = GroupSize(0, 0)
@@ -81,7 +81,7 @@ def write_shard(schema: Schema, groups: Iterable[GroupTable], location: Location
                 hashing.row_group_ended()
     rows = sum(map(sum, counts))
     digest, footer = hashing.digest.hexdigest(), hashing.footer.hexdigest()
-    return Shard(location.name, rows, hashing.size, digest, footer, tuple(counts), etag(location))
+    return Shard(location.name, rows, hashing.size, digest, footer, tuple(counts))
 
 
 _LAYOUT = {
@@ -238,49 +238,19 @@ def usable(uri: str, require: Callable[[Schema, str], object], on_bad_shard: OnB
 
 
 def check_files(manifest: Manifest) -> None:
-    """DatasetError for the first shard that is missing, has another size, or was replaced; contents are not read.
-
-    On an S3-compatible store one listing yields all sizes and ETags. A shard counts as replaced where its ETag differs
-    from that of the ingest. ETags are compared only at the URI and endpoint that the data set was written to, since
-    they depend on multipart boundaries and encryption; copies elsewhere are checked by size.
+    """DatasetError for the first shard that is missing or has another size; one listing a folder tells. Contents are
+    compared with their checksums when they are read.
     """
-    parts = joined_uris(manifest.uri)
-    if len(parts) > 1:
-        for part in parts:
-            check_files(Manifest.load(part))
-        return
-    folder = manifest.location
-    objects = storage.listing(folder)
-    for shard in manifest.shards:
-        place = folder / shard.file
-        if objects is None:
-            _check_size(place, shard, _local_size(place))
-        else:
-            found = objects.get(shard.file)
-            _check_size(place, shard, None if found is None else found.bytes)
-            assert found is not None
-            _check_etag(manifest, place, shard, found)
-
-
-def _local_size(place: Location) -> int | None:
-    info = place.filesystem.get_file_info(place.path)
-    return info.size if info.type == pafs.FileType.File else None
-
-
-def _check_size(place: Location, shard: Shard, size: int | None) -> None:
-    if size is None:
-        raise DatasetError(f"{place} is missing though the manifest lists it; restore or rebuild it")
-    if size != shard.bytes:
-        raise DatasetError(
-            f"{place} has {size} bytes, its manifest says {shard.bytes} (sha256 {shard.sha256[:12]}…); "
-            "restore or rebuild it"
-        )
-
-
-def _check_etag(manifest: Manifest, place: Location, shard: Shard, found: Stored) -> None:
-    here = StoredAt(manifest.uri, storage.store_name(place) or "")
-    if shard.etag is not None and manifest.stored_at == here and found.etag != shard.etag:
-        raise DatasetError(
-            f"{place} was replaced since it was ingested: its ETag is {found.etag}, its manifest says {shard.etag}; "
-            "restore or rebuild it"
-        )
+    for part in joined_uris(manifest.uri):
+        own = manifest if part == manifest.uri else Manifest.load(part)
+        entries = own.location.filesystem.get_file_info(pafs.FileSelector(own.location.path))
+        sizes = {entry.base_name: entry.size for entry in entries if entry.type == pafs.FileType.File}
+        for shard in own.shards:
+            place, size = own.location / shard.file, sizes.get(shard.file)
+            if size is None:
+                raise DatasetError(f"{place} is missing though the manifest lists it; restore or rebuild it")
+            if size != shard.bytes:
+                raise DatasetError(
+                    f"{place} has {size} bytes, its manifest says {shard.bytes} (sha256 {shard.sha256[:12]}…); "
+                    "restore or rebuild it"
+                )

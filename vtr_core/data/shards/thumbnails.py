@@ -47,13 +47,13 @@ _SCHEMA = pa.schema(
 )
 
 
-def write_thumbnails(location: Location, found: Sequence[Thumbnail]) -> ThumbnailFile:
+def write_thumbnails(location: Location, thumbnails: Sequence[Thumbnail]) -> ThumbnailFile:
     """Write the thumbnails of one shard to `location`."""
     columns = {
-        "id": [one.item_id for one in found],
-        "start": [one.start for one in found],
-        "end": [one.end for one in found],
-        "jpeg": [one.jpeg for one in found],
+        "id": [thumbnail.item_id for thumbnail in thumbnails],
+        "start": [thumbnail.start for thumbnail in thumbnails],
+        "end": [thumbnail.end for thumbnail in thumbnails],
+        "jpeg": [thumbnail.jpeg for thumbnail in thumbnails],
     }
     content = io.BytesIO()
     with pq.ParquetWriter(content, _SCHEMA, **_LAYOUT) as file:
@@ -79,36 +79,36 @@ class Thumbnails:
 
     def find(self, ids: Iterable[str]) -> dict[str, Thumbnail]:
         """The existing thumbnails of some ids; DatasetError where a file is missing or damaged."""
-        wanted = dict.fromkeys(ids)
+        items = dict.fromkeys(ids)
         with self._lock:
             files = self._files()
-            while self._looked_through < len(files) and not wanted.keys() <= self._places.keys():
+            while self._looked_through < len(files) and not items.keys() <= self._places.keys():
                 self._look_through(files[self._looked_through])
                 self._looked_through += 1
         by_file: dict[str, tuple[Location, list[int]]] = {}
-        for file, row in (self._places[one] for one in wanted if one in self._places):
+        for file, row in (self._places[item_id] for item_id in items if item_id in self._places):
             by_file.setdefault(file.uri, (file, []))[1].append(row)
-        return {found.item_id: found for file, rows in by_file.values() for found in self._read(file, rows)}
+        return {thumbnail.item_id: thumbnail for file, rows in by_file.values() for thumbnail in self._read(file, rows)}
 
     def _files(self) -> list[Location]:
         """The files of thumbnails, each once, in the folders of their shards; the last first, as a later one of joined
         data sets replaces an item of an earlier one (`vtr index --add`)."""
         shards = reversed(self.manifest.shards)
-        found = [self.manifest.folder(one) / one.thumbnails.file for one in shards if one.thumbnails]
-        return list({place.uri: place for place in found}.values())
+        files = [self.manifest.folder(shard) / shard.thumbnails.file for shard in shards if shard.thumbnails]
+        return list({place.uri: place for place in files}.values())
 
     def _look_through(self, file: Location) -> None:
         ids = self._table(file, None, ["id"])["id"].to_pylist()
-        for row, one in enumerate(ids):
-            self._places.setdefault(one, (file, row))
+        for row, item_id in enumerate(ids):
+            self._places.setdefault(item_id, (file, row))
 
     def _read(self, file: Location, rows: Sequence[int]) -> Iterator[Thumbnail]:
         for group in sorted({row // _GROUP_ROWS for row in rows}):
             table = self._table(file, group, _SCHEMA.names).to_pylist()
             for row in rows:
                 if row // _GROUP_ROWS == group:
-                    found = table[row % _GROUP_ROWS]
-                    yield Thumbnail(found["id"], found["start"], found["end"], found["jpeg"])
+                    cells = table[row % _GROUP_ROWS]
+                    yield Thumbnail(cells["id"], cells["start"], cells["end"], cells["jpeg"])
 
     def _table(self, place: Location, group: int | None, columns: Sequence[str]) -> Any:
         try:

@@ -77,16 +77,18 @@ class WordTable:
         """The table with the vectors of the file at `uri`, see `from_counts`."""
         words = self.vocabulary.words
         bare = [bare_word(word) for word in words] if self.vocabulary.tags else list(words)
-        found = read_word_vectors(uri, set(bare))
-        row = {word: number for number, word in enumerate(found.words)}
+        known = read_word_vectors(uri, set(bare))
+        row = {word: number for number, word in enumerate(known.words)}
         if self.vocabulary.unknown == "dropped":
-            kept = [number for number, word in enumerate(bare) if word in row]
-            vocabulary = replace(self.vocabulary, words=tuple(words[number] for number in kept))
-            return replace(self, vocabulary=vocabulary, vectors=found.vectors[[row[bare[number]] for number in kept]])
-        vectors = np.random.default_rng(_SEED).uniform(-1, 1, (len(words), found.vectors.shape[1])).astype(np.float32)
+            numbers = [number for number, word in enumerate(bare) if word in row]
+            vocabulary = replace(self.vocabulary, words=tuple(words[number] for number in numbers))
+            return replace(
+                self, vocabulary=vocabulary, vectors=known.vectors[[row[bare[number]] for number in numbers]]
+            )
+        vectors = np.random.default_rng(_SEED).uniform(-1, 1, (len(words), known.vectors.shape[1])).astype(np.float32)
         for number, word in enumerate(bare):
             if word in row:
-                vectors[number] = found.vectors[row[word]]
+                vectors[number] = known.vectors[row[word]]
         return replace(self, vectors=vectors)
 
     @classmethod
@@ -127,8 +129,8 @@ def _read_vectors(place: Location, record: VocabularyRecord) -> Float32[np.ndarr
     except Exception as error:  # the parser may raise anything for a damaged file
         raise DatasetError(f"{place} is damaged ({error!r}); restore or rebuild it") from error
     if vectors.dtype != np.float32 or vectors.shape != (record.num_words, record.word_dim):
-        what = f"{vectors.dtype} of shape {vectors.shape}, not float32 of ({record.num_words}, {record.word_dim})"
-        raise DatasetError(f"{place} holds {what}; restore or rebuild it")
+        form = f"{vectors.dtype} of shape {vectors.shape}, not float32 of ({record.num_words}, {record.word_dim})"
+        raise DatasetError(f"{place} holds {form}; restore or rebuild it")
     return vectors
 
 

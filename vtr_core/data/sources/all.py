@@ -18,7 +18,7 @@ from vtr_core.data.sources.annotated_videos import (
 from vtr_core.data.sources.bigfile import BigFileVideos, Tgif, Trecvid
 from vtr_core.data.sources.caption_table import Captions
 from vtr_core.data.sources.clip_tokens import ClipTokens
-from vtr_core.data.sources.faces import Faces, Olivetti
+from vtr_core.data.sources.faces import Faces
 from vtr_core.data.sources.instructional.crosstask import CrossTask
 from vtr_core.data.sources.instructional.howto100m import HowTo100M, YouCook2
 from vtr_core.data.sources.instructional.mining_youtube import MiningYouTube
@@ -29,29 +29,10 @@ from vtr_core.data.sources.synthetic import Synthetic, SyntheticSteps, Synthetic
 
 _WHOLE_ALONE = (BigFileVideos, Captions, ClipTokens, SyntheticTokens, Tgif, Trecvid)
 """Sources that write whole videos alone."""
-SOURCES: Mapping[str, type[Source]] = MappingProxyType(
-    {
-        source.name: source
-        for source in (
-            *_WHOLE_ALONE,
-            *(ActivityNet, DiDeMo, HowTo100M, Lsmdc, Msrvtt, Msvd, Pairs, Synthetic, YouCook2),
-            *(CrossTask, MiningYouTube, SyntheticSteps),
-            *(Faces, Lfw, Olivetti),
-        )
-    }
-)
-WHOLE_VIDEOS: Mapping[str, type[Source]] = MappingProxyType(
-    {
-        source.name: source
-        for source in (
-            *_WHOLE_ALONE,
-            ActivityNetVideos,
-            DiDeMoVideos,
-            LsmdcVideos,
-            MsrvttVideos,
-            MsvdVideos,
-            SyntheticVideos,
-        )
-    }
-)
+_CLIPS = (ActivityNet, DiDeMo, HowTo100M, Lsmdc, Msrvtt, Msvd, Pairs, Synthetic, YouCook2)
+_WHOLE = (ActivityNetVideos, DiDeMoVideos, LsmdcVideos, MsrvttVideos, MsvdVideos, SyntheticVideos)
+_OTHERS = (CrossTask, MiningYouTube, SyntheticSteps, Faces, Lfw)
+
+SOURCES: Mapping[str, type[Source]] = MappingProxyType({s.name: s for s in (*_WHOLE_ALONE, *_CLIPS, *_OTHERS)})
+WHOLE_VIDEOS: Mapping[str, type[Source]] = MappingProxyType({s.name: s for s in (*_WHOLE_ALONE, *_WHOLE)})
 """Sources that can write whole videos."""

@@ -14,15 +14,13 @@ from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.feature_arrays import Pool
 from vtr_core.data.sources.features.feature_folder import ClipStreams, FeatureFolder, FrameFolder
+from vtr_core.data.sources.files import check_id
 from vtr_core.data.sources.published_captions import (
     AnnotatedDataSet,
     AnnotatedVideo,
-    TestFile,
-    read_activitynet,
     read_annotated,
     read_msrvtt,
 )
-from vtr_core.data.sources.reasons import Reason, UnusableError, check_id
 from vtr_core.data.sources.source import (
     Clip,
     Drops,
@@ -32,6 +30,7 @@ from vtr_core.data.sources.source import (
     worded_captions,
 )
 from vtr_core.storage import Location, locate
+from vtr_core.unusable import Reason, UnusableError
 
 Features = dict[str, Float16[np.ndarray, "_ _"]]
 
@@ -70,10 +69,10 @@ def listed_videos(
     keep = keep_missing == "test" and any(video.split == "test" and video.name_among(present) for video in videos)
     entries = []
     for video in videos:
-        kept, name = keep and video.split == "test", video.name_among(present)
+        stays, name = keep and video.split == "test", video.name_among(present)
         try:
             check_id(video.video_id)
-            if not kept and name is None:
+            if not stays and name is None:
                 raise missing(video.video_id)
         except UnusableError as fault:
             drops.drop(fault.reason, f"{where}: {fault}", rows(video))
@@ -84,7 +83,7 @@ def listed_videos(
             places=tuple(place for place, _ in worded),
             num_given=len(video.captions),
             file=None if name is None else present[name],
-            keep=kept,
+            keep=stays,
             duration=video.duration,
         )
         entries.append(VideoEntry(video.video_id, content, video.split))
@@ -302,11 +301,6 @@ class _ActivityNet(AnnotatedListing):
     annotations: str
     """Folder of train.json and val_1.json: 10,009 / 4,917 videos, each with one paragraph; val_1 becomes the split
     test."""
-    test: TestFile = "val_1"
-    """Annotations of the test videos: val_1, which CLIP4Clip tests, or val_2, other people's of the same videos."""
-
-    def _annotated(self, drops: Drops) -> Iterable[AnnotatedVideo]:
-        return read_activitynet(self.annotations, drops, self.test)
 
 
 class ActivityNet(_ActivityNet, AnnotatedClips):

@@ -10,13 +10,13 @@ from vtr_core import storage
 from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.feature_folder import BigFileFrames
-from vtr_core.data.sources.files import filled_lines, read_lines
-from vtr_core.data.sources.reasons import Reason, UnusableError, check_id
+from vtr_core.data.sources.files import check_id, filled_lines, read_lines
 from vtr_core.data.sources.source import Drops, Video, VideoEntry
 from vtr_core.errors import InputError
 from vtr_core.storage import locate
 from vtr_core.storage.big_file import BigFile
 from vtr_core.text.tokens.vocabulary import tokenise
+from vtr_core.unusable import Reason, UnusableError
 
 
 class BigFileVideos(SourceSettings):
@@ -37,7 +37,7 @@ class BigFileVideos(SourceSettings):
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
         """The videos that have captions, in the order of the captions; without captions all of the BigFile."""
-        found = []
+        entries = []
         for video_id, captions in self._captions(drops).items():
             try:
                 check_id(video_id)
@@ -46,8 +46,8 @@ class BigFileVideos(SourceSettings):
             except UnusableError as fault:
                 drops.drop(fault.reason, str(fault))
                 continue
-            found.append(VideoEntry(video_id, captions, self._split(video_id)))
-        return found
+            entries.append(VideoEntry(video_id, captions, self._split(video_id)))
+        return entries
 
     def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
         """The captions of `videos`."""
@@ -130,13 +130,13 @@ class Tgif(BigFileVideos):
     @cached_property
     def _split_of(self) -> dict[str, str]:
         assert self.splits_folder is not None
-        folder, found = locate(self.splits_folder), dict[str, str]()
+        folder, splits = locate(self.splits_folder), dict[str, str]()
         for split in ("train", "val", "test"):
             if storage.exists(folder / f"{split}.txt"):
-                found.update({gif_id(line): split for line in filled_lines(folder / f"{split}.txt")})
-        if not found:
+                splits.update({gif_id(line): split for line in filled_lines(folder / f"{split}.txt")})
+        if not splits:
             raise InputError(f"{folder} holds no train.txt, val.txt, test.txt; give TGIF's lists")
-        return found
+        return splits
 
 
 def gif_id(url: str) -> str:

@@ -1,6 +1,5 @@
 """Captions of a table with id, caption and split: of listed videos, or alone, of nothing that is seen."""
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
@@ -8,12 +7,12 @@ from pydantic import PositiveInt
 
 from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
-from vtr_core.data.sources.files import Row, read_table
+from vtr_core.data.sources.files import cell_text, check_id, check_label, read_table
 from vtr_core.data.sources.published_captions import AnnotatedVideo
-from vtr_core.data.sources.reasons import Reason, UnusableError, check_id, check_label
 from vtr_core.data.sources.source import Drops, Video, VideoEntry
 from vtr_core.storage import locate
 from vtr_core.text.tokens.vocabulary import tokenise
+from vtr_core.unusable import Reason, UnusableError
 
 
 def read_captions(uri: str, drops: Drops) -> list[AnnotatedVideo]:
@@ -35,27 +34,21 @@ def _grouped(uri: str, columns: Sequence[str], check: Callable[[str, str], None]
     captions: dict[str, list[str]] = {}
     splits: dict[str, str | None] = {}
     for number, row in enumerate(read_table(locate(uri), columns), start=1):
-        name, caption, split = (_text(row, column) for column in ("id", "caption", "split"))
+        name, caption, split = (cell_text(row.get(column)) or "" for column in ("id", "caption", "split"))
         name = name if "id" in columns else name or f"row{number}"
         try:
             check(name, caption)
             if split:
                 check_id(split)  # it becomes a folder
             if splits.get(name, split or None) != (split or None):
-                what = f"{name} is in the split {splits[name]} already, and cannot be in {split or None}"
-                raise UnusableError(Reason.SPLIT_CONFLICT, what)
+                message = f"{name} is in the split {splits[name]} already, and cannot be in {split or None}"
+                raise UnusableError(Reason.SPLIT_CONFLICT, message)
         except UnusableError as fault:
             drops.drop(fault.reason, f"{uri}, row {number}: {fault}")
         else:
             splits[name] = split or None
             captions.setdefault(name, []).append(caption)
     return [AnnotatedVideo(name, splits[name], 0.0, tuple(texts)) for name, texts in captions.items()]
-
-
-def _text(row: Row, column: str) -> str:
-    """A cell as text; "" where it is empty, as NaN in Parquet."""
-    value = row.get(column)
-    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else str(value).strip()
 
 
 class Captions(SourceSettings):
@@ -87,7 +80,7 @@ class Captions(SourceSettings):
                 raise UnusableError(Reason.EMPTY_CAPTION, f"{name}: the caption {caption!r} holds no word")
 
         grouped = _grouped(self.table, ("caption",), check, drops)
-        return [VideoEntry(one.video_id, one.captions, one.split) for one in grouped]
+        return [VideoEntry(video.video_id, video.captions, video.split) for video in grouped]
 
     def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
         """The captions of `videos`."""

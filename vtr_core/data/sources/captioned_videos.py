@@ -6,20 +6,20 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import webvtt
 from webvtt.errors import MalformedCaptionError, MalformedFileError
 
 from vtr_core import storage
-from vtr_core.data.sources.files import BadLine, Row, Subtitle, parse_srt, read_table, read_text
+from vtr_core.data.sources.files import BadLine, Row, Subtitle, check_id, is_elsewhere, parse_srt, read_table, read_text
 from vtr_core.data.sources.instructional.narration import Narration, Rows, merge, read_all, read_narrations, usable
 from vtr_core.data.sources.pairs import PairRow, PairRows
 from vtr_core.data.sources.published_captions import AnnotatedDataSet, AnnotatedVideo, read_annotated
-from vtr_core.data.sources.reasons import Reason, UnusableError, check_id, is_elsewhere
 from vtr_core.data.sources.source import Drops, VideoEntry, worded_captions
 from vtr_core.data.sources.video_files import Inventory, VideoFile, without_suffix
 from vtr_core.storage import Location, locate
+from vtr_core.unusable import Reason, UnusableError
 
 SUFFIXES = (".srt", ".vtt")
 _TAG = re.compile(r"<[^>]*>")
@@ -39,7 +39,7 @@ def subtitle_rows(inventory: Inventory, drops: Drops) -> Iterator[tuple[str, Row
             continue
         for number, cue in enumerate(cues, start=1):
             if isinstance(cue, BadLine):
-                drops.drop(Reason.BAD_LINE, f"{place}, line {cue.line}: {cue.what}")
+                drops.drop(Reason.BAD_LINE, f"{place}, line {cue.line}: {cue.fault}")
             else:
                 yield f"{place}, line {cue.line}", _row(video, number, cue)
 
@@ -104,12 +104,11 @@ class CaptionedVideo:
     @property
     def rows(self) -> tuple[PairRow, ...]:
         """The clips with their captions; unpacked at each call."""
-        return tuple(map(_captioned_row, json.loads(zlib.decompress(self.packed))))
-
-
-def _captioned_row(value: dict[str, Any]) -> PairRow:
-    metadata = tuple((name, text) for name, text in value["metadata"])
-    return PairRow(**{**value, "files": tuple(value["files"]), "metadata": metadata})
+        rows = json.loads(zlib.decompress(self.packed))
+        return tuple(
+            PairRow(**{**row, "files": tuple(row["files"]), "metadata": tuple(map(tuple, row["metadata"]))})
+            for row in rows
+        )
 
 
 def captioned_videos(
@@ -123,7 +122,10 @@ def captioned_videos(
     """
     rows = PairRows(("video",), keep, anywhere=inventory.anywhere)
     videos: dict[str, tuple[VideoFile, list[PairRow]]] = {}
-    raw = subtitle_rows(inventory, drops) if captions == SUBTITLES else _table_rows(captions, keep)
+    raw: Iterable[tuple[str, Row]] = subtitle_rows(inventory, drops)
+    if captions != SUBTITLES:
+        table = read_table(locate(captions), ("id", "caption", "video", *keep))
+        raw = ((f"{captions}, row {number}", row) for number, row in enumerate(table, start=1))
     for where, row in raw:
         try:
             file, pair = _pair(inventory, rows, row)
@@ -136,11 +138,6 @@ def captioned_videos(
     return [
         VideoEntry(video, CaptionedVideo.of(file.uri, pairs), pairs[0].split) for video, (file, pairs) in videos.items()
     ]
-
-
-def _table_rows(table: str, keep: Sequence[str]) -> Sequence[tuple[str, Row]]:
-    rows = read_table(locate(table), ("id", "caption", "video", *keep))
-    return [(f"{table}, row {number}", row) for number, row in enumerate(rows, start=1)]
 
 
 def _pair(inventory: Inventory, rows: PairRows, row: Row) -> tuple[VideoFile, PairRow]:
@@ -203,7 +200,7 @@ def _captions(video: AnnotatedVideo, where: str, drops: Drops) -> Iterator[PairR
 def _narrated(inventory: Inventory, name: Narrated, annotations: str, drops: Drops) -> Iterator[VideoEntry]:
     """The narrated videos; of HowTo100M those that are there, whose narrations alone are read, together."""
     is_test = name == "youcook2"
-    listed = [one for one in read_narrations(annotations) if is_test or _is_there(inventory, one[0], drops)]
+    listed = [video for video in read_narrations(annotations) if is_test or _is_there(inventory, video[0], drops)]
     read = read_all(narration for _, narration in listed)
     for (video_id, narration), captions in zip(listed, read, strict=True):
         rows = _clips(video_id, narration, captions, 0.0 if is_test else MIN_TIME_S, drops)

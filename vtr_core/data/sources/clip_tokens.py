@@ -18,9 +18,9 @@ from vtr_core.data.sources.features.feature_arrays import FeatureArray, check_va
 from vtr_core.data.sources.features.feature_folder import commonest
 from vtr_core.data.sources.files import read_file
 from vtr_core.data.sources.published_captions import AnnotatedVideo, read_annotated
-from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Drops, Video, VideoEntry
 from vtr_core.storage import Location, locate
+from vtr_core.unusable import Reason, UnusableError
 
 
 def zero_vectors(listed: ListedVideo, dim: int) -> Float16[np.ndarray, "captions dim"]:
@@ -139,8 +139,8 @@ class ClipTokens(CaptionListing):
         place = self._location / listed.file
         frames = self._frames(listed.file)
         if frames.shape[1] != self._num_tokens * self._dim:
-            what = f"{place} has {frames.shape[1]} values a frame; this data set has {self._num_tokens}"
-            raise UnusableError(Reason.WRONG_DIMENSION, f"{what} tokens of {self._dim}")
+            message = f"{place} has {frames.shape[1]} values a frame; this data set has {self._num_tokens}"
+            raise UnusableError(Reason.WRONG_DIMENSION, f"{message} tokens of {self._dim}")
         features = {"video": to_cell(frames, str(place))}
         if self._texts is not None:
             features[CAPTION_VECTORS] = self._vectors(self._texts / listed.file, listed)
@@ -151,8 +151,8 @@ class ClipTokens(CaptionListing):
         where = str(self._location / file)
         tokens = parse_npy(read_file(self._location / file), where)
         if tokens.ndim not in (2, 3):
-            what = f"{where} has shape {tokens.shape}, not (frames, tokens, dim) or (frames, tokens · dim)"
-            raise UnusableError(Reason.WRONG_RANK, what)
+            message = f"{where} has shape {tokens.shape}, not (frames, tokens, dim) or (frames, tokens · dim)"
+            raise UnusableError(Reason.WRONG_RANK, message)
         if len(tokens) == 0:
             raise UnusableError(Reason.NO_FRAMES, f"{where} has shape {tokens.shape}, which holds no frame")
         needs = "without a grid a frame is one vector; give --grid, the patches on a side of a frame"
@@ -175,11 +175,11 @@ class ClipTokens(CaptionListing):
         check_values(vectors, str(file))
         vectors = np.atleast_2d(vectors)
         if len(vectors) != listed.num_given:
-            what = f"{file} has {len(vectors)} vectors and the video {listed.num_given} captions"
-            raise UnusableError(Reason.WRONG_COUNT, f"{what}; give one each, in order")
+            message = f"{file} has {len(vectors)} vectors and the video {listed.num_given} captions"
+            raise UnusableError(Reason.WRONG_COUNT, f"{message}; give one each, in order")
         if vectors.shape[1] != self._dim:
-            what = f"{file} has vectors of {vectors.shape[1]}; tokens have {self._dim} values, of the same space"
-            raise UnusableError(Reason.WRONG_DIMENSION, what)
+            message = f"{file} has vectors of {vectors.shape[1]}; tokens have {self._dim} values, of the same space"
+            raise UnusableError(Reason.WRONG_DIMENSION, message)
         return to_cell(vectors[list(listed.places)], str(file))
 
     @property

@@ -1,10 +1,10 @@
-"""Faces as a folder per subject or as scikit-learn delivers them, held-out subjects and pair lists."""
+"""Faces as a folder per subject, held-out subjects and pair lists."""
 
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from jaxtyping import UInt8
@@ -14,10 +14,10 @@ from vtr_core.config.settings import PositiveInt, SourceSettings
 from vtr_core.data.records.annotations import PairList, draw_pairs
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.files import is_folder, read_file
-from vtr_core.data.sources.reasons import UnusableError
 from vtr_core.data.sources.source import Drops, FaceImage, VideoEntry
 from vtr_core.errors import ConfigError, InputError
 from vtr_core.storage import Location, locate
+from vtr_core.unusable import UnusableError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -102,8 +102,15 @@ class FaceSettings(SourceSettings):
         return ()
 
 
-class SubjectSplits(FaceSettings):
-    """Held-out subjects by name; all others are the split `train`. Without any there is one data set without splits."""
+class Faces(FaceSettings):
+    """Every folder below `root` is a subject, every PGM, PNG or JPEG file in it an image; other files are left alone.
+
+    All images must have the size and depth of the first one. Whatever cannot be used is an error that names the file:
+    so few images are worth mending. Subjects are held out by name; all others are the split `train`. Without any there
+    is one data set without splits.
+    """
+
+    name: ClassVar[str] = "faces"
 
     validation: tuple[str, ...] = ()
     """Subjects of the split `val`, which chooses checkpoint and threshold."""
@@ -113,59 +120,6 @@ class SubjectSplits(FaceSettings):
     """Maximum number of matching pairs of a split; there are as many different ones."""
     pair_seed: int = 0
     """Random seed of the pair lists."""
-
-    def entries(self, images: Mapping[str, Sequence[Any]], where: str) -> list[VideoEntry]:
-        """The subjects with what their images are read from, in order, each in its split.
-
-        Raises InputError for fewer than six subjects, or one with a single image; ConfigError for a held-out subject
-        that is not there, or is in two splits.
-        """
-        if len(images) < FEWEST_SUBJECTS:
-            raise InputError(
-                f"{where} holds {len(images)} subjects; verification on unseen faces needs at least "
-                f"{FEWEST_SUBJECTS}: give a folder with a folder of images for each subject"
-            )
-        for subject, found in images.items():
-            if len(found) < 2:
-                raise InputError(
-                    f"{where}: subject {subject!r} has {len(found)} image, which makes no matching pair; give it "
-                    "another one, or remove its folder"
-                )
-        self._check_splits(images, where)
-        return [VideoEntry(subject, tuple(found), self._split(subject)) for subject, found in images.items()]
-
-    def drawn(self, images: Mapping[str, Sequence[str]]) -> PairList:
-        """The pairs of these subjects' image ids."""
-        return draw_pairs(images, self.max_pairs, self.pair_seed)
-
-    def _split(self, subject: str) -> str | None:
-        if not self.validation and not self.test:
-            return None
-        return "test" if subject in self.test else "val" if subject in self.validation else "train"
-
-    def _check_splits(self, images: Mapping[str, Sequence[Any]], where: str) -> None:
-        both = sorted(set(self.validation) & set(self.test))
-        if both:
-            raise ConfigError(
-                f"subject {both[0]!r} is in --validation and in --test; a subject belongs to one split only"
-            )
-        for subject in (*self.validation, *self.test):
-            if subject not in images:
-                known = ", ".join(list(images)[:8])
-                raise ConfigError(f"{where} has no subject {subject!r} to hold out; its subjects are {known}, …")
-        if (self.validation or self.test) and len({*self.validation, *self.test}) >= len(images):
-            raise ConfigError(f"all {len(images)} subjects of {where} are held out; leave some to train on")
-
-
-class Faces(SubjectSplits):
-    """Every folder below `root` is a subject, every PGM, PNG or JPEG file in it an image; other files are left alone.
-
-    All images must have the size and depth of the first one. Whatever cannot be used is an error that names the file:
-    so few images are worth mending.
-    """
-
-    name: ClassVar[str] = "faces"
-
     root: str
     """Folder of the subjects' folders."""
     size: PositiveInt | None = None
@@ -176,8 +130,46 @@ class Faces(SubjectSplits):
     """Only these subjects (default: all)."""
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:  # noqa: ARG002  faults are errors here
-        """The subjects; `VideoEntry.content` are the names of their files."""
-        return self.entries(self._files, str(self._location))
+        """The subjects; `VideoEntry.content` are the names of their files.
+
+        Raises InputError for fewer than six subjects, or one with a single image; ConfigError for a held-out subject
+        that is not there, or is in two splits.
+        """
+        if len(self._files) < FEWEST_SUBJECTS:
+            raise InputError(
+                f"{self._location} holds {len(self._files)} subjects; verification on unseen faces needs at least "
+                f"{FEWEST_SUBJECTS}: give a folder with a folder of images for each subject"
+            )
+        for subject, files in self._files.items():
+            if len(files) < 2:
+                raise InputError(
+                    f"{self._location}: subject {subject!r} has {len(files)} image, which makes no matching pair; give "
+                    "it another one, or remove its folder"
+                )
+        self._check_splits()
+        return [VideoEntry(subject, tuple(files), self._split(subject)) for subject, files in self._files.items()]
+
+    def _split(self, subject: str) -> str | None:
+        if not self.validation and not self.test:
+            return None
+        return "test" if subject in self.test else "val" if subject in self.validation else "train"
+
+    def _check_splits(self) -> None:
+        both = sorted(set(self.validation) & set(self.test))
+        if both:
+            raise ConfigError(
+                f"subject {both[0]!r} is in --validation and in --test; a subject belongs to one split only"
+            )
+        for subject in (*self.validation, *self.test):
+            if subject not in self._files:
+                known = ", ".join(list(self._files)[:8])
+                raise ConfigError(
+                    f"{self._location} has no subject {subject!r} to hold out; its subjects are {known}, …"
+                )
+        if (self.validation or self.test) and len({*self.validation, *self.test}) >= len(self._files):
+            raise ConfigError(
+                f"all {len(self._files)} subjects of {self._location} are held out; leave some to train on"
+            )
 
     def shape(self) -> tuple[int, int, int]:
         """The shape of the first image."""
@@ -186,13 +178,13 @@ class Faces(SubjectSplits):
 
     def images(self, subject: VideoEntry) -> Iterator[FaceImage]:
         """The subject's images in the order of their numbers; InputError for one of another size or depth."""
-        shape, given = self.shape(), read_image(self._first, grey=False).shape
+        shape, expected = self.shape(), read_image(self._first, grey=False).shape
         for name in subject.content:
             place = self._location / subject.video_id / name
             raw = read_image(place, grey=False).shape
-            if raw != given:
+            if raw != expected:
                 raise InputError(
-                    f"{place} is {_described(raw)}, {self._first} is {_described(given)}; "
+                    f"{place} is {_described(raw)}, {self._first} is {_described(expected)}; "
                     "all images must have one size and depth"
                 )
             pixels = read_image(place, self.size, self.grey)
@@ -201,7 +193,8 @@ class Faces(SubjectSplits):
 
     def pairs(self, subjects: Sequence[VideoEntry]) -> PairList:
         """A balanced list, drawn with `pair_seed`."""
-        return self.drawn({s.video_id: [image_id(s.video_id, name) for name in s.content] for s in subjects})
+        images = {s.video_id: [image_id(s.video_id, name) for name in s.content] for s in subjects}
+        return draw_pairs(images, self.max_pairs, self.pair_seed)
 
     @cached_property
     def _location(self) -> Location:
@@ -212,15 +205,15 @@ class Faces(SubjectSplits):
     @cached_property
     def _files(self) -> dict[str, list[str]]:
         """The image files of each folder that has any, both in the order of their numbers."""
-        found = {}
-        for folder in sorted(storage.children(self._location), key=lambda one: by_number(one.name)):
+        files = {}
+        for folder in sorted(storage.children(self._location), key=lambda folder: by_number(folder.name)):
             if not is_folder(folder) or (self.subjects and folder.name not in self.subjects):
                 continue
             names = [file.name for file in storage.children(folder) if file.name.lower().endswith(SUFFIXES)]
             _check_stems(folder, names)
             if names:
-                found[folder.name] = sorted(names, key=by_number)
-        return found
+                files[folder.name] = sorted(names, key=by_number)
+        return files
 
     @cached_property
     def _first(self) -> Location:
@@ -241,9 +234,9 @@ def by_number(name: str) -> tuple[tuple[int, int, str], ...]:
 
 def _check_stems(folder: Location, names: Sequence[str]) -> None:
     """InputError for two images of one id."""
-    seen: dict[str, str] = {}
+    by_id: dict[str, str] = {}
     for name in names:
-        other = seen.setdefault(image_id(folder.name, name), name)
+        other = by_id.setdefault(image_id(folder.name, name), name)
         if other != name:
             raise InputError(
                 f"{folder} has {other} and {name}, whose ids would both be {image_id(folder.name, name)}; rename one"
@@ -253,63 +246,3 @@ def _check_stems(folder: Location, names: Sequence[str]) -> None:
 def _described(shape: tuple[int, ...]) -> str:
     height, width, channels = shape
     return f"{height} × {width} {'grey' if channels == 1 else 'RGB'}"
-
-
-T = TypeVar("T")
-
-
-def fetched(fetch: Callable[[Any], T], what: str) -> T:
-    """The result of `fetch` on scikit-learn's `sklearn.datasets`.
-
-    Raises ConfigError without scikit-learn, and InputError where the download does not work.
-    """
-    try:
-        from sklearn import datasets
-    except ImportError as error:
-        raise ConfigError(
-            f"{what} come through scikit-learn, which is not installed: pip install scikit-learn"
-        ) from error
-    try:
-        return fetch(datasets)
-    except OSError as error:  # URLError among them
-        raise InputError(
-            f"{what} cannot be downloaded ({error}); where there is no network, copy the images here and use "
-            "vtr ingest faces --root FOLDER, or lfw --root FOLDER"
-        ) from error
-
-
-SIDE, SUBJECTS = 64, 40
-
-
-class Olivetti(SubjectSplits):
-    """Subjects s1 … s40, images 1 … 10 of each in scikit-learn's order, values in [0, 1] as whole numbers up to 255."""
-
-    name: ClassVar[str] = "olivetti"
-
-    cache: str | None = None
-    """scikit-learn's data folder, where the download is kept (default: its own)."""
-
-    def videos(self, drops: Drops) -> Sequence[VideoEntry]:  # noqa: ARG002
-        """The subjects; `VideoEntry.content` are the rows of their images."""
-        rows: dict[str, list[int]] = {}
-        for row, subject in enumerate(self._faces.target.tolist()):
-            rows.setdefault(f"s{subject + 1}", []).append(row)
-        return self.entries(rows, "the Olivetti faces")
-
-    def shape(self) -> tuple[int, int, int]:
-        """64 × 64, grey."""
-        return SIDE, SIDE, 1
-
-    def images(self, subject: VideoEntry) -> Iterator[FaceImage]:
-        """The subject's images."""
-        for number, row in enumerate(subject.content, start=1):
-            values = np.rint(255 * self._faces.images[row]).astype(np.uint8)
-            yield FaceImage(f"{subject.video_id}/{number}", values[:, :, None])
-
-    def pairs(self, subjects: Sequence[VideoEntry]) -> PairList:
-        """A balanced list, drawn with `pair_seed`."""
-        return self.drawn({s.video_id: [f"{s.video_id}/{i + 1}" for i in range(len(s.content))] for s in subjects})
-
-    @cached_property
-    def _faces(self) -> Any:
-        return fetched(lambda data: data.fetch_olivetti_faces(data_home=self.cache), "the Olivetti faces")

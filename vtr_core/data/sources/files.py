@@ -1,8 +1,9 @@
-"""Files of a source, as text, table or subtitles; their faults are told apart from the storage's."""
+"""Files of a source, as text, table or subtitles, and checks of names and paths that annotations give."""
 
 import csv
 import errno
 import io
+import math
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -13,10 +14,10 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from vtr_core import storage
-from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.errors import InputError
 from vtr_core.json_text import parse_json
-from vtr_core.storage import Location, StorageError
+from vtr_core.storage import MAX_NAME_BYTES, Location, StorageError, is_file_name
+from vtr_core.unusable import Reason, UnusableError
 
 _NO_FILE = (errno.ELOOP, errno.ENAMETOOLONG)
 
@@ -101,13 +102,20 @@ def read_table(location: Location, *required: Collection[str]) -> Iterator[Row]:
         raise InputError(f"{location} is damaged or not {suffix[1:]} in UTF-8 ({error})") from error
 
 
+def cell_text(value: object) -> str | None:
+    """A cell of a table as text; None where it is empty, as NaN is in Parquet."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    return str(value).strip() or None
+
+
 def columns_of(location: Location, columns: Collection[str], required: Collection[Collection[str]]) -> Collection[str]:
     """The first of the `required` alternatives whose columns all exist; InputError where no alternative fits."""
     for alternative in required:
         if set(alternative) <= set(columns):
             return alternative
-    wanted = ", or ".join(", ".join(alternative) for alternative in required)
-    raise InputError(f"{location} has the columns {', '.join(columns) or '(none)'}; it needs {wanted}")
+    needed = ", or ".join(", ".join(alternative) for alternative in required)
+    raise InputError(f"{location} has the columns {', '.join(columns) or '(none)'}; it needs {needed}")
 
 
 def _csv_rows(location: Location, required: Collection[Collection[str]], delimiter: str) -> Iterator[Row]:
@@ -163,7 +171,7 @@ class BadLine:
     """A malformed line, with the reason."""
 
     line: int
-    what: str
+    fault: str
 
 
 def parse_srt(content: str) -> Iterator[Subtitle | BadLine]:
@@ -200,3 +208,39 @@ def _seconds(text: str) -> float | None:
         return None
     hours, minutes, seconds, fraction = match.groups()
     return 3600 * int(hours or 0) + 60 * int(minutes) + int(seconds) + float(f"0.{fraction or 0}")
+
+
+_MAX_PATH_BYTES = 2000
+
+
+def check_id(name: str) -> None:
+    """Raise UnusableError unless `name` can be a file name: no separators, no `..`, printable, not too long."""
+    if not is_file_name(name):
+        raise UnusableError(Reason.UNSAFE_ID, f"the id {name[:80]!r} cannot be a file name; use letters and digits")
+
+
+def check_path(path: str) -> None:
+    """Raise UnusableError unless `path` stays below the folder that it is relative to, and a file can be called so."""
+    parts = path.split("/")
+    faults = "\\" in path or ".." in parts or path.startswith("/") or "://" in path or not path.isprintable()
+    if faults or max(map(_size, parts)) > MAX_NAME_BYTES or _size(path) > _MAX_PATH_BYTES:
+        raise UnusableError(
+            Reason.UNSAFE_ID, f"the path {path[:80]!r} leads out of its folder; give one below it, without .."
+        )
+
+
+def is_elsewhere(path: str) -> bool:
+    """Whether `path` is absolute or a URI, and so not below the folder that others are relative to."""
+    return path.startswith("/") or "://" in path
+
+
+def check_label(label: str) -> None:
+    """Raise UnusableError unless `label`, an id that names no file, is one printable line of bounded length."""
+    if not label.isprintable() or _size(label) > _MAX_PATH_BYTES:
+        raise UnusableError(
+            Reason.UNSAFE_ID, f"the id {label[:80]!r} is not one printable line; use letters and digits"
+        )
+
+
+def _size(name: str) -> int:
+    return len(name.encode(errors="replace"))

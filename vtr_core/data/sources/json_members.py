@@ -15,9 +15,9 @@ BLOCK = 2**24
 _LONGEST_VALUE = 2**28
 _LONGEST_GAP = 2**16
 """Bytes between two values: a name, a colon and a comma."""
-_AT_ONCE = 2**24
+_LARGEST_READ = 2**24
 _MARK = "\ufeff".encode().decode("latin-1")
-_NAMED = re.compile(r'\s*([{,])\s*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
+_NAME = re.compile(r'\s*([{,])\s*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
 _DECODER = json.JSONDecoder(strict=False)
 _FORM = 'must be an object of objects, {"name": {…}, …}'
 
@@ -35,9 +35,9 @@ def members(location: Location) -> Iterator[Member]:
     """The members of the object in the file, in order, their values unread; a name may come twice.
 
     Python's parser runs over each value, 97 MB a core-second. It sees the file as Latin-1, where a byte is a character,
-    so that its positions are those of bytes; what delimits values is below 128, alike in UTF-8. Raises InputError,
-    naming the member, where a value is not an object; StorageError where the file ends too early, is not valid or
-    cannot be read, as `storage.read_json` does.
+    so that its positions are those of bytes; what delimits values is below 128, alike in UTF-8. Raises InputError
+    for a file of another form, naming the member where a value is not an object; StorageError where the file ends too
+    early, is not valid or cannot be read, as `storage.read_json` does.
     """
     try:
         with location.filesystem.open_input_stream(location.path) as stream:
@@ -48,101 +48,69 @@ def members(location: Location) -> Iterator[Member]:
 
 def _members(where: str, blocks: Iterator[bytes]) -> Iterator[Member]:
     """The members of a file that comes in blocks: `text` is what is left of it, from `begin` on."""
-    text, begin, separator, name = "", 0, "{", ""
+    text, begin, separator = "", 0, "{"
     for block in blocks:
         text += block.decode("latin-1")
         if separator == "{" and text.startswith(_MARK):
             text, begin = text[len(_MARK) :], begin + len(_MARK)
         position = 0
-        while value := _value_at(where, text, position, separator):
+        while (match := _NAME.match(text, position)) and match[1] == separator and match.end() < len(text):
+            name = _name(where, match[2])
+            if text[match.end()] != "{":
+                raise InputError(f"{where}, {name}: it {_FORM}")
             try:
-                _, end = _DECODER.raw_decode(text, value)
+                _, position = _DECODER.raw_decode(text, match.end())
             except (ValueError, RecursionError) as error:
-                if len(text) - value > _LONGEST_VALUE:
+                if len(text) - match.end() > _LONGEST_VALUE:
                     raise _invalid(where, str(error)) from error
                 break  # it may go on in the next block
-            name = _name(where, text, position)
-            yield Member(name, begin + value, begin + end)
-            position, separator = end, ","
+            yield Member(name, begin + match.end(), begin + position)
+            separator = ","
         text, begin = text[position:], begin + position
-        if len(text) > _LONGEST_GAP and not _value_at(where, text, 0, separator):
+        if len(text) > _LONGEST_GAP and not _NAME.match(text):
             raise InputError(f"{where} {_FORM}")
-    _check_end(where, text, separator, name)
+    if not re.fullmatch(r"\s*}\s*" if separator == "," else r"\s*{\s*}\s*", text):
+        if text.strip()[:1] not in ("", separator, "}"):
+            raise InputError(f"{where} {_FORM}")
+        raise _invalid(where, f"it ends with {text.strip()[-40:]!r}")
 
 
-def _value_at(where: str, text: str, position: int, separator: str) -> int | None:
-    """Where the value after a name begins; None where no whole name follows. InputError for no object."""
-    named = _NAMED.match(text, position)
-    if named is None or named[1] != separator or named.end() == len(text):
-        return None
-    if text[named.end()] != "{":
-        raise InputError(f"{where}, {_name(where, text, position)}: it {_FORM}")
-    return named.end()
-
-
-def _name(where: str, text: str, position: int) -> str:
-    named = _NAMED.match(text, position)
-    assert named is not None
+def _name(where: str, literal: str) -> str:
     try:
-        return str(json.loads(named[2].encode("latin-1"), strict=False))
+        return str(json.loads(literal.encode("latin-1"), strict=False))
     except ValueError as error:
         raise _invalid(where, str(error)) from error
 
 
-def _check_end(where: str, rest: str, separator: str, name: str) -> None:
-    """InputError or StorageError unless `rest`, after the last value, ends the object."""
-    if rest.strip() == "}" if separator == "," else re.fullmatch(r"\s*{\s*}\s*", rest):
-        return
-    if value := _value_at(where, rest, 0, separator):
-        name = _name(where, rest, 0)
-        try:
-            _DECODER.raw_decode(rest, value)
-        except (ValueError, RecursionError) as error:
-            if getattr(error, "pos", 0) < len(rest) and "Unterminated" not in str(error):
-                raise StorageError(
-                    f"{where}, {name}, is not valid JSON ({error}); restore it or write it anew"
-                ) from error
-    elif separator == "," and re.match(r"\s*}\s*}", rest):
-        raise _invalid(where, "it has a brace too many")
-    elif rest.strip().endswith("}") or (rest.strip() and rest.strip()[0] != ("{" if separator == "{" else ",")):
-        raise InputError(f"{where} {_FORM}")
-    raise _invalid(where, f"it ends within {name}" if name else "it ends too early")
+def _invalid(where: str, reason: str) -> StorageError:
+    return StorageError(f"{where} is not valid JSON ({reason}); restore it or write it anew")
 
 
-def _invalid(where: str, why: str) -> StorageError:
-    return StorageError(f"{where} is not valid JSON ({why}); restore it or write it anew")
-
-
-def read_values(location: Location, wanted: Sequence[Member]) -> Iterator[Any]:
+def read_values(location: Location, chosen: Sequence[Member]) -> Iterator[Any]:
     """The values of some members, in the given order; those that follow each other in the file come with one reading.
 
     Raises StorageError where one is not valid JSON or cannot be read.
     """
     try:
         with location.filesystem.open_input_file(location.path) as file:
-            for run in _runs(wanted):
+            for run in _runs(chosen):
                 first = run[0].begin
                 content = file.read_at(run[-1].end - first, first)
                 for member in run:
-                    yield _parsed(location, member, content[member.begin - first : member.end - first])
+                    try:
+                        yield parse_json(content[member.begin - first : member.end - first])
+                    except ValueError as error:
+                        raise _invalid(f"{location}, {member.name},", str(error)) from error
     except OSError as error:
         raise StorageError(f"{location} cannot be read ({error}); a file of JSON is needed") from error
 
 
-def _parsed(location: Location, member: Member, content: bytes) -> Any:
-    try:
-        return parse_json(content)
-    except ValueError as error:
-        what = f"{location}, {member.name}, is not valid JSON ({error})"
-        raise StorageError(f"{what}; restore it or write it anew") from error
-
-
-def _runs(wanted: Sequence[Member]) -> Iterator[list[Member]]:
+def _runs(chosen: Sequence[Member]) -> Iterator[list[Member]]:
     """The members in order, those together that are read at once."""
     run: list[Member] = []
-    for member in wanted:
+    for member in chosen:
         follows = run and 0 <= member.begin - run[-1].end <= _LONGEST_GAP
-        if run and not (follows and member.end - run[0].begin <= _AT_ONCE):
+        if run and not (follows and member.end - run[0].begin <= _LARGEST_READ):
             yield run
             run = []
         run.append(member)

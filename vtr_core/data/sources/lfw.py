@@ -3,18 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from vtr_core import storage
 from vtr_core.config.settings import PositiveInt
 from vtr_core.data.records.annotations import FacePair, PairList
-from vtr_core.data.sources.faces import FaceSettings, fetched, read_image
-from vtr_core.data.sources.files import read_file
-from vtr_core.data.sources.reasons import UnusableError, check_id
+from vtr_core.data.sources.faces import FaceSettings, read_image
+from vtr_core.data.sources.files import check_id, read_file
 from vtr_core.data.sources.source import Drops, FaceImage, VideoEntry
 from vtr_core.errors import ConfigError, InputError
 from vtr_core.storage import Location, locate
+from vtr_core.unusable import UnusableError
 
 
 @dataclass(frozen=True)
@@ -66,10 +65,10 @@ def _header(words: list[str], where: str) -> tuple[int, int]:
 
 
 def _pair(words: list[str], number: int, fold: int, different: bool, where: str) -> NamedPair:
-    wanted = "person i person j" if different else "person i j"
+    form = "person i person j" if different else "person i j"
     numbers = words[1::2] if different else words[1:]
     if len(words) != (4 if different else 3) or not all(n.isdecimal() for n in numbers):
-        raise InputError(f"{where}, line {number}: {' '.join(words)!r} is not '{wanted}'; restore the file")
+        raise InputError(f"{where}, line {number}: {' '.join(words)!r} is not '{form}'; restore the file")
     first, second = words[0], words[2] if different else words[0]
     for person in (first, second):
         try:
@@ -107,14 +106,11 @@ def lfw_folder(root: str) -> LfwFolder:
         raise _not_lfw(root, PAIRS)
     pairs = parse_pairs(read_file(place / PAIRS).decode(errors="replace"), str(place / PAIRS))
     first = pairs[0].first_person
-    found = [people for people in _places(place) if any(storage.children(people / first))]
-    if not found:
+    places = [place, *(place / name for name in PEOPLE)]
+    people = next((folder for folder in places if any(storage.children(folder / first))), None)
+    if people is None:
         raise _not_lfw(root, f"photographs of {first}, whom {PAIRS} names first")
-    return LfwFolder(found[0].uri, (place / PAIRS).uri, 1 + max(pair.fold for pair in pairs), len(pairs))
-
-
-def _places(place: Location) -> list[Location]:
-    return [place, *(place / name for name in PEOPLE)]
+    return LfwFolder(people.uri, (place / PAIRS).uri, 1 + max(pair.fold for pair in pairs), len(pairs))
 
 
 def _not_lfw(root: str, lacking: str) -> InputError:
@@ -135,11 +131,9 @@ class Lfw(FaceSettings):
     name: ClassVar[str] = "lfw"
 
     pairs_file: str
-    """pairs.txt, pairsDevTrain.txt or pairsDevTest.txt: a file, or with scikit-learn's copy its name alone."""
-    root: str | None = None
-    """Folder lfw of the people's folders (default: downloaded through scikit-learn)."""
-    cache: str | None = None
-    """scikit-learn's data folder, where the download is kept (default: its own)."""
+    """The file pairs.txt, pairsDevTrain.txt or pairsDevTest.txt."""
+    root: str
+    """Folder lfw of the people's folders."""
     size: PositiveInt | None = 100
     """Resize every image to this width and height."""
     grey: bool = True
@@ -175,12 +169,12 @@ class Lfw(FaceSettings):
         """The pairs of these people's folds, in the file's order; InputError for a photograph that is not there."""
         known = {name.rpartition(".")[0] for subject in subjects for name in subject.content}
         splits = {self._split(self._folds[subject.video_id]) for subject in subjects}
-        found = tuple(pair.as_ids() for pair in self._pairs if self._split(pair.fold) in splits)
-        for pair in found:
+        pairs = tuple(pair.as_ids() for pair in self._pairs if self._split(pair.fold) in splits)
+        for pair in pairs:
             for image in (pair.first, pair.second):
                 if image not in known:
                     raise InputError(f"{self.pairs_file} names {image}, which {self._root} does not have; restore it")
-        return PairList(found, self.pairs_file.rpartition("/")[2])
+        return PairList(pairs, self.pairs_file.rpartition("/")[2])
 
     def _split(self, fold: int) -> str | None:
         if not self.validation_folds and not self.test_folds:
@@ -194,16 +188,16 @@ class Lfw(FaceSettings):
         wrong = [fold for fold in (*self.validation_folds, *self.test_folds) if not 0 <= fold < count]
         if wrong:
             raise ConfigError(f"there is no fold {wrong[0]} in {self.pairs_file}; its folds are 0 to {count - 1}")
-        found: dict[str, int] = {}
+        folds: dict[str, int] = {}
         for pair in self._pairs:
             for person in (pair.first_person, pair.second_person):
-                other = found.setdefault(person, pair.fold)
+                other = folds.setdefault(person, pair.fold)
                 if self._split(other) != self._split(pair.fold):
                     raise InputError(
                         f"{self.pairs_file}: {person} is in the folds {other} and {pair.fold}, which belong to two "
                         "splits; people of different folds must differ: restore the file"
                     )
-        return found
+        return folds
 
     def _photos(self, person: str) -> list[str]:
         names = sorted(file.name for file in storage.children(self._root / person) if file.name.endswith(".jpg"))
@@ -213,7 +207,7 @@ class Lfw(FaceSettings):
 
     @cached_property
     def _pairs(self) -> tuple[NamedPair, ...]:
-        place = locate(self.pairs_file) if "/" in self.pairs_file or self.root else self._home / self.pairs_file
+        place = locate(self.pairs_file)
         try:
             text = read_file(place).decode()
         except (UnusableError, UnicodeDecodeError) as error:
@@ -224,17 +218,6 @@ class Lfw(FaceSettings):
 
     @cached_property
     def _root(self) -> Location:
-        place = self._home / "lfw" if self.root is None else locate(self.root)
+        place = locate(self.root)
         storage.check_readable(place)
         return place
-
-    @cached_property
-    def _home(self) -> Location:
-        """scikit-learn's folder of LFW, downloaded if necessary; the high minimum of photographs avoids loading
-        images."""
-
-        def fetch(datasets: Any) -> str:
-            datasets.fetch_lfw_people(data_home=self.cache, funneled=False, min_faces_per_person=200)
-            return str(Path(datasets.get_data_home(self.cache)) / "lfw_home")
-
-        return locate(fetched(fetch, "Labeled Faces in the Wild"))

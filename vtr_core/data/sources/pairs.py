@@ -14,12 +14,12 @@ from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec, check_feature_names
 from vtr_core.data.sources.features.feature_arrays import FeatureArray, Pool, to_float16
 from vtr_core.data.sources.features.feature_folder import FeatureFolder
-from vtr_core.data.sources.files import Row, read_table
-from vtr_core.data.sources.reasons import Reason, UnusableError, check_id, check_label, check_path
+from vtr_core.data.sources.files import Row, cell_text, check_id, check_label, check_path, read_table
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry
 from vtr_core.errors import ConfigError
 from vtr_core.storage import Location, locate
 from vtr_core.text.tokens.vocabulary import tokenise
+from vtr_core.unusable import Reason, UnusableError
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,14 @@ class PairRows:
 
     def read(self, row: Row) -> PairRow:
         """The row as a PairRow; UnusableError where it is invalid or contradicts an earlier one."""
-        files = tuple(_text(row.get(column)) for column in self.columns)
-        clip_id = _text(row["id"])
+        files = tuple(cell_text(row.get(column)) for column in self.columns)
+        clip_id = cell_text(row["id"])
         if clip_id is None:
             raise UnusableError(Reason.UNSAFE_ID, "the id is empty; every clip needs one")
         start, end = _times(row, clip_id)
-        video_id = _text(row.get("video_id")) or clip_id
-        split, caption = _text(row.get("split")), _text(row["caption"]) or ""
-        metadata = tuple((name, _text(row.get(name)) or "") for name in self.keep)
+        video_id = cell_text(row.get("video_id")) or clip_id
+        split, caption = cell_text(row.get("split")), cell_text(row["caption"]) or ""
+        metadata = tuple((name, cell_text(row.get(name)) or "") for name in self.keep)
         pair = PairRow(clip_id, video_id, split, start, end, caption, files, metadata)
         _check(pair, self.anywhere)
         self._check_against_others(pair)
@@ -72,13 +72,13 @@ class PairRows:
 
     def _check_against_others(self, pair: PairRow) -> None:
         if self.clips.setdefault(pair.clip_id, pair.content) != pair.content:
-            what = f"{pair.clip_id} was given before with another video, time or file; an id is for one clip"
-            raise UnusableError(Reason.DUPLICATE_ID, what)
+            message = f"{pair.clip_id} was given before with another video, time or file; an id is for one clip"
+            raise UnusableError(Reason.DUPLICATE_ID, message)
         if (pair.clip_id, pair.caption) in self.captions:
             raise UnusableError(Reason.DUPLICATE_ID, f"{pair.clip_id}: the same row again")
         if self.splits.setdefault(pair.video_id, pair.split) != pair.split:
-            what = f"{pair.clip_id}: its video {pair.video_id} is in the split {self.splits[pair.video_id]} already"
-            raise UnusableError(Reason.SPLIT_CONFLICT, f"{what}, and cannot be in {pair.split}")
+            message = f"{pair.clip_id}: its video {pair.video_id} is in the split {self.splits[pair.video_id]} already"
+            raise UnusableError(Reason.SPLIT_CONFLICT, f"{message}, and cannot be in {pair.split}")
         self.captions.add((pair.clip_id, pair.caption))
 
 
@@ -111,30 +111,23 @@ def _check(pair: PairRow, anywhere: bool) -> None:
 
 def _times(row: Row, clip_id: str) -> tuple[float | None, float | None]:
     """Start and end, both or neither."""
-    given = [_text(row.get(name)) for name in ("start", "end")]
-    if given == [None, None]:
+    cells = [cell_text(row.get(name)) for name in ("start", "end")]
+    if cells == [None, None]:
         return None, None
     try:
-        start, end = (float(value or "nan") for value in given)
+        start, end = (float(value or "nan") for value in cells)
     except ValueError:
         start = end = math.nan
     if not (0 <= start < math.inf and 0 <= end < math.inf):
-        what = (
+        message = (
             f"{clip_id}, from {row.get('start')} to {row.get('end')} s: times must be seconds from 0 on, or both empty"
         )
-        raise UnusableError(Reason.BAD_TIME, what)
+        raise UnusableError(Reason.BAD_TIME, message)
     if end <= start:
         raise UnusableError(
             Reason.END_BEFORE_START, f"{clip_id}, from {start:g} to {end:g} s: the end must come after the start"
         )
     return start, end
-
-
-def _text(value: object) -> str | None:
-    """A cell as text; None where it is empty."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return None
-    return str(value).strip() or None
 
 
 _OTHERS = {"id", "split"}
@@ -250,11 +243,11 @@ class _ClipReader:
 
     def clip(self, pair: PairRow) -> Clip:
         """The row's clip; without times it is as long as its longest file, or 0 where `fps` is not known."""
-        named = {name: path for name, path in zip(self._folders, pair.files, strict=True) if path is not None}
-        features = {name: self._vector(pair, name, path) for name, path in named.items()}
+        paths = {name: path for name, path in zip(self._folders, pair.files, strict=True) if path is not None}
+        features = {name: self._vector(pair, name, path) for name, path in paths.items()}
         start, end = pair.start or 0.0, pair.end
         if end is None:
-            lengths = [self._folders[name].duration(self._array(name, path)) for name, path in named.items()]
+            lengths = [self._folders[name].duration(self._array(name, path)) for name, path in paths.items()]
             end = max(lengths) if self._timed else 0.0
         return Clip(pair.clip_id, start, end, pair.caption, features, dict(pair.metadata))
 

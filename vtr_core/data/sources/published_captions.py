@@ -7,11 +7,11 @@ from typing import Any, Literal, assert_never
 
 from vtr_core import storage
 from vtr_core.data.sources.files import filled_lines, read_lines, read_table
-from vtr_core.data.sources.reasons import Reason
 from vtr_core.data.sources.source import Drops, worded_captions
 from vtr_core.data.sources.video_files import without_suffix
 from vtr_core.errors import ConfigError, InputError
 from vtr_core.storage import Location, locate
+from vtr_core.unusable import Reason
 
 AnnotatedDataSet = Literal["msrvtt", "msrvtt-1k-a", "msvd", "didemo", "activitynet", "lsmdc"]
 
@@ -71,15 +71,15 @@ def _of_splits(
     present = {split: place / name for split, name in files.items() if storage.exists(place / name)}
     if not present:
         raise InputError(f"there are no {data_set} at {place}; give the folder of {', '.join(files.values())}")
-    seen: dict[str, str] = {}
+    split_of: dict[str, str] = {}
     for split, file in present.items():
         for name, description in described(file).items():
-            where, known = f"{file}, {name}", seen.setdefault(video_id(name), split)
+            where, known = f"{file}, {name}", split_of.setdefault(video_id(name), split)
             if known == split:
                 yield where, split, name, description
             else:
-                what = f"{where}: it is in the split {known} already"
-                drops.drop(Reason.SPLIT_CONFLICT, what, rows(description))
+                message = f"{where}: it is in the split {known} already"
+                drops.drop(Reason.SPLIT_CONFLICT, message, rows(description))
 
 
 def _paragraph(sentences: Iterable[object], where: str, drops: Drops) -> tuple[str, ...]:
@@ -87,23 +87,20 @@ def _paragraph(sentences: Iterable[object], where: str, drops: Drops) -> tuple[s
 
     Others are dropped and counted; `where` names the video.
     """
-    kept = [" ".join(text.split()) for _, text in worded_captions(sentences, where, drops)]
-    return (" ".join(kept),) if kept else ()
+    sentences_with_words = [" ".join(text.split()) for _, text in worded_captions(sentences, where, drops)]
+    return (" ".join(sentences_with_words),) if sentences_with_words else ()
 
 
-TestFile = Literal["val_1", "val_2"]
-
-
-def read_activitynet(folder: str, drops: Drops, test: TestFile = "val_1") -> Iterator[AnnotatedVideo]:
+def read_activitynet(folder: str, drops: Drops) -> Iterator[AnnotatedVideo]:
     """The videos of `train.json`, and those of `val_1.json` as the split `test`, where they are there.
 
     ActivityNet Captions (Krishna et al. 2017): a file is an object of videos (`v_` and YouTube's id), each with
     `sentences` and `duration` in seconds; a paragraph is all sentences in their order, whose `timestamps` are not
-    needed. val_1 has 4,917 videos and is what CLIP4Clip tests; `val_2` describes the same videos again, by others.
+    needed. val_1 has 4,917 videos and is what CLIP4Clip tests.
     Files of a video may be called with or without `v_`. A video of both splits is dropped from the second. InputError
     for a folder without these files, and other forms.
     """
-    files = {"train": "train.json", "test": f"{test}.json"}
+    files = {"train": "train.json", "test": "val_1.json"}
     for where, split, name, described in _of_splits(folder, files, "ActivityNet Captions", _activitynet, drops):
         duration = described.get("duration")
         if not isinstance(duration, int | float) or not 0 <= duration < math.inf:
@@ -176,8 +173,8 @@ def read_lsmdc(folder: str, drops: Drops) -> Iterator[AnnotatedVideo]:
             if len(cells) == 6 and cells[0].strip():
                 by_clip.setdefault(cells[0].strip(), []).append(cells[-1].strip())
             elif line.strip():
-                what = f"{file}, line {number}: {line[:40]!r} is not a clip, four times and a sentence between tabs"
-                drops.drop(Reason.BAD_LINE, what)
+                message = f"{file}, line {number}: {line[:40]!r} is not a clip, four times and a sentence between tabs"
+                drops.drop(Reason.BAD_LINE, message)
         return by_clip
 
     for _, split, name, captions in _of_splits(folder, _LSMDC, "LSMDC annotations", sentences, drops, rows=len):
@@ -201,18 +198,18 @@ def read_msvd(folder: str, drops: Drops) -> Iterator[AnnotatedVideo]:
     captions = storage.read_json(file)
     if not isinstance(captions, dict) or not all(isinstance(texts, list) for texts in captions.values()):
         raise InputError(f"{file} is no JSON object of lists of captions by video; give MSVD's captions in that form")
-    seen: set[str] = set()
+    listed: set[str] = set()
     for name, split in _MSVD_LISTS.items():
         place = locate(folder) / name
         for video in filled_lines(place):
-            if video in seen:
+            if video in listed:
                 drops.drop(Reason.DUPLICATE_ID, f"{place}: {video} is listed twice")
             elif video not in captions:
                 drops.drop(Reason.EMPTY_CAPTION, f"{place}: {video} has no captions in {_MSVD}")
             else:
                 yield AnnotatedVideo(video, split, 0.0, tuple(captions[video]))
-            seen.add(video)
-    for video in captions.keys() - seen:
+            listed.add(video)
+    for video in captions.keys() - listed:
         drops.drop(Reason.UNKNOWN_VIDEO, f"{_MSVD}: {video} is in no list", len(captions[video]))
 
 
@@ -246,8 +243,8 @@ def read_msrvtt(uri: str, split: Literal["official", "1k-a"], drops: Drops) -> S
         if row["video_id"] in videos:
             chosen.append(replace(videos[row["video_id"]], split="train"))
         else:
-            what = f"{location / _TRAIN_9K}: {row['video_id']} is not among the annotated videos"
-            drops.drop(Reason.UNKNOWN_VIDEO, what)
+            message = f"{location / _TRAIN_9K}: {row['video_id']} is not among the annotated videos"
+            drops.drop(Reason.UNKNOWN_VIDEO, message)
     for row in read_table(location / _TEST_1K, ("video_id", "sentence")):
         known = videos.get(row["video_id"])
         chosen.append(AnnotatedVideo(row["video_id"], "test", known.duration if known else 0.0, (row["sentence"],)))

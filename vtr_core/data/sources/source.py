@@ -9,11 +9,11 @@ import numpy as np
 from jaxtyping import Float16, UInt8
 
 from vtr_core.data.records.annotations import PairList, TimedLabel
-from vtr_core.data.records.schema import FeatureSpec, FrameEncoding
+from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.shards.thumbnails import Thumbnail
-from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.errors import InputError
 from vtr_core.text.tokens.vocabulary import tokenise
+from vtr_core.unusable import Reason, UnusableError
 
 MAX_EXAMPLES = 3
 
@@ -83,7 +83,7 @@ class FrameClip:
     captions: Sequence[str]
     times: Sequence[float]
     frames: Sequence[bytes]
-    """JPEG files, or pixels."""
+    """JPEG files."""
 
 
 @dataclass
@@ -98,14 +98,14 @@ class Drops:
     examples: dict[str, list[str]] = field(default_factory=dict)
     shortened: int = 0
 
-    def drop(self, reason: str, what: str, rows: int = 1) -> None:
+    def drop(self, reason: str, message: str, rows: int = 1) -> None:
         """Count `rows` dropped rows for `reason`; `what` describes the row and its fault."""
         if self.strict:
-            raise InputError(f"{what} ({reason}); correct it, or leave out --strict to drop and count such rows")
+            raise InputError(f"{message} ({reason}); correct it, or leave out --strict to drop and count such rows")
         self.counts[reason] += rows
         examples = self.examples.setdefault(reason, [])
         if len(examples) < MAX_EXAMPLES:
-            examples.append(what)
+            examples.append(message)
 
 
 @runtime_checkable
@@ -176,8 +176,8 @@ class StepSource(Source, Protocol):
 class FrameSource(Source, Protocol):
     """A source of `frames`: one row per clip, with its pictures."""
 
-    def pictures(self) -> tuple[int, int, FrameEncoding]:
-        """Height and width of every picture, and how it is stored."""
+    def pictures(self) -> tuple[int, int]:
+        """Height and width of every picture."""
         ...
 
     def frame_clips(self, video: VideoEntry, drops: Drops) -> Iterator[FrameClip]:

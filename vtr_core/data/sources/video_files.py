@@ -8,10 +8,18 @@ from pathlib import PurePosixPath
 
 import pyarrow.fs as pafs
 
-from vtr_core.data.sources.files import FORMATS, filled_lines, is_folder, read_table
-from vtr_core.data.sources.reasons import Reason, UnusableError, check_label, check_path, is_elsewhere
+from vtr_core.data.sources.files import (
+    FORMATS,
+    check_label,
+    check_path,
+    filled_lines,
+    is_elsewhere,
+    is_folder,
+    read_table,
+)
 from vtr_core.errors import InputError
 from vtr_core.storage import Location, locate
+from vtr_core.unusable import Reason, UnusableError
 
 SUFFIXES = (
     *(".mp4", ".m4v", ".mov", ".webm", ".mkv", ".avi", ".mpg", ".mpeg", ".ts", ".flv", ".wmv", ".ogv", ".3gp", ".gif"),
@@ -52,9 +60,9 @@ class Inventory:
         if is_elsewhere(name):
             return self._elsewhere(name)
         check_path(name)
-        found = self._by_key.get(name)
-        if found is not None:
-            return found
+        file = self._by_key.get(name)
+        if file is not None:
+            return file
         if self._folder is None:
             raise UnusableError(Reason.UNKNOWN_VIDEO, f"the video {name!r} is not among those of {self.place}")
         return VideoFile(name, (self._folder / name).uri)
@@ -65,9 +73,9 @@ class Inventory:
 
     def by_id(self, video_id: str) -> str:
         """The URI of the video whose name without suffix is `video_id`; where it would be if it is not listed."""
-        found = self._by_key.get(video_id)
-        if found is not None:
-            return found.uri
+        file = self._by_key.get(video_id)
+        if file is not None:
+            return file.uri
         return f"{self.place}/{video_id}" if self._folder is None else (self._folder / video_id).uri
 
     @property
@@ -88,15 +96,18 @@ class Inventory:
 
     def _elsewhere(self, name: str) -> VideoFile:
         if not self.anywhere:
-            what = f"the video {name[:80]!r} lies outside {self.place}; say --anywhere to allow paths and URIs like it"
-            raise UnusableError(Reason.UNSAFE_ID, what)
+            message = (
+                f"the video {name[:80]!r} lies outside {self.place}; say --anywhere to allow paths and URIs like it"
+            )
+            raise UnusableError(Reason.UNSAFE_ID, message)
         check_label(name)
         return VideoFile(PurePosixPath(name.partition("?")[0]).name, name)
 
     @cached_property
     def _folder(self) -> Location | None:
         """The folder that names are relative to; None for lists, whose names are those in them."""
-        if _is_glob(self.place) or _without_settings(self.place).endswith((".txt", *FORMATS)):
+        path = self.place.partition("?")[0] if "://" in self.place else self.place  # a URI without its store's settings
+        if _is_glob(self.place) or path.endswith((".txt", *FORMATS)):
             return None
         return locate(self.place)
 
@@ -134,11 +145,6 @@ class Inventory:
 def _is_glob(place: str) -> bool:
     """Whether `place` is a pattern of local paths; in a URI the marks belong to names and settings."""
     return "://" not in place and any(mark in place for mark in _GLOB)
-
-
-def _without_settings(place: str) -> str:
-    """A URI without the settings of its store."""
-    return place.partition("?")[0] if "://" in place else place
 
 
 def without_suffix(name: str) -> str:

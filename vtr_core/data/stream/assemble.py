@@ -94,15 +94,15 @@ class _Filling:
             target[: len(pixels)] = pixels.reshape(len(pixels), -1)
             target[len(pixels) :] = 0
         assert plan.draws is not None, "the plan of another data set"
-        told = [plan.draws.caption(row, len(clip.caption_keys)) for row, (clip, _) in enumerate(shown)]
-        found = list(zip([clip for clip, _ in shown], told, strict=True))
+        drawn = [plan.draws.caption(row, len(clip.caption_keys)) for row, (clip, _) in enumerate(shown)]
+        chosen = list(zip([clip for clip, _ in shown], drawn, strict=True))
         columns = {
             FRAMES: frames,
             kept_column(FRAMES): np.array([len(pixels) for _, pixels in shown], np.int64),
-            "tokens": np.stack([clip.tokens[caption] for clip, caption in found]),
-            "caption_key": np.array([clip.caption_keys[caption] for clip, caption in found], np.int64),
-            "clip_key": np.array([clip.clip_key for clip, _ in found], np.int64),
-            "video_key": np.array([clip.video_key for clip, _ in found], np.int64),
+            "tokens": np.stack([clip.tokens[caption] for clip, caption in chosen]),
+            "caption_key": np.array([clip.caption_keys[caption] for clip, caption in chosen], np.int64),
+            "clip_key": np.array([clip.clip_key for clip, _ in chosen], np.int64),
+            "video_key": np.array([clip.video_key for clip, _ in chosen], np.int64),
         }
         bad = [clip.group for clip, (instead, _) in zip(clips, shown, strict=True) if instead is not clip]
         if bad:
@@ -151,8 +151,8 @@ def fill_videos(
         group = stored_videos(reader.read_arrow(places[number]), schema)
         return [_rows(group, run, batches[run.batch].draws, max_frames, reader.means) for run in runs]
 
-    for found, runs in read_groups(read, batches, damaged, tolerant, each):
-        for run, columns in zip(runs, found, strict=True):
+    for parts, runs in read_groups(read, batches, damaged, tolerant, each):
+        for run, columns in zip(runs, parts, strict=True):
             pieces[run.batch][run.begin] = columns
     return _joined(pieces), damaged
 
@@ -162,20 +162,20 @@ def _rows(group: StoredVideos, run: Run, draws: CaptionDraws | None, max_frames:
     columns: Columns = {}
     for name, frames in group.frames.items():
         padded = pad(frames, run.row, max_frames)
-        columns |= {name: padded.values, kept_column(name): padded.kept}
+        columns |= {name: padded.values, kept_column(name): padded.lengths}
         if mean:
             columns[mean_column(name)] = means(frames, run.row)
     assert draws is not None, "the plan of another data set"
     chosen = _captions(group, run, draws)
-    told = chosen >= 0
+    has_caption = chosen >= 0
     columns["tokens"] = np.zeros((len(chosen), group.tokens.vectors.shape[1]), TOKEN_DTYPE)
-    columns["tokens"][told] = group.tokens.vectors[chosen[told]]
+    columns["tokens"][has_caption] = group.tokens.vectors[chosen[has_caption]]
     columns["caption_key"] = np.zeros(len(chosen), np.int64)
-    columns["caption_key"][told] = group.caption_key[chosen[told]]
+    columns["caption_key"][has_caption] = group.caption_key[chosen[has_caption]]
     if group.caption_vectors is not None:
         vectors = np.zeros((len(chosen), 1, group.caption_vectors.vectors.shape[1]), FEATURE_DTYPE)
-        vectors[told, 0] = group.caption_vectors.vectors[chosen[told]]
-        columns[CAPTION_VECTORS], columns[kept_column(CAPTION_VECTORS)] = vectors, told.astype(np.int64)
+        vectors[has_caption, 0] = group.caption_vectors.vectors[chosen[has_caption]]
+        columns[CAPTION_VECTORS], columns[kept_column(CAPTION_VECTORS)] = vectors, has_caption.astype(np.int64)
         if mean:
             columns[mean_column(CAPTION_VECTORS)] = vectors[:, 0].astype(np.float32)
     columns["clip_key"] = columns["video_key"] = group.video_key[run.row]
@@ -264,21 +264,15 @@ def _fill_clips(
 
     for _ in read_groups(read, batches, damaged, tolerant, each):
         pass
-    return _emptying(filled), damaged
-
-
-def _emptying(filled: list[Columns]) -> Iterator[Columns]:
-    """The batches in order, each released after it was yielded."""
-    while filled:
-        yield filled.pop(0)
+    return (filled.pop(0) for _ in batches), damaged  # each is released after it was yielded
 
 
 def _with_candidates(columns: Columns, extra: int) -> Columns:
     if extra == 0:
         return columns
     start, end = (columns.pop(name) for name in TIMES)
-    found = candidate_tokens(columns["tokens"], columns["video_key"], start, end, extra)
-    return {**columns, "candidate_tokens": found}
+    candidates = candidate_tokens(columns["tokens"], columns["video_key"], start, end, extra)
+    return {**columns, "candidate_tokens": candidates}
 
 
 def _part(batch: Columns, name: str, shape: tuple[int, ...], dtype: np.dtype, run: Run) -> np.ndarray:

@@ -195,8 +195,8 @@ class _Task:
         places = {int(group): RowGroup(*place) for group, place in window["places"].items()}
         batches = [self._batch(step, *map(np.array, videos)) for step, *videos in window["batches"]]
         reader = replace(self.reader, manifest=replace(self.reader.manifest, shards=shards))
-        wanted = self.sampling
-        read = assemble(reader, places, batches, wanted.extra_captions, self.on_bad_shard, wanted.max_frames)
+        sampling = self.sampling
+        read = assemble(reader, places, batches, sampling.extra_captions, self.on_bad_shard, sampling.max_frames)
         held: list[Columns] = []
         for batch in batches:
             held.append({"step": np.array([batch.step], np.int64), **next(read)})
@@ -208,8 +208,10 @@ class _Task:
 
     def _batch(self, step: int, group: np.ndarray, first_row: np.ndarray, rows: np.ndarray) -> BatchPlan:
         videos = BatchVideos(step, group, first_row, rows)
-        wanted = self.sampling
-        batch = videos.sample(self.reader.manifest.schema, wanted.clips_per_video, wanted.seed, wanted.every_caption_of)
+        sampling = self.sampling
+        batch = videos.sample(
+            self.reader.manifest.schema, sampling.clips_per_video, sampling.seed, sampling.every_caption_of
+        )
         return batch.part(self.part.rank, self.part.world)
 
 

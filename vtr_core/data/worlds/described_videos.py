@@ -127,13 +127,13 @@ def _description(
     settings: SyntheticVideoSettings, concepts: Int[np.ndarray, " slots"], rng: np.random.Generator
 ) -> str:
     """A sentence whose template and placeholders are independent of the concepts."""
-    named = rng.random(len(SLOTS)) < settings.mention
-    named[(ACTION, OBJECT)[rng.integers(2)]] |= not named[[ACTION, OBJECT]].any()
+    mentioned = rng.random(len(SLOTS)) < settings.mention
+    mentioned[(ACTION, OBJECT)[rng.integers(2)]] |= not mentioned[[ACTION, OBJECT]].any()
     words = {}
     for slot, concept in enumerate(concepts.tolist()):
         names = CONCEPTS[slot][concept]
         word = names[rng.integers(len(names))]
-        if named[slot]:
+        if mentioned[slot]:
             words[slot] = word
     template = TEMPLATES[rng.integers(len(TEMPLATES))]
     somebody, acting, something = (choices[rng.integers(2)] for choices in (SOMEBODY, ACTING, SOMETHING))
@@ -175,12 +175,12 @@ class Camera:
         """The frame features of a video."""
         rng, settings = self.settings.stream(FRAMES, video), self.settings
         concepts, frames = content.concepts[content.scene], len(content.scene)
-        seen = sum(self._vectors[slot][concepts[:, slot]] for slot in range(len(SLOTS)))
+        signal = sum(self._vectors[slot][concepts[:, slot]] for slot in range(len(SLOTS)))
         angle = 2 * np.pi * (np.arange(frames, dtype=np.float32)[:, None] / PERIOD + rng.random())
         first, second = (vectors[concepts[:, ACTION]] for vectors in self._movements)
         manner = rng.standard_normal(MANNER_DIM, np.float32) @ self._manners
         noise = rng.standard_normal((frames, settings.dim), np.float32)
-        values = seen + np.cos(angle) * first + np.sin(angle) * second
+        values = signal + np.cos(angle) * first + np.sin(angle) * second
         return np.maximum(values + settings.style * manner + settings.noise * noise, 0).astype(np.float16)
 
     @cached_property

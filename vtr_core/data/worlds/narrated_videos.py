@@ -103,24 +103,24 @@ def narrate(words: Mapping[str, str], rng: np.random.Generator) -> str:
     Template and filler do not depend on the words, nor on which slots are absent beyond what takes their places.
     """
 
-    def one(choices: tuple[str, ...]) -> str:
+    def drawn(choices: tuple[str, ...]) -> str:
         return choices[rng.integers(len(choices))]
 
     def after(introductions: tuple[str, ...], slot: str) -> str:
-        introduction = one(introductions)
+        introduction = drawn(introductions)
         return f"{introduction} {words[slot]}" if slot in words else ""
 
     parts = {
-        "opener": one(OPENERS),
-        "closer": one(CLOSERS),
-        "modal": one(MODALS),
-        "subject": f"the {words['agent']}" if "agent" in words else one(SUBJECTS),
-        "verb": words["action"] if "action" in words else one(VAGUE_VERBS),
-        "object": f"the {words['object']}" if "object" in words else one(VAGUE_OBJECTS),
+        "opener": drawn(OPENERS),
+        "closer": drawn(CLOSERS),
+        "modal": drawn(MODALS),
+        "subject": f"the {words['agent']}" if "agent" in words else drawn(SUBJECTS),
+        "verb": words["action"] if "action" in words else drawn(VAGUE_VERBS),
+        "object": f"the {words['object']}" if "object" in words else drawn(VAGUE_OBJECTS),
         "tool": after(WITH, "tool"),
         "place": after(IN, "place"),
     }
-    return " ".join(one(TEMPLATES).format(**parts).split())
+    return " ".join(drawn(TEMPLATES).format(**parts).split())
 
 
 LATENTS, NARRATION, FEATURES, WEIGHTS, SCENES = range(5)
@@ -260,17 +260,17 @@ def captions(settings: SyntheticSettings, video: int, content: Truth) -> list[st
 
 
 def _caption(settings: SyntheticSettings, clip: int, content: Truth, rng: np.random.Generator) -> str:
-    described, others = clip, neighbours(clip, len(content))
-    if others and rng.random() < settings.misalignment:
-        described = others[rng.integers(len(others))]
+    described, adjacent = clip, neighbours(clip, len(content))
+    if adjacent and rng.random() < settings.misalignment:
+        described = adjacent[rng.integers(len(adjacent))]
     mentioned = rng.random(len(SLOTS)) < settings.mention
     mentioned[rng.integers(len(SLOTS))] |= not mentioned.any()
     mentioned[PLACE] |= settings.named_scenes
     words = {}
-    for slot, concept, named in zip(SLOTS, content.concepts[described], mentioned, strict=True):
+    for slot, concept, is_mentioned in zip(SLOTS, content.concepts[described], mentioned, strict=True):
         choices = names(slot, int(concept))
         word = choices[rng.integers(len(choices))]
-        if named:
+        if is_mentioned:
             words[slot] = word
     return narrate(words, rng)
 
@@ -295,7 +295,7 @@ class Recorder:
     def _streams(self) -> tuple["_Stream", "_Stream", "_Stream"]:
         s = self.settings
         layout = ((s.dim_2d, _SEEN_2D), (s.dim_3d, _SEEN_3D), (s.dim_audio, _HEARD))
-        first, second, third = (_Stream(s, index, dim, seen) for index, (dim, seen) in enumerate(layout))
+        first, second, third = (_Stream(s, index, dim, effects) for index, (dim, effects) in enumerate(layout))
         return first, second, third
 
     def record(self, video: int, content: Truth) -> list[dict[str, Float16[np.ndarray, " dim"]]]:
@@ -317,10 +317,10 @@ class _Stream:
     With scenes the sum is that of `_Scenes`.
     """
 
-    def __init__(self, settings: SyntheticSettings, index: int, dim: int, seen: dict[int, float]) -> None:
+    def __init__(self, settings: SyntheticSettings, index: int, dim: int, effects: dict[int, float]) -> None:
         rng = settings.stream(WEIGHTS, index)
         shape = (len(SLOTS), settings.num_concepts, dim)
-        weights = np.array([seen.get(slot, 0.0) for slot in range(len(SLOTS))], np.float32)
+        weights = np.array([effects.get(slot, 0.0) for slot in range(len(SLOTS))], np.float32)
         self._vectors = rng.standard_normal(shape, np.float32) * weights[:, None, None]
         self._looks = rng.standard_normal((STYLE_DIM, dim), np.float32) / np.sqrt(np.float32(STYLE_DIM))
         self._style, self._noise = settings.style, settings.noise
@@ -331,12 +331,12 @@ class _Stream:
     ) -> Float[np.ndarray, "clips dim"]:
         dim = self._looks.shape[1]
         if self._scenes is None or scene is None:
-            seen = self._vectors[np.arange(len(SLOTS)), content.concepts].sum(axis=1)
+            signal = self._vectors[np.arange(len(SLOTS)), content.concepts].sum(axis=1)
         else:
-            seen = self._scenes.seen(content.concepts, scene)
+            signal = self._scenes.signal(content.concepts, scene)
         look = self._style * (rng.standard_normal(STYLE_DIM, np.float32) @ self._looks)
         noise = self._noise * rng.standard_normal((len(content), dim), np.float32)
-        values = np.maximum(seen + look + noise, 0)
+        values = np.maximum(signal + look + noise, 0)
         return values / np.maximum(np.linalg.norm(values, axis=1, keepdims=True), np.float32(1e-12))
 
 
@@ -356,7 +356,7 @@ class _Scenes:
         self._scene_codes = rng.standard_normal((settings.scenes, CODE_DIM), np.float32)
         self._projection = rng.standard_normal((size + CODE_DIM, dim), np.float32) / np.sqrt(np.float32(CODE_DIM))
 
-    def seen(
+    def signal(
         self, concepts: Int[np.ndarray, "clips slots"], scene: Int[np.ndarray, " clips"]
     ) -> Float[np.ndarray, "clips dim"]:
         codes = self._codes[np.arange(len(SLOTS)), concepts].reshape(len(concepts), -1)

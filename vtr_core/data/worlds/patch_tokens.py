@@ -115,13 +115,13 @@ class TokenCamera:
         settings, rng = self.settings, self.settings.stream(FRAMES, video)
         manner = rng.standard_normal(MANNER_DIM, np.float32) @ self._manners
         background = self._concept(PLACE, content) + settings.style * manner
-        thing = self._thing(content)
+        signal = self._thing(content)
         patches = np.tile(background, (settings.frames, settings.grid, settings.grid, 1))
         for frame, (row, column) in enumerate(content.corners):
             if content.visible[frame]:
-                patches[frame, row : row + content.side, column : column + content.side] += settings.gain * thing
+                patches[frame, row : row + content.side, column : column + content.side] += settings.gain * signal
         patches += settings.noise * rng.standard_normal(patches.shape, np.float32)
-        cls = background + settings.trace * thing
+        cls = background + settings.trace * signal
         cls = cls + settings.cls_noise * rng.standard_normal((settings.frames, settings.dim), np.float32)
         tokens = np.concatenate([cls[:, None], patches.reshape(settings.frames, -1, settings.dim)], axis=1)
         return tokens.reshape(settings.frames, -1).astype(np.float16)

@@ -100,9 +100,9 @@ def synthetic_step_video(settings: SyntheticStepSettings, task: int, video: int)
     """
     rng = settings.stream(STEP_VIDEOS, task * settings.videos_per_task + video)
     done = synthetic_task(settings, task).concepts
-    kept = _kept(settings, len(done), rng)
+    included = _kept(settings, len(done), rng)
     concepts, shown = [], []
-    for step in [*np.flatnonzero(kept).tolist(), None]:
+    for step in [*np.flatnonzero(included).tolist(), None]:
         pause = int(rng.integers(settings.background_seconds + 1))
         concepts.append(np.tile(_background(settings, done[:, ACTION], rng), (pause, 1)))
         shown.append(np.full(pause, -1))
@@ -117,17 +117,17 @@ def synthetic_step_video(settings: SyntheticStepSettings, task: int, video: int)
 
 
 def _kept(settings: SyntheticStepSettings, steps: int, rng: np.random.Generator) -> Bool[np.ndarray, " steps"]:
-    kept = rng.random(steps) >= settings.missing_step
-    kept[rng.integers(steps)] |= not kept.any()
-    return kept
+    shown = rng.random(steps) >= settings.missing_step
+    shown[rng.integers(steps)] |= not shown.any()
+    return shown
 
 
 def _background(
     settings: SyntheticStepSettings, actions: Int[np.ndarray, " steps"], rng: np.random.Generator
 ) -> Int[np.ndarray, " slots"]:
     content = rng.choice(settings.num_concepts, len(SLOTS), p=settings.frequencies)
-    others = settings.frequencies.copy()
-    others[actions] = 0
-    if others.any():
-        content[ACTION] = rng.choice(settings.num_concepts, p=others / others.sum())
+    frequencies = settings.frequencies.copy()
+    frequencies[actions] = 0
+    if frequencies.any():
+        content[ACTION] = rng.choice(settings.num_concepts, p=frequencies / frequencies.sum())
     return content

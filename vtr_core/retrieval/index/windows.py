@@ -22,10 +22,9 @@ import pyarrow.parquet as pq
 from vtr_core import storage
 from vtr_core.data.records.schema import FEATURE_DTYPE
 from vtr_core.data.shards.thumbnails import Thumbnail
-from vtr_core.data.sources.reasons import UnusableError
 from vtr_core.data.sources.video_files import VideoFile
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.extraction.features import ClipPooling, Extracted, Unusable, VideoFeatures
+from vtr_core.extraction.features import ClipPooling, Extracted, VideoFeatures
 from vtr_core.extraction.networks import Chosen, columns
 from vtr_core.extraction.outputs import Extract, Progress
 from vtr_core.extraction.pictures import THUMBNAILS_PER_SECOND, thumbnails, times
@@ -36,7 +35,7 @@ from vtr_core.retrieval.index.items import Items
 from vtr_core.storage import Location, StorageError, locate
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.spaces import JointSpace, clip_space_of
-from vtr_core.video.decoders import VideoFault
+from vtr_core.unusable import UnusableError
 from vtr_core.video.decoding import located
 
 FOLDER, RECORD = "windows", "windows.json"
@@ -84,7 +83,7 @@ def _version(file: VideoFile) -> VideoVersion:
     try:
         place = located(file.uri)
         info = place.filesystem.get_file_info(place.path)
-    except (VideoFault, StorageError, OSError):  # its decoding tells what is wrong with it
+    except (UnusableError, StorageError, OSError):  # its decoding tells what is wrong with it
         return VideoVersion(file.name, file.uri, None, None)
     return VideoVersion(file.name, file.uri, info.size, info.mtime_ns)
 
@@ -129,8 +128,8 @@ class WindowSettings:
 
     def rows(self, video: VideoVersion, extracted: Extracted) -> list[dict[str, Any]]:
         """The rows of a video: one for each window that has any features, or one that says why it was dropped."""
-        if isinstance(extracted, Unusable):
-            return [_row(video, reason=extracted.reason.value, what=extracted.what)]
+        if isinstance(extracted, UnusableError):
+            return [_row(video, reason=extracted.reason.value, what=str(extracted))]
         try:
             rows = [self._window(video, extracted, span) for span in self.spans(extracted.duration)]
         except UnusableError as fault:

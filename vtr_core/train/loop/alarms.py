@@ -80,7 +80,7 @@ class CollapseWatch:
         if not signs:
             return None
         learned = "it was better before: lower optimizer.learning_rate, or set optimizer.gradient_clip and warmup_steps"
-        initial = "it was so from the start: look at vtr data statistics, and at settings other than the preset's"
+        initial = "it was so from the start: look at vtr data show, and at settings other than the preset's"
         return Collapse(signs[0], learned if self._was_apart else initial)
 
     def _beside_chance(self, step: int, loss: float, compared: Compared) -> dict[str, float]:

@@ -113,7 +113,7 @@ def test_columns_beyond_a_file_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("settings", "message"),
     [
         ({}, "give --video-features, or --features-2d"),
         ({"video_features": "x", "features_2d": "y"}, "give --video-features, or --features-2d"),
@@ -122,6 +122,6 @@ def test_columns_beyond_a_file_are_named(tmp_path: Path) -> None:
         ({"features_2d": "x", "columns_2d": (2, 2)}, "--columns-2d needs a first column before the end"),
     ],
 )
-def test_settings_that_contradict_each_other(given: dict[str, object], message: str) -> None:
+def test_settings_that_contradict_each_other(settings: dict[str, object], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        SecondFeatures(**given)  # type: ignore[arg-type]
+        SecondFeatures(**settings)  # type: ignore[arg-type]

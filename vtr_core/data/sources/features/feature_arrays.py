@@ -11,8 +11,8 @@ from jaxtyping import Float, Float16, Num
 from vtr_core.data.records.arrays import MAX_CELL_BYTES
 from vtr_core.data.records.schema import FEATURE_DTYPE
 from vtr_core.data.sources.files import read_file
-from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.storage import Location
+from vtr_core.unusable import Reason, UnusableError
 
 _LARGEST = float(np.finfo(np.float32).max)
 _WIDEST_ITEM = 8
@@ -45,8 +45,8 @@ def check_values(array: Num[np.ndarray, "..."], where: str) -> None:
     if array.size == 0:
         raise UnusableError(Reason.WRONG_DIMENSION, f"{where} has shape {array.shape}, which holds nothing")
     if not (float(array.min()) >= -_LARGEST and float(array.max()) <= _LARGEST):
-        what = "holds NaN or infinite values, or some beyond float32; only finite ones are allowed"
-        raise UnusableError(Reason.NOT_FINITE, f"{where} {what}")
+        message = "holds NaN or infinite values, or some beyond float32; only finite ones are allowed"
+        raise UnusableError(Reason.NOT_FINITE, f"{where} {message}")
 
 
 def parse_npy(content: bytes, where: str) -> Num[np.ndarray, "..."]:
@@ -63,10 +63,10 @@ def parse_npy(content: bytes, where: str) -> Num[np.ndarray, "..."]:
         raise UnusableError(Reason.NOT_NUMERIC, f"{where} holds {dtype}; allowed are floats and integers")
     if any(type(length) is not int or length < 0 for length in shape):
         raise UnusableError(Reason.UNREADABLE_FILE, f"{where} is damaged: its header gives the shape {shape}")
-    expected, found = math.prod(shape) * dtype.itemsize, len(content) - stream.tell()
-    if found < expected:
-        what = f"{where} is truncated: {found} bytes of values where shape {shape} {dtype} needs {expected}"
-        raise UnusableError(Reason.UNREADABLE_FILE, what)
+    expected, available = math.prod(shape) * dtype.itemsize, len(content) - stream.tell()
+    if available < expected:
+        message = f"{where} is truncated: {available} bytes of values where shape {shape} {dtype} needs {expected}"
+        raise UnusableError(Reason.UNREADABLE_FILE, message)
     values = np.frombuffer(content, dtype, math.prod(shape), stream.tell())
     return values.reshape(shape, order="F" if fortran else "C")
 
@@ -84,8 +84,10 @@ def window(
     first = int(min(start * fps, len(rows)))
     part = rows[first : int(min(end, len(rows) / fps) * fps) + 1]
     if len(part) == 0:
-        what = f"{where}: the span {start:g} to {end:g} s begins after the last of {len(rows)} rows at {fps:g} a second"
-        raise UnusableError(Reason.OUTSIDE_FEATURES, what)
+        message = (
+            f"{where}: the span {start:g} to {end:g} s begins after the last of {len(rows)} rows at {fps:g} a second"
+        )
+        raise UnusableError(Reason.OUTSIDE_FEATURES, message)
     return part
 
 
@@ -120,19 +122,19 @@ def l2(vector: Float[np.ndarray, " dim"]) -> Float[np.ndarray, " dim"]:
     return vector / norm if norm > 0 else vector
 
 
-def to_float16(values: Num[np.ndarray, "*shape"], what: str) -> Float16[np.ndarray, "*shape"]:
+def to_float16(values: Num[np.ndarray, "*shape"], where: str) -> Float16[np.ndarray, "*shape"]:
     """`values` in float16, the storage format; UnusableError (not_finite), naming `what`, for values out of range."""
     with np.errstate(over="ignore", invalid="ignore"):
         stored = values.astype(np.float16)
     if not np.isfinite(stored).all():
         limit = f"{np.finfo(np.float16).max:.0f}"
-        raise UnusableError(Reason.NOT_FINITE, f"{what}: values exceed the range of float16 (at most {limit})")
+        raise UnusableError(Reason.NOT_FINITE, f"{where}: values exceed the range of float16 (at most {limit})")
     return stored
 
 
-def to_cell(rows: Num[np.ndarray, "rows dim"], what: str) -> Float16[np.ndarray, "rows dim"]:
+def to_cell(rows: Num[np.ndarray, "rows dim"], where: str) -> Float16[np.ndarray, "rows dim"]:
     """`rows`, a cell of a row, in float16; UnusableError, naming `what`, for values out of range, and for too many."""
     if rows.size * FEATURE_DTYPE.itemsize > MAX_CELL_BYTES:
-        size = f"{what} has {len(rows)} frames of {rows.shape[1]} values; a row holds {MAX_CELL_BYTES >> 20} MiB"
+        size = f"{where} has {len(rows)} frames of {rows.shape[1]} values; a row holds {MAX_CELL_BYTES >> 20} MiB"
         raise UnusableError(Reason.WRONG_DIMENSION, size)
-    return to_float16(rows, what)
+    return to_float16(rows, where)

@@ -24,10 +24,11 @@ from vtr_core.data.sources.features.feature_arrays import (
     to_float16,
     window,
 )
-from vtr_core.data.sources.reasons import Reason, UnusableError, check_id, check_path, is_elsewhere
+from vtr_core.data.sources.files import check_id, check_path, is_elsewhere
 from vtr_core.errors import InputError
 from vtr_core.storage import Location, StorageError, locate
 from vtr_core.storage.big_file import BigFile
+from vtr_core.unusable import Reason, UnusableError
 
 T = TypeVar("T", bound=Hashable)
 
@@ -68,10 +69,10 @@ class FeatureFolder:
         """The array of a video id (or path); UnusableError where it cannot be read or would not give `dim` values."""
         file = self.file(name)
         array = read_feature(file, flatten=self.by_path)
-        found = pooled_dim(array, self.how)
-        if dim is not None and found != dim:
-            what = f"{file} has shape {array.shape}, which gives {found} values ({self.how} pooling)"
-            raise UnusableError(Reason.WRONG_DIMENSION, f"{what}; this data set has {dim}")
+        length = pooled_dim(array, self.how)
+        if dim is not None and length != dim:
+            message = f"{file} has shape {array.shape}, which gives {length} values ({self.how} pooling)"
+            raise UnusableError(Reason.WRONG_DIMENSION, f"{message}; this data set has {dim}")
         return array
 
     def clip(self, name: str, array: FeatureArray, start: float, end: float | None) -> Float[np.ndarray, " dim"]:
@@ -167,11 +168,11 @@ def commonest(folder: Location, names: Iterable[str], probe: Callable[[str], T])
     Raises InputError, with the first fault, where none can, or none of the first MOST_FAULTS.
     """
     faults: list[str] = []
-    found = Counter(islice(_readable(folder, names, probe, faults), PROBES))
-    if not found:
+    counts = Counter(islice(_readable(folder, names, probe, faults), PROBES))
+    if not counts:
         reason = faults[0] if faults else "none is named"
         raise InputError(f"no feature file in {folder} can be used ({reason}); give the folder of the files")
-    return found.most_common(1)[0][0]
+    return counts.most_common(1)[0][0]
 
 
 def _readable(folder: Location, names: Iterable[str], probe: Callable[[str], T], faults: list[str]) -> Iterator[T]:
@@ -201,8 +202,8 @@ class FrameFolder:
         file = self.location / f"{video_id}.npy"
         array = np.atleast_2d(read_feature(file, flatten=True))
         if dim is not None and array.shape[1] != dim:
-            what = f"{file} has {array.shape[1]} values a frame; this data set has {dim}"
-            raise UnusableError(Reason.WRONG_DIMENSION, what)
+            message = f"{file} has {array.shape[1]} values a frame; this data set has {dim}"
+            raise UnusableError(Reason.WRONG_DIMENSION, message)
         return to_cell(array, str(file))
 
     def dim(self, video_ids: Iterable[str]) -> int:
@@ -225,7 +226,7 @@ class BigFileFrames:
         """The vectors of every video; InputError for a name without a number."""
         if self.single:
             return {name: [name] for name in self.file.row}
-        found: dict[str, list[tuple[int, str]]] = {}
+        frames_of: dict[str, list[tuple[int, str]]] = {}
         for name in self.file.row:
             video, _, number = name.rpartition("_")
             if not video or not number.isdigit():
@@ -233,8 +234,8 @@ class BigFileFrames:
                     f"{self.file.location / 'id.txt'}: {name[:80]!r} is not <video>_<number>; with --single every "
                     "vector is a video"
                 )
-            found.setdefault(video, []).append((int(number), name))
-        return {video: [name for _, name in sorted(frames)] for video, frames in found.items()}
+            frames_of.setdefault(video, []).append((int(number), name))
+        return {video: [name for _, name in sorted(frames)] for video, frames in frames_of.items()}
 
     @property
     def dim(self) -> int:

@@ -13,9 +13,10 @@ from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.feature_arrays import read_feature, to_float16
 from vtr_core.data.sources.features.feature_folder import commonest
-from vtr_core.data.sources.reasons import Reason, UnusableError, check_id
+from vtr_core.data.sources.files import check_id
 from vtr_core.data.sources.source import KEPT, Drops
 from vtr_core.storage import Location, locate
+from vtr_core.unusable import Reason, UnusableError
 
 ColumnRange = tuple[NonNegativeInt, PositiveInt]
 """First column and the one after the last."""
@@ -78,24 +79,24 @@ class SecondFeatures(SourceSettings):
         self, video_id: str, specs: Iterable[FeatureSpec], drops: Drops
     ) -> dict[str, Float16[np.ndarray, "_ _"]]:
         """The features that the video has, by name; files that are missing or damaged are counted."""
-        found = {}
+        features = {}
         for spec in specs:
             try:
-                found[spec.name] = self._read(spec, video_id)
+                features[spec.name] = self._read(spec, video_id)
             except UnusableError as fault:
                 if spec.name == "video":
                     drops.drop(KEPT, f"{fault} ({fault.reason})")
                 elif fault.reason is not Reason.MISSING_FILE:
                     drops.drop(fault.reason, f"{fault}; {video_id} stays, without {spec.name}")
-        return found
+        return features
 
     def _read(self, spec: FeatureSpec, video_id: str) -> Float16[np.ndarray, "seconds dim"]:
         parts = [stream.read(video_id) for stream in self._streams[spec.name]]
         seconds = min(map(len, parts))
         joined = np.concatenate([part[:seconds] for part in parts], axis=1)
         if joined.shape[1] != spec.dim:
-            what = f"{joined.shape[1]} values of {spec.name} a second; this data set has {spec.dim}"
-            raise UnusableError(Reason.WRONG_DIMENSION, f"{self._files(spec, video_id)} has {what}")
+            message = f"{joined.shape[1]} values of {spec.name} a second; this data set has {spec.dim}"
+            raise UnusableError(Reason.WRONG_DIMENSION, f"{self._files(spec, video_id)} has {message}")
         return to_float16(joined, self._files(spec, video_id))
 
     def _files(self, spec: FeatureSpec, video_id: str) -> str:
@@ -139,8 +140,10 @@ class _Stream:
         file = self.file(video_id)
         rows = read_feature(file)
         if rows.ndim != 2:
-            what = f"{file} has shape {rows.shape}; localisation needs (time, dim), not one vector for the whole video"
-            raise UnusableError(Reason.WRONG_RANK, what)
+            message = (
+                f"{file} has shape {rows.shape}; localisation needs (time, dim), not one vector for the whole video"
+            )
+            raise UnusableError(Reason.WRONG_RANK, message)
         seconds = per_second(self._chosen(rows, file), self.fps, mean=self.how == "mean")
         if self.how != "unit":
             return seconds
@@ -152,8 +155,8 @@ class _Stream:
             return rows
         first, end = self.columns
         if end > rows.shape[1]:
-            what = f"{file} has {rows.shape[1]} columns; --columns names {first} to {end}"
-            raise UnusableError(Reason.WRONG_DIMENSION, what)
+            message = f"{file} has {rows.shape[1]} columns; --columns names {first} to {end}"
+            raise UnusableError(Reason.WRONG_DIMENSION, message)
         return rows[:, first:end]
 
 

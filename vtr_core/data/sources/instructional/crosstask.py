@@ -11,11 +11,11 @@ from vtr_core import storage
 from vtr_core.data.records.annotations import TimedLabel
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.second_features import SecondFeatures
-from vtr_core.data.sources.files import read_lines, read_text
-from vtr_core.data.sources.reasons import Reason, UnusableError, check_id
+from vtr_core.data.sources.files import check_id, read_lines, read_text
 from vtr_core.data.sources.source import Drops, StepVideo, VideoEntry
 from vtr_core.errors import InputError
 from vtr_core.storage import Location, locate
+from vtr_core.unusable import Reason, UnusableError
 
 _BLOCK_LINES = 5
 
@@ -74,17 +74,17 @@ def read_videos(location: Location, drops: Drops) -> Iterator[tuple[str, str]]:
 
     Raises InputError where there is no such file.
     """
-    seen = set()
+    listed = set()
     for number, row in enumerate(csv.reader(read_lines(location)), start=1):
         cells = tuple(cell.strip() for cell in row[:2])
         if not any(cells):
             continue
         if len(cells) < 2 or not all(cells):
             drops.drop(Reason.BAD_LINE, f"{location}, line {number}: {','.join(row)!r} is not task,video,url")
-        elif cells in seen:
+        elif cells in listed:
             drops.drop(Reason.DUPLICATE_ID, f"{location}, line {number}: the same task and video again")
         else:
-            seen.add(cells)
+            listed.add(cells)
             yield cells[0], cells[1]
 
 
@@ -93,15 +93,15 @@ def read_segments(location: Location, task: Task, drops: Drops) -> list[TimedLab
 
     Broken lines are dropped and counted. Raises UnusableError where the file is missing or no text.
     """
-    found = []
+    segments = []
     for number, row in enumerate(csv.reader(read_text(location).splitlines()), start=1):
         if not any(cell.strip() for cell in row):
             continue
         try:
-            found.append(_segment(row, task))
+            segments.append(_segment(row, task))
         except UnusableError as fault:
             drops.drop(fault.reason, f"{location}, line {number}: {fault}")
-    return sorted(found, key=lambda segment: (segment.start, segment.end))
+    return sorted(segments, key=lambda segment: (segment.start, segment.end))
 
 
 def _segment(row: list[str], task: Task) -> TimedLabel:
@@ -145,8 +145,8 @@ class CrossTask(SecondFeatures):
         listed = locate(self.annotations) / self.videos_file
         for task_id, video_id in read_videos(listed, drops):
             if task_id not in self._tasks:
-                what = f"{listed}: {video_id} is of the task {task_id}, which {' and '.join(TASK_FILES)} do not hold"
-                drops.drop(Reason.UNKNOWN_STEP, what)
+                message = f"{listed}: {video_id} is of the task {task_id}, which {' and '.join(TASK_FILES)} do not hold"
+                drops.drop(Reason.UNKNOWN_STEP, message)
                 continue
             name = f"{task_id}_{video_id}"
             try:

@@ -11,6 +11,7 @@ from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.feature_arrays import Pool
 from vtr_core.data.sources.features.feature_folder import ClipStreams, FeatureFolder
+from vtr_core.data.sources.files import check_id
 from vtr_core.data.sources.instructional.narration import (
     Narration,
     Rows,
@@ -22,9 +23,9 @@ from vtr_core.data.sources.instructional.narration import (
     usable,
     video_ids,
 )
-from vtr_core.data.sources.reasons import UnusableError, check_id
 from vtr_core.data.sources.source import KEPT, Clip, Drops, VideoEntry, worded_captions
 from vtr_core.storage import locate
+from vtr_core.unusable import UnusableError
 
 Span = tuple[str, float, float | None, str]
 """Id, start, end (None for the whole video) and caption of a clip."""
@@ -66,10 +67,10 @@ class HowTo100M(SourceSettings):
 
     def settings(self) -> dict[str, Any]:
         """All settings as JSON, without `clips_from` for disjoint clips, as in older data sets."""
-        found = super().settings()
+        settings = super().settings()
         if self.clips_from == "disjoint":
-            del found["clips_from"]
-        return found
+            del settings["clips_from"]
+        return settings
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video` and, where there is a folder of it, `audio`; dimensions from the first readable files."""
@@ -115,8 +116,8 @@ class HowTo100M(SourceSettings):
 
     @cached_property
     def _streams(self) -> ClipStreams:
-        given = [(self.features_2d, self.fps_2d), (self.features_3d, self.fps_3d)]
-        visual = tuple(FeatureFolder(locate(uri), self.pool, fps) for uri, fps in given if uri is not None)
+        folders = [(self.features_2d, self.fps_2d), (self.features_3d, self.fps_3d)]
+        visual = tuple(FeatureFolder(locate(uri), self.pool, fps) for uri, fps in folders if uri is not None)
         audio = self.audio and FeatureFolder(locate(self.audio), "mean", self.fps_audio, normalise=False)
         return ClipStreams(visual, audio or None, partial(video_ids, self.annotations))
 
@@ -186,13 +187,13 @@ class YouCook2(SourceSettings):
     def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
         """The clips of a video in order of time, one per segment; those without features are counted under KEPT."""
         faults = Drops()
-        found = _read(self._heard, video, faults)
+        clips = _read(self._heard, video, faults)
         for reason, count in faults.counts.items():
             drops.drop(KEPT, f"{faults.examples[reason][0]} ({reason})", count)
         if self.audio is not None and faults.counts:
-            found = {**_read(self._seen, video, Drops()), **found}
+            clips = {**_read(self._seen, video, Drops()), **clips}
         for segment in video.content:
-            clip = found.get((segment.start, segment.end, segment.text.strip()))
+            clip = clips.get((segment.start, segment.end, segment.text.strip()))
             clip_id = f"{video.video_id}:{segment.start}-{segment.end}"
             yield clip or Clip(clip_id, segment.start, segment.end, segment.text.strip(), {})
 

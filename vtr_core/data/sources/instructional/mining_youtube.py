@@ -8,11 +8,11 @@ from vtr_core import storage
 from vtr_core.data.records.annotations import TimedLabel
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.second_features import SecondFeatures
-from vtr_core.data.sources.files import BadLine, filled_lines, parse_srt, read_table, read_text
-from vtr_core.data.sources.reasons import Reason, UnusableError, check_id
+from vtr_core.data.sources.files import BadLine, check_id, filled_lines, parse_srt, read_table, read_text
 from vtr_core.data.sources.source import Drops, StepVideo, VideoEntry
 from vtr_core.errors import InputError
 from vtr_core.storage import Location, locate
+from vtr_core.unusable import Reason, UnusableError
 
 # The published dictionary holds stems; these are not words of the language, or another word, so no text would match.
 _WORDS = {
@@ -54,8 +54,8 @@ def class_text(name: str) -> str:
 
     The dictionary's stems that are no words are written out: `toss`, `asparagus`, `topping`.
     """
-    verb, _, thing = name.partition("_")
-    return f"{_VERBS.get(verb, verb)} {_WORDS.get(thing, thing)}".strip()
+    verb, _, noun = name.partition("_")
+    return f"{_VERBS.get(verb, verb)} {_WORDS.get(noun, noun)}".strip()
 
 
 def _stems(word: str) -> Iterator[str]:
@@ -131,18 +131,18 @@ class MiningYouTube(SecondFeatures):
     def _segments(self, video_id: str, drops: Drops) -> list[TimedLabel]:
         """The usable segments of a video by start and end; others are dropped and counted, background is no step."""
         file = self._file(video_id)
-        found = []
+        segments = []
         for entry in parse_srt(read_text(file)):
             where = f"{file}, line {entry.line}"
             if isinstance(entry, BadLine):
-                drops.drop(Reason.BAD_LINE, f"{where}: {entry.what}")
+                drops.drop(Reason.BAD_LINE, f"{where}: {entry.fault}")
             elif entry.end <= entry.start:
                 drops.drop(Reason.END_BEFORE_START, f"{where}: {entry.text} ends at {entry.end:g} s, when it starts")
             elif (label := class_of(entry.text, self._classes)) is not None:
-                found.append(TimedLabel(entry.start, entry.end, label))
+                segments.append(TimedLabel(entry.start, entry.end, label))
             elif entry.text != BACKGROUND:
                 drops.drop(Reason.UNKNOWN_STEP, f"{where}: {entry.text!r} belongs to no class of {DICTIONARY}")
-        return sorted(found, key=lambda segment: (segment.start, segment.end))
+        return sorted(segments, key=lambda segment: (segment.start, segment.end))
 
     def _file(self, video_id: str) -> Location:
         return locate(self.annotations) / "annotations" / f"{video_id}.srt"
@@ -163,10 +163,10 @@ class MiningYouTube(SecondFeatures):
         if self.videos_file is not None:
             return sorted(set(filled_lines(locate(self.videos_file))))
         folder = locate(self.annotations) / "annotations"
-        found = [file.name.removesuffix(".srt") for file in storage.children(folder) if file.name.endswith(".srt")]
-        if not found:
+        names = [file.name.removesuffix(".srt") for file in storage.children(folder) if file.name.endswith(".srt")]
+        if not names:
             raise InputError(f"{folder} holds no .srt file; give --annotations the folder of the release")
-        return sorted(found)
+        return sorted(names)
 
     @cached_property
     def _classes(self) -> frozenset[str]:

@@ -11,11 +11,11 @@ import pyarrow.fs as pafs
 from vtr_core import storage
 from vtr_core.data.sources.files import read_table
 from vtr_core.data.sources.json_members import Member, members, read_values
-from vtr_core.data.sources.reasons import Reason
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import InputError
 from vtr_core.storage import Location, locate
 from vtr_core.text.tokens.vocabulary import tokenise
+from vtr_core.unusable import Reason
 
 TIMED = ("start", "end", "text")
 UNTIMED = ("caption",)
@@ -50,16 +50,18 @@ class Narration:
 
 def read_all(narrations: Iterable[Narration]) -> Iterator[Rows]:
     """The rows of each narration, in order; adjacent ones of a file are read together."""
-    for (file, together), found in groupby(narrations, lambda one: (one.file, one.member is not None)):
+    for (file, together), group in groupby(
+        narrations, lambda narration: (narration.file, narration.member is not None)
+    ):
         if file is not None and together:
-            wanted = [one.member for one in found if one.member is not None]
-            for member, value in zip(wanted, read_values(file, wanted), strict=True):
+            chosen = [narration.member for narration in group if narration.member is not None]
+            for member, value in zip(chosen, read_values(file, chosen), strict=True):
                 yield _rows_of(file, member.name, value)
         elif file is not None:
-            for _ in found:
+            for _ in group:
                 yield [(row["start"], row["end"], row["text"]) for row in read_table(file, TIMED)]
         else:
-            yield from (one.rows for one in found)
+            yield from (narration.rows for narration in group)
 
 
 def read_narrations(uri: str) -> Iterator[tuple[str, Narration]]:
@@ -114,13 +116,13 @@ def _rows_of(location: Location, video: str, value: dict[str, Any]) -> Rows:
 
 
 def _from_table(location: Location) -> Iterator[tuple[str, Narration]]:
-    found: dict[str, list[tuple[object, object, object]]] = {}
+    by_video: dict[str, list[tuple[object, object, object]]] = {}
     timed = True
     for row in _rows(location):
         timed = "start" in row
         content = (row["start"], row["end"], row["text"]) if timed else (None, None, row["caption"])
-        found.setdefault(str(row["video_id"]), []).append(content)
-    for video, rows in found.items():
+        by_video.setdefault(str(row["video_id"]), []).append(content)
+    for video, rows in by_video.items():
         yield video, Narration(tuple(rows), timed=timed, listed=str(location))
 
 
@@ -128,8 +130,8 @@ def _rows(location: Location) -> Iterator[dict[str, object]]:
     """The table's rows; a table with only some of the columns of times is taken for neither form."""
     for row in read_table(location, ("video_id", *TIMED), ("video_id", *UNTIMED)):
         if "start" not in row and ("end" in row or "text" in row):
-            wanted = "video_id, start, end, text, or video_id, caption"
-            raise InputError(f"{location} has the columns {', '.join(row)}; it needs {wanted}")
+            needed = "video_id, start, end, text, or video_id, caption"
+            raise InputError(f"{location} has the columns {', '.join(row)}; it needs {needed}")
         yield row
 
 
@@ -147,21 +149,21 @@ def usable(rows: Iterable[tuple[object, object, object]], where: str, drops: Dro
 
     Dropped are times that are no numbers from 0 on, end ≤ start, captions without a word, and repeated rows.
     """
-    kept: dict[Segment, None] = {}
+    segments: dict[Segment, None] = {}
     for start, end, text in rows:
         segment = Segment(_seconds(start), _seconds(end), text if isinstance(text, str) else "")
-        what = f"{where}, from {start} to {end} s"
+        span = f"{where}, from {start} to {end} s"
         if math.isnan(segment.start) or math.isnan(segment.end):
-            drops.drop(Reason.BAD_TIME, f"{what}: times must be seconds from 0 on")
+            drops.drop(Reason.BAD_TIME, f"{span}: times must be seconds from 0 on")
         elif segment.end <= segment.start:
-            drops.drop(Reason.END_BEFORE_START, f"{what}: the end must come after the start")
+            drops.drop(Reason.END_BEFORE_START, f"{span}: the end must come after the start")
         elif not tokenise(segment.text):
-            drops.drop(Reason.EMPTY_CAPTION, f"{what}: the caption {text!r} holds no word")
-        elif segment in kept:
-            drops.drop(Reason.DUPLICATE_ID, f"{what}: the same row again")
+            drops.drop(Reason.EMPTY_CAPTION, f"{span}: the caption {text!r} holds no word")
+        elif segment in segments:
+            drops.drop(Reason.DUPLICATE_ID, f"{span}: the same row again")
         else:
-            kept[segment] = None
-    return sorted(kept)
+            segments[segment] = None
+    return sorted(segments)
 
 
 def merge(segments: Sequence[Segment], min_time: float) -> list[Segment]:
@@ -201,19 +203,14 @@ def _extended(segments: Sequence[Segment], own: int, min_time: float) -> Segment
     taken = [segments[own]]
     while segments[last].end - segments[first].start < min_time and len(taken) < len(segments):
         has_next, has_previous = last + 1 < len(segments), first > 0
-        if has_previous and not (has_next and _gain(segments, first, last) < 0):
+        with_previous = segments[last].end - segments[first - 1].start
+        if has_previous and not (has_next and segments[last + 1].end - segments[first].start < with_previous):
             first -= 1
             taken.append(segments[first])
         else:
             last += 1
             taken.append(segments[last])
     return Segment(segments[first].start, segments[last].end, _text(taken))
-
-
-def _gain(segments: Sequence[Segment], first: int, last: int) -> float:
-    """Seconds by which the clip from `first` to `last` is longer with the next caption than with the one before."""
-    with_next = segments[last + 1].end - segments[first].start
-    return with_next - (segments[last].end - segments[first - 1].start)
 
 
 def _joined(segments: Sequence[Segment]) -> Segment:

@@ -26,7 +26,7 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     tagger = FixedTagger(" ".join(f"{word}/NOUN" for word in WordTable.load(data["train"]).vocabulary.words))
     sets = [data["train"], data["val"], data["test"]]
-    build_concept_table(sets, tagger, TableSettings(), str(out / "concepts"), str(out / "concepts" / "tagged"))
+    build_concept_table(sets, tagger, TableSettings(), str(out / "concepts"))
     return out
 
 

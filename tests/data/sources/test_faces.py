@@ -1,0 +1,176 @@
+"""Faces as a folder for each subject."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.builders.made_faces import face, ingested, made_faces, names
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import row_groups
+from vtr_core.data.reading.evaluated_rows import read_images, subjects_of
+from vtr_core.data.records.annotations import load_pairs
+from vtr_core.data.records.schema import ImageSchema
+from vtr_core.data.sources.faces import Faces, by_number, read_image, read_sized
+from vtr_core.data.sources.source import Drops
+from vtr_core.errors import ConfigError, DatasetError, InputError
+from vtr_core.storage import locate
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return made_faces(tmp_path / "faces")
+
+
+def test_images_come_back_as_they_are(root: Path, tmp_path: Path):
+    places = ingested(Faces(root=str(root)), tmp_path / "out")
+    manifest = Manifest.load(places[""])
+    assert manifest.schema == ImageSchema((), 20, 48, 40, 1)
+    assert (manifest.rows, manifest.videos) == (32, 8)
+    rows = read_images(manifest, row_groups(manifest))
+    assert set(rows.subject) == set(names(1, 8))
+    at = rows.image_id.index("s3/2")
+    assert rows.subject[at] == "s3"
+    np.testing.assert_array_equal(rows.pixels[at, 0].numpy(), face(3, 2))
+
+
+@pytest.mark.parametrize("suffix", ["png", "PGM"])
+def test_other_formats_and_other_files(tmp_path: Path, suffix: str):
+    root = made_faces(tmp_path / "faces", suffix=suffix.lower())
+    (root / "README").write_text("no image")
+    (root / "s1" / "notes.txt").write_text("no image")
+    (root / "empty").mkdir()
+    if suffix == "PGM":
+        (root / "s1" / "1.pgm").rename(root / "s1" / "1.PGM")
+    assert Manifest.load(ingested(Faces(root=str(root)), tmp_path / "out")[""]).rows == 32
+
+
+def test_size_and_colour(tmp_path: Path):
+    root = made_faces(tmp_path / "faces")
+    for file in root.glob("*/*.pgm"):
+        Image.open(file).convert("RGB").save(file.with_suffix(".png"))
+        file.unlink()
+    assert Faces(root=str(root), size=20).shape() == (20, 20, 1)
+    assert Faces(root=str(root), grey=False).shape() == (48, 40, 3)
+
+
+def test_splits_by_subject(root: Path, tmp_path: Path):
+    source = Faces(root=str(root), validation=names(1, 2), test=names(3, 4))
+    places = ingested(source, tmp_path / "out")
+    subjects = {split: subjects_of(Manifest.load(uri)) for split, uri in places.items()}
+    assert subjects == {"train": names(5, 8), "val": names(1, 2), "test": names(3, 4)}
+    for split, uri in places.items():
+        manifest = Manifest.load(uri)
+        pairs = load_pairs(manifest.source, manifest.location).pairs
+        assert sum(pair.different for pair in pairs) * 2 == len(pairs)
+        assert {pair.first.split("/")[0] for pair in pairs} <= set(subjects[split])
+
+
+def test_numbers_are_sorted_as_numbers():
+    assert sorted(["s10", "s2", "a", "s1"], key=by_number) == ["a", "s1", "s2", "s10"]
+
+
+def test_a_changed_pair_list_is_refused(root: Path, tmp_path: Path):
+    manifest = Manifest.load(ingested(Faces(root=str(root)), tmp_path / "out")[""])
+    place = tmp_path / "out" / "pairs.json"
+    place.write_text(place.read_text().replace("s1/1", "s1/2", 1))
+    with pytest.raises(DatasetError, match="is not the list that the manifest names"):
+        load_pairs(manifest.source, manifest.location)
+    place.unlink()
+    with pytest.raises(DatasetError, match=r"pairs\.json cannot be read"):
+        load_pairs(manifest.source, manifest.location)
+
+
+def single(root: Path) -> None:
+    for number in (2, 3, 4):
+        (root / "s2" / f"{number}.pgm").unlink()
+
+
+def other_size(root: Path) -> None:
+    Image.fromarray(face(2, 2, (50, 40))).save(root / "s2" / "2.pgm")
+
+
+def other_depth(root: Path) -> None:
+    (root / "s2" / "2.pgm").unlink()
+    Image.fromarray(face(2, 2)).convert("RGB").save(root / "s2" / "2.png")
+
+
+def two_of_one_id(root: Path) -> None:
+    Image.fromarray(face(2, 5)).save(root / "s2" / "2.png")
+
+
+def deep(root: Path) -> None:
+    (root / "s2" / "2.pgm").unlink()
+    Image.fromarray(face(2, 2).astype(np.uint16) * 100).save(root / "s2" / "2.png")
+
+
+def damaged(root: Path) -> None:
+    place = root / "s2" / "2.pgm"
+    place.write_bytes(place.read_bytes()[:200])
+
+
+def empty(root: Path) -> None:
+    (root / "s2" / "2.pgm").write_bytes(b"")
+
+
+def few(root: Path) -> None:
+    for number in (1, 2, 3):
+        shutil.rmtree(root / f"s{number}")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (two_of_one_id, r"s2 has 2\.p.. and 2\.p.., whose ids would both be s2/2; rename one"),
+        (single, r"subject 's2' has 1 image, which makes no matching pair"),
+        (other_size, r"s2/2\.pgm is 50 × 40 grey, .*s1/1\.pgm is 48 × 40 grey; all images must have one size"),
+        (other_depth, r"s2/2\.png is 48 × 40 RGB, .*48 × 40 grey; all images must have one size and depth"),
+        (deep, r"s2/2\.png has pixels of mode 'I;16'; images must be 8-bit grey or RGB"),
+        (damaged, r"s2/2\.pgm is not a readable image"),
+        (empty, r"s2/2\.pgm is not a readable image"),
+        (few, r"holds 5 subjects; verification on unseen faces needs at least 6"),
+    ],
+)
+def test_what_cannot_be_used_is_named(root: Path, tmp_path: Path, spoil, message: str):
+    spoil(root)
+    with pytest.raises(InputError, match=message):
+        ingested(Faces(root=str(root)), tmp_path / "out")
+    assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("held", "message"),
+    [
+        ({"validation": ("s1",), "test": ("s1",)}, "'s1' is in --validation and in --test"),
+        ({"test": ("s99",)}, "no subject 's99' to hold out"),
+        ({"test": names(1, 8)}, "all 8 subjects .* are held out"),
+    ],
+)
+def test_held_out_subjects_are_checked(root: Path, held: dict[str, tuple[str, ...]], message: str):
+    with pytest.raises(ConfigError, match=message):
+        Faces(root=str(root), **held).videos(Drops())
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path):
+    with pytest.raises(Exception, match="nowhere"):
+        Faces(root=str(tmp_path / "nowhere")).videos(Drops())
+
+
+def test_sizes_and_colours(tmp_path: Path):
+    Image.fromarray(face(1, 1)).save(tmp_path / "a.pgm")
+    place = locate(str(tmp_path / "a.pgm"))
+    np.testing.assert_array_equal(read_image(place)[:, :, 0], face(1, 1))
+    assert read_image(place, size=20).shape == (20, 20, 1)
+    assert read_sized(place, (48, 40, 3)).shape == (48, 40, 3)
+    with pytest.raises(InputError, match=r"a\.pgm is 48 × 40, the model was trained on 30 × 20; .*--resize"):
+        read_sized(place, (30, 20, 1))
+    assert read_sized(place, (30, 20, 1), resize=True).shape == (30, 20, 1)
+
+
+def test_formats_that_are_not_allowed(tmp_path: Path):
+    Image.fromarray(face(1, 1)).save(tmp_path / "a.gif")
+    (tmp_path / "a.gif").rename(tmp_path / "a.png")
+    with pytest.raises(InputError, match=r"a\.png is not a readable image"):
+        read_image(locate(str(tmp_path / "a.png")))

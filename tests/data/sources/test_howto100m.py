@@ -1,0 +1,234 @@
+import pickle
+
+import numpy as np
+import pytest
+
+from vtr_core.data.sources.instructional.howto100m import HowTo100M
+from vtr_core.data.sources.source import Drops
+from vtr_core.errors import InputError
+
+RNG = np.random.default_rng(0)
+FRAMES_2D = RNG.random((30, 6)).astype(np.float16)
+FRAMES_3D = RNG.random((45, 4)).astype(np.float32)
+SOUND = RNG.standard_normal((60, 3)).astype(np.float32)
+
+
+class World:
+    """Feature folders and a caption file that tests spoil one by one."""
+
+    def __init__(self, root):
+        self.root = root
+        for stream in ("2d", "3d", "audio"):
+            (root / stream).mkdir()
+        for video in ("v1", "v2", "v3"):
+            self.save("2d", video, FRAMES_2D)
+            self.save("3d", video, FRAMES_3D)
+            self.save("audio", video, SOUND)
+        self.write(
+            "video_id,start,end,text", "v1,0,4,cut the onion", "v1,4,8,stir it", "v2,10.2,20,fold it", "v3,1,9,bake"
+        )
+
+    def save(self, stream, video, array):
+        np.save(self.root / stream / f"{video}.npy", array)
+
+    def write(self, *lines):
+        (self.root / "captions.csv").write_text("\n".join(lines))
+
+    def source(self, **settings):
+        paths = {"features_2d": self.root / "2d", "features_3d": self.root / "3d", "audio": self.root / "audio"}
+        folders = {name: str(path) for name, path in paths.items()}
+        return HowTo100M(**{**folders, "annotations": str(self.root / "captions.csv"), "fps_audio": 2.0, **settings})
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+def clips_of(source, drops=None):
+    drops = Drops(strict=True) if drops is None else drops
+    return [clip for video in source.videos(drops) for clip in source.clips(video, drops)]
+
+
+def unit(vector):
+    values = np.asarray(vector, np.float64)
+    return values / np.sqrt((values**2).sum())
+
+
+def test_video_is_two_pooled_and_normalised_streams_and_audio_a_mean(world):
+    clips = clips_of(world.source())
+    assert [clip.clip_id for clip in clips] == ["v1:0.0-8.0", "v2:10.2-20.0", "v3:1.0-9.0"]
+    assert [clip.caption for clip in clips] == ["cut the onion stir it", "fold it", "bake"]
+    assert (clips[1].start, clips[1].end) == (10.2, 20.0)
+    spatial, temporal = FRAMES_2D[10:21].max(axis=0), FRAMES_3D[15:31].max(axis=0)
+    expected = np.concatenate([unit(spatial), unit(temporal)])
+    assert clips[1].features["video"].dtype == np.float16
+    np.testing.assert_allclose(clips[1].features["video"], expected, atol=1e-3)
+    np.testing.assert_allclose(clips[1].features["audio"], SOUND[20:41].mean(axis=0), atol=1e-3)
+
+
+@pytest.mark.parametrize(("pool", "dim"), [("max", 10), ("mean", 10), ("mean_std", 20)])
+def test_features_tell_the_dimensions_of_the_clips(world, pool, dim):
+    source = world.source(pool=pool)
+    assert [(feature.name, feature.dim) for feature in source.features()] == [("video", dim), ("audio", 3)]
+    assert all(clip.features["video"].shape == (dim,) for clip in clips_of(source))
+
+
+def test_one_stream_without_audio(world):
+    source = world.source(features_3d=None, audio=None)
+    assert [(feature.name, feature.dim) for feature in source.features()] == [("video", 6)]
+    assert clips_of(source)[0].features.keys() == {"video"}
+
+
+def test_min_time_zero_makes_every_caption_a_clip(world):
+    assert [clip.caption for clip in clips_of(world.source(min_time=0))][:2] == ["cut the onion", "stir it"]
+
+
+def test_captions_are_those_that_the_clips_are_made_of(world):
+    source = world.source()
+    texts = " ".join(source.captions(source.videos(Drops())))
+    assert texts.split() == [word for clip in clips_of(source) for word in clip.caption.split()]
+
+
+def test_published_clips_are_as_many_as_captions_and_overlap(world):
+    clips = clips_of(world.source(clips_from="published"))
+    assert [(clip.clip_id, clip.caption) for clip in clips] == [
+        ("v1:0.0-8.0", "cut the onion stir it"),
+        ("v1:0.0-8.0", "stir it cut the onion"),
+        ("v2:10.2-20.0", "fold it"),
+        ("v3:1.0-9.0", "bake"),
+    ]
+
+
+def test_data_sets_of_disjoint_clips_keep_their_settings(world):
+    assert "clips_from" not in world.source().settings()
+    assert world.source(clips_from="published").settings()["clips_from"] == "published"
+
+
+def test_captions_without_times_make_one_clip_per_video(world):
+    world.write("video_id,caption", "v1,a dog", "v2,a cat", "v1,a big dog", "v2, - ")
+    world.save("3d", "v1", FRAMES_3D[0])
+    drops = Drops()
+    clips = clips_of(world.source(), drops)
+    assert [(clip.clip_id, clip.start, clip.end, clip.caption) for clip in clips] == [
+        ("v1", 0, 30, "a dog"),
+        ("v1", 0, 30, "a big dog"),
+        ("v2", 0, 30, "a cat"),
+    ]
+    expected = np.concatenate([unit(FRAMES_2D.max(axis=0)), unit(FRAMES_3D[0])])
+    np.testing.assert_allclose(clips[0].features["video"], expected, atol=1e-3)
+    assert drops.counts == {"empty_caption": 1}
+
+
+def test_missing_or_ended_audio_leaves_clips_without_it(world):
+    (world.root / "audio" / "v1.npy").unlink()
+    world.save("audio", "v2", SOUND[:20])
+    first, second, third = clips_of(world.source())
+    assert "audio" not in first.features
+    assert "audio" not in second.features
+    assert "audio" in third.features
+
+
+def spoil_missing(world):
+    (world.root / "3d" / "v2.npy").unlink()
+
+
+def spoil_truncated(world):
+    path = world.root / "2d" / "v2.npy"
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def spoil_text(world):
+    world.save("2d", "v2", np.array([["a", "b"]]))
+
+
+def spoil_dimension(world):
+    world.save("2d", "v2", FRAMES_2D[:, :5])
+
+
+def spoil_nan(world):
+    world.save("3d", "v2", np.full((45, 4), np.nan))
+
+
+def spoil_rank(world):
+    world.save("3d", "v2", np.ones((2, 3, 4)))
+
+
+def spoil_audio(world):
+    world.save("audio", "v2", np.full((60, 3), np.inf))
+
+
+def spoil_audio_range(world):
+    world.save("audio", "v2", np.full((60, 3), 1e6))
+
+
+def spoil_length(world):
+    world.save("2d", "v2", FRAMES_2D[:10])
+
+
+SPOILT = {
+    "missing_file": spoil_missing,
+    "unreadable_file": spoil_truncated,
+    "not_numeric": spoil_text,
+    "wrong_dimension": spoil_dimension,
+    "wrong_rank": spoil_rank,
+    "not_finite": spoil_nan,
+    "not_finite (audio)": spoil_audio,
+    "not_finite (beyond float16)": spoil_audio_range,
+    "outside_features": spoil_length,
+}
+
+
+@pytest.mark.parametrize(("reason", "spoil"), SPOILT.items(), ids=SPOILT)
+def test_a_video_at_fault_is_dropped_counted_and_named(world, reason, spoil):
+    spoil(world)
+    drops = Drops()
+    assert [clip.clip_id[:2] for clip in clips_of(world.source(), drops)] == ["v1", "v3"]
+    assert drops.counts == {reason.partition(" ")[0]: 1}
+    assert "v2" in next(iter(drops.examples.values()))[0]
+    with pytest.raises(InputError, match=r"v2.*--strict"):
+        clips_of(world.source())
+
+
+def test_a_dropped_video_counts_all_its_clips(world):
+    (world.root / "2d" / "v1.npy").unlink()
+    drops = Drops()
+    clips_of(world.source(min_time=0), drops)
+    assert drops.counts == {"missing_file": 2}
+
+
+def test_an_id_that_leads_out_of_the_folder_is_not_followed(world):
+    np.save(world.root / "secret.npy", FRAMES_2D)
+    world.write("video_id,start,end,text", "../secret,0,9,a", "v1,0,9,b", "a/b,0,9,c")
+    drops = Drops()
+    assert [clip.clip_id for clip in clips_of(world.source(), drops)] == ["v1:0.0-9.0"]
+    assert drops.counts == {"unsafe_id": 2}
+
+
+def test_rows_at_fault_are_dropped_and_the_rest_is_used(world):
+    world.write("video_id,start,end,text", "v1,0,9,good", "v1,9,9,a", "v1,x,9,b", "v1,20,29,", "v1,0,9,good")
+    drops = Drops()
+    assert [clip.caption for clip in clips_of(world.source(), drops)] == ["good"]
+    assert drops.counts == {"end_before_start": 1, "bad_time": 1, "empty_caption": 1, "duplicate_id": 1}
+
+
+def test_folders_without_any_file_are_errors(world):
+    with pytest.raises(InputError, match=r"no feature file in .*/none can be used"):
+        world.source(features_3d=str(world.root / "none")).features()
+
+
+def test_a_copy_elsewhere_makes_the_same_clips(world):
+    source = world.source()
+    source.features()
+    video = source.videos(Drops())[1]
+    copy = pickle.loads(pickle.dumps(source))
+    (world.root / "captions.csv").unlink()
+    assert copy.features() == source.features()
+    for first, second in zip(source.clips(video, Drops()), copy.clips(video, Drops()), strict=True):
+        np.testing.assert_array_equal(first.features["video"], second.features["video"])
+
+
+def test_settings_are_json_and_make_the_source_again(world):
+    source = world.source(min_time=3.0)
+    assert HowTo100M(**source.settings()) == source
+    assert source.settings()["min_time"] == 3.0

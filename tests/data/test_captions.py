@@ -1,0 +1,137 @@
+"""Captions of videos, information content, and references of generated captions."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.builders.captioned import captioned_clips, captioned_videos
+from tests.builders.toy_steps import toy_steps
+from tests.reference import captioning as reference
+from vtr_core.data import captions as module
+from vtr_core.data.captions import (
+    InformationTable,
+    VideoCaptions,
+    check_captioned,
+    information_table,
+    reference_table,
+    training_references,
+    video_captions,
+)
+from vtr_core.data.shards.shard_file import caption_key
+from vtr_core.data.shards.word_table import WordTable
+from vtr_core.errors import DatasetError, SchemaMismatch
+from vtr_core.fingerprint import key64
+from vtr_core.metrics.captioning import cider
+from vtr_core.storage import locate
+
+CAPTIONS = {"a": ["A dog.", "a dog", "the dog runs"], "b": ["a cat"], "c": ["a dog", "two men"]}
+
+
+@pytest.mark.parametrize("ingest", [captioned_videos, captioned_clips])
+def test_every_video_comes_with_all_its_captions(tmp_path: Path, ingest) -> None:
+    videos = list(video_captions(ingest(tmp_path, CAPTIONS)))
+    expected = [VideoCaptions(name, key64(name), tuple(captions)) for name, captions in CAPTIONS.items()]
+    assert sorted(videos, key=lambda video: video.video_id) == expected
+
+
+def test_steps_are_no_captions(tmp_path: Path) -> None:
+    with pytest.raises(SchemaMismatch, match=r"steps/1.*captions of videos/1 or clips/1"):
+        video_captions(toy_steps(tmp_path))
+
+
+CORPUS = {
+    "a": ("a man is cooking", "A man is cooking.", "somebody fries an egg"),
+    "b": ("a dog runs", "the dog is running outside"),
+    "c": ("nobody",),
+}
+
+
+def videos(corpus: dict[str, tuple[str, ...]] = CORPUS) -> list[VideoCaptions]:
+    return [VideoCaptions(name, key64(name), captions) for name, captions in corpus.items()]
+
+
+def test_values_are_found_by_video_and_caption() -> None:
+    table = information_table(videos(), "leave_one_out")
+    documents = [[c.lower().rstrip(".").split() for c in captions] for captions in CORPUS.values()]
+    expected = reference.leave_one_out(documents)
+    requested = [("a", 0), ("a", 1), ("a", 2), ("b", 1)]
+    keys = np.array([key64(name) for name, _ in requested]), np.array([caption_key(CORPUS[n][i]) for n, i in requested])
+    scores = table.of_captions(*keys)
+    assert scores == pytest.approx([expected[0][0], expected[0][1], expected[0][2], expected[1][1]])
+    assert scores[0] == scores[1]
+    known = [value for values in expected[:2] for value in values]
+    single = table.of_captions(np.array([key64("c")]), np.array([caption_key("nobody")]))
+    assert single == pytest.approx([sum(known) / len(known)])
+
+
+def test_a_video_has_the_mean_of_its_distinct_captions() -> None:
+    table = information_table(videos(), "idf")
+    (value,) = table.of_videos(np.array([key64("b")]))
+    own = table.of_captions(np.full(2, key64("b")), np.array([caption_key(text) for text in CORPUS["b"]]))
+    assert value == pytest.approx(own.mean())
+
+
+def test_what_the_corpus_does_not_hold_is_nan() -> None:
+    table = information_table(videos(), "corpus")
+    assert np.isnan(table.of_captions(np.array([key64("a")]), np.array([caption_key("a dog runs")]))).all()
+    assert np.isnan(table.of_videos(np.array([key64("nowhere")]))).all()
+
+
+def test_a_corpus_is_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = locate(str(tmp_path))
+    first = information_table(videos(), "leave_one_out", cache)
+    (file,) = tmp_path.iterdir()
+
+    def never(*_: object) -> InformationTable:
+        raise AssertionError("it is in the cache")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_computed", never)
+        again = information_table(videos(), "leave_one_out", cache)
+        assert np.array_equal(again.value, first.value)
+        assert np.array_equal(again.caption_key, first.caption_key)
+        with pytest.raises(AssertionError):
+            information_table(videos(), "idf", cache)
+        with pytest.raises(AssertionError):
+            information_table(videos({**CORPUS, "c": ("somebody",)}), "leave_one_out", cache)
+    file.write_bytes(file.read_bytes()[:40])
+    assert np.array_equal(information_table(videos(), "leave_one_out", cache).value, first.value)
+
+
+def test_videos_without_captions_are_refused() -> None:
+    with pytest.raises(DatasetError, match="d://x: video b has no captions, and training needs some of every video"):
+        check_captioned(videos({**CORPUS, "b": ()}), "d://x")
+    with pytest.raises(DatasetError, match="holds no video"):
+        check_captioned([])
+
+
+TEXTS = {
+    "a": ["a man runs in a park", "a man is running", "someone runs"],
+    "b": ["a dog sleeps on a mat", "the dog is sleeping"],
+    "c": ["two men talk in a park", "men are talking", "two men are in a park"],
+}
+TOLD = {"a": "a man runs on a mat", "b": "the dog is sleeping", "c": "a man is in a zebra park"}
+
+
+def test_scores_are_those_of_the_metric(tmp_path: Path) -> None:
+    """Also for words that the vocabulary or the corpus lacks."""
+    data = captioned_videos(tmp_path / "d", TEXTS)
+    vocabulary = WordTable.load(data).vocabulary
+    table = training_references(data, vocabulary)
+    videos = {video.video_id: video.video_key for video in video_captions(data)}
+    words = [[vocabulary.ids.get(word, 999) for word in text.split()] for text in TOLD.values()]
+    keys = np.array([videos[name] for name in TOLD])
+    scores = table.ciders(keys, [[text, text[:2]] for text in words])
+    expected = cider(TOLD, TEXTS, tokenizer="words").by_id
+    assert scores[:, 0].tolist() == pytest.approx(list(expected.values()))
+    begun = cider({name: " ".join(text.split()[:2]) for name, text in TOLD.items()}, TEXTS, tokenizer="words").by_id
+    assert scores[:, 1].tolist() == pytest.approx(list(begun.values()))
+    alone = table.ciders(keys[1:2], [[words[1], []]])
+    assert alone.tolist() == [[pytest.approx(expected["b"]), 0]]
+
+
+def test_nothing_is_said_of_a_clip_without_captions() -> None:
+    table = reference_table({1: [[1, 2]], 2: []})
+    assert table.ciders(np.array([2, 7]), [[[1, 2]], [[1]]]).tolist() == [[0], [0]]
+    assert reference_table({}).ciders(np.array([3]), [[[1]]]).tolist() == [[0]]
