@@ -11,7 +11,8 @@ from benchmarks.msrvtt_dual.__main__ import NAMES, SMALLER, TABLES, _settings, _
 from benchmarks.msrvtt_dual.data import PRESET
 from benchmarks.report.pages import write_page
 from pipelines.systems.dual.thesis_measurements import Sets
-from pipelines.systems.dual.thesis_tables import PAPER, TRAININGS
+from pipelines.systems.dual.thesis_rows import PAPER, training
+from pipelines.tables.runs import variant_configs
 from vtr_core.systems.dual.config import HybridEncoderConfig
 
 TABLES_PAGE = """# Tables
@@ -50,7 +51,7 @@ def figures() -> dict[str, Any]:
 @pytest.mark.parametrize("row", NAMES)
 def test_every_row_is_one_of_the_tables_and_takes_the_settings(row: str) -> None:
     assert row in {one.variant for table in PAPER.tables if table.number in TABLES for one in table.rows}
-    config = TRAININGS[row].config(PRESET, SMALLER)
+    (config,) = variant_configs(PRESET, [training(row)[0]], SMALLER).values()
     assert isinstance(config.model, HybridEncoderConfig)
     assert config.batch.videos == SMALLER["batch.videos"]
 

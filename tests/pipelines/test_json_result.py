@@ -153,7 +153,7 @@ def _writes(name: str) -> Any:
         ),
         ("analyze information d", "pipelines.analyze.information.analyze", "information.json", "information.json"),
         ("analyze cooccurrence d", "pipelines.analyze.cooccurrence.analyze", "cooccurrence.json", "cooccurrence.json"),
-        ("tables siamese --faces f", "pipelines.systems.siamese.siamese_tables.tables", "table.json", "table.md"),
+        ("tables siamese --faces f", "pipelines.systems.siamese.face_rounds.tables", "tables.json", "tables.md"),
     ],
 )
 def test_pages_and_tables_tell_their_values(

@@ -86,10 +86,12 @@ class Tower(nn.Module):
         keys = torch.zeros(rows, dtype=torch.int64)
         tokens = values if name == TEXT else torch.zeros((rows, self._max_words), dtype=torch.int64)
         held = {other: values if other == name else torch.zeros((rows, dim)) for other, dim in self._features.items()}
-        there = {
+        present = {
             other: (torch.ones if other == name else torch.zeros)(rows, dtype=torch.bool) for other in self._features
         }
-        batch = ClipBatch(features=held, present=there, tokens=tokens, clip_key=keys, video_key=keys, caption_key=keys)
+        batch = ClipBatch(
+            features=held, present=present, tokens=tokens, clip_key=keys, video_key=keys, caption_key=keys
+        )
         vectors: Tensor = self.model(batch).vectors[name]
         return vectors
 
@@ -98,11 +100,11 @@ def clip_towers(loaded: TrainedModel) -> dict[str, tuple[nn.Module, Tensor]]:
     """The network of each modality, with an input of four rows, drawn at random, on the CPU."""
     inputs, generator = loaded.config.model.inputs, torch.Generator().manual_seed(0)
     tokens = torch.randint(1, max(2, inputs.num_words + 1), (4, inputs.max_words), generator=generator)
-    given = {name: torch.randn(4, dim, generator=generator) for name, dim in inputs.features.items()}
+    features = {name: torch.randn(4, dim, generator=generator) for name, dim in inputs.features.items()}
     model = loaded.model.cpu().eval()
     return {
         name: (Tower(model, name, inputs.features, inputs.max_words).eval(), values)
-        for name, values in {TEXT: tokens, **given}.items()
+        for name, values in {TEXT: tokens, **features}.items()
     }
 
 
