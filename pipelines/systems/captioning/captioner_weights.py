@@ -30,9 +30,13 @@ _BLOCK = {
 _BOTH = ("weight", "bias")
 
 
+def num_layers(state: State) -> int:
+    """The number of transformer layers of a file that has some."""
+    return 1 + max(int(name.removeprefix(_LAYERS).split(".")[0]) for name in state if name.startswith(_LAYERS))
+
+
 def bert_layout(state: State, heads: int, file: str) -> dict[str, Any]:
     """The settings of a captioner of a file's sizes; CheckpointError for a file of another network."""
-    layers = {int(name.removeprefix(_LAYERS).split(".")[0]) for name in state if name.startswith(_LAYERS)}
     first = f"{_LAYERS}0.intermediate.dense.weight"
     if first not in state:
         raise CheckpointError(f"{file} lacks {first}; give a checkpoint of LAVENDER, or of BERT to vtr import bert")
@@ -42,7 +46,7 @@ def bert_layout(state: State, heads: int, file: str) -> dict[str, Any]:
         "model.standardize": False,
         "model.hidden_dim": hidden,
         "model.mlp_dim": mlp,
-        "model.layers": max(layers) + 1,
+        "model.layers": num_layers(state),
         "model.heads": heads,
     }
 
@@ -75,8 +79,7 @@ def language_weights(state: State, rows: Sequence[Sequence[int]], max_tokens: in
         "places": _places(state, max_tokens),
         **_pairs(state, _WORDS),
     }
-    layers = {name.removeprefix(_LAYERS).split(".")[0] for name in state if name.startswith(_LAYERS)}
-    for layer in layers:
+    for layer in range(num_layers(state)):
         weights |= _block(state, f"blocks.{layer}.", f"{_LAYERS}{layer}.")
     return {name: value.float().contiguous() for name, value in weights.items()}
 
