@@ -73,11 +73,12 @@ def caption(flags: CaptionFlags) -> "CaptionedVideos":
     if describe is None:
         raise lacking(loaded, "vtr caption", lambda system: system.implementation().describe is not None)
     changes = decoding_changes(flags)
-    found = describe(loaded, flags.data, changes, flags.examples)
-    videos = found.videos
+    descriptions = describe(loaded, flags.data, changes, flags.examples)
+    videos = descriptions.videos
     storage.write_bytes(folder / LINES, _lines(videos).encode())
-    storage.write_bytes(folder / PAGE, found.page.encode())
-    print(f"written     {folder.uri}: {LINES} ({len(videos.hypotheses)} captions), {PAGE} ({found.num_shown} examples)")
+    storage.write_bytes(folder / PAGE, descriptions.page.encode())
+    counts = f"{LINES} ({len(videos.hypotheses)} captions), {PAGE} ({descriptions.num_shown} examples)"
+    print(f"written     {folder.uri}: {counts}")
     print_link(folder / PAGE)
     return videos
 
@@ -85,7 +86,12 @@ def caption(flags: CaptionFlags) -> "CaptionedVideos":
 def _lines(videos: "CaptionedVideos") -> str:
     """JSON lines, one per video, in file order."""
     rows = (
-        {"video_id": name, "caption": text, "has_frames": videos.seen[name], "references": videos.references[name]}
+        {
+            "video_id": name,
+            "caption": text,
+            "has_frames": videos.has_frames[name],
+            "references": videos.references[name],
+        }
         for name, text in videos.hypotheses.items()
     )
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -106,10 +112,10 @@ class DecodingFlags(Protocol):
 
 def decoding_changes(flags: DecodingFlags) -> dict[str, int | float]:
     """The given settings by name."""
-    given = {
+    settings = {
         "beams": flags.beams,
         "length_penalty": flags.length_penalty,
         "block_ngrams": flags.block_ngrams,
         "consensus_samples": flags.consensus_samples,
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in settings.items() if value is not None}

@@ -9,7 +9,7 @@ import numpy as np
 from pipelines.arguments import check_counts
 from pipelines.evaluation_inputs import RowsRead, device
 from pipelines.extract.command import ExtractFlags, extractor
-from pipelines.extract.features_only import remark
+from pipelines.extract.command import remark
 from pipelines.index.command import IndexFlags
 from pipelines.progress import Meter
 from pipelines.systems.registry import SYSTEMS

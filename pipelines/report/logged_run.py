@@ -3,7 +3,7 @@
 import io
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -37,8 +37,6 @@ class Report:
     """The content of report.html: the printed tables."""
     figure: Figure
     """The main figure, for figures/main.png."""
-    pages: Mapping[str, str] = field(default_factory=dict)
-    """Further pages by file name."""
 
 
 def log_run(
@@ -86,8 +84,6 @@ def log_evaluation(
             tracked.log_metrics(dict(data_set.metrics), loaded.progress.step, now)
         tracked.log_json("evaluation.json", dict(report.values))
         tracked.log_text("report.html", report.page)
-        for name, content in report.pages.items():
-            tracked.log_text(name, content)
         tracked.log_figure("figures/main.png", report.figure)
 
     log_run(experiment, "evaluate", loaded, [data_set.name for data_set in sets], write)

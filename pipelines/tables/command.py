@@ -1,8 +1,8 @@
 """`vtr tables <paper>`: a paper's tables with published and reproduced results, measured where data is given."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from importlib import import_module
 
 from pipelines.arguments import parse_with_changes, print_help, run_subcommand, wants_help, written_as_json
 from pipelines.systems.registry import SYSTEMS
@@ -35,18 +35,17 @@ class PaperTablesFlags:
     """Print the result as JSON, alone on standard output."""
 
 
-F = TypeVar("F", bound=PaperTablesFlags)
-
-
-def run_paper(argv: Sequence[str], paper: str, options: type[F], tables: Callable[[F, Mapping[str, Any]], str]) -> None:
-    """Parse the flags of `vtr tables <paper>`, and print the page that `tables` makes, or the help."""
+def run_paper(argv: Sequence[str], paper: str, options: type[PaperTablesFlags], module: str) -> None:
+    """Parse the flags of `vtr tables <paper>`, and print the page that the function `tables` of a module makes, which
+    is imported only then; or the help.
+    """
     prog = f"vtr tables {paper}"
     if wants_help(argv):
         print_help(prog, options)
         return
     flags, changes = parse_with_changes(options, argv, prog)
     with written_as_json(flags.json, flags.out, "tables.md", "tables.json"):
-        print(tables(flags, changes))
+        print(import_module(module).tables(flags, changes))
 
 
 PAPERS = sorted((tables for system in SYSTEMS for tables in system.tables), key=lambda tables: tables.name)

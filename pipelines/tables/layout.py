@@ -41,7 +41,7 @@ def markdown(table: Table, results: Results, own_sets: Sequence[OwnSet] = ()) ->
     On data sets of our own there is no figure of the paper, only ours. In rows that hear audio a set without audio says
     so.
     """
-    own = tuple(column for one in own_sets if one.kind == table.kind for column in one.columns())
+    own = tuple(column for own_set in own_sets if own_set.kind == table.kind for column in own_set.columns())
     columns = (*table.columns, *own)
     heads = ["Method", *(f"{column.data_set} {column.heading}" for column in columns)]
     lines = [f"## Table {table.number}: {table.title}", "", _line(heads), _line(["---"] + ["---:"] * len(columns))]
@@ -118,9 +118,9 @@ def _remarks(table: Table, results: Results) -> Iterator[str]:
         if row.note:
             yield f"- {row.title}: {row.note}."
     yield from _similarities(table, results)
-    others = [row.title for row in table.rows if row.variant is None]
-    if others:
-        yield f"- Figures of the paper only, not of this project's systems: {', '.join(others)}."
+    published_only = [row.title for row in table.rows if row.variant is None]
+    if published_only:
+        yield f"- Figures of the paper only, not of this project's systems: {', '.join(published_only)}."
 
 
 def _similarities(table: Table, results: Results) -> Iterator[str]:
@@ -129,8 +129,8 @@ def _similarities(table: Table, results: Results) -> Iterator[str]:
     for row in table.rows:
         if row.variant is not None and row.variant in results.similarities:
             rows.setdefault(results.similarities[row.variant], []).append(row.title)
-    for said, titles in rows.items():
-        yield f"- {', '.join(titles)}: {said}."
+    for similarity, titles in rows.items():
+        yield f"- {', '.join(titles)}: {similarity}."
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -68,6 +68,8 @@ class Paper:
     """The data sets with columns."""
     remark: str = ""
     """A sentence at the end of the page's head, after a blank."""
+    over: str = "seeds"
+    """What the figures of a row are repeated over."""
     compared_with: str = "chance"
     """The key of the tables' baseline in tables.json."""
     missing: Mapping[str, str] = field(default_factory=dict)

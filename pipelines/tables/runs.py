@@ -1,7 +1,7 @@
 """A paper's tables from the runs of a folder: one run per row and seed, each done once; then the page."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -23,7 +23,7 @@ from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest, splits, training_sets
 from vtr_core.embedding.rankings import metric_values
 from vtr_core.embedding.scoring import Protocol
-from vtr_core.errors import ConfigError, RunConflict
+from vtr_core.errors import ConfigError, RunConflict, nearest
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
@@ -62,10 +62,13 @@ def check_sets(base: str, data: str, validation: str | None, test_sets: Sequence
     if judged is not None:
         usable_data(config.model, judged)
     space = config.model.system().implementation().retrieval
-    for one in test_sets:
-        found = usable(one.uri, require_steps) if one.kind == "localization" else usable_data(config.model, one.uri)
+    for test_set in test_sets:
+        if test_set.kind == "localization":
+            manifest = usable(test_set.uri, require_steps)
+        else:
+            manifest = usable_data(config.model, test_set.uri)
         if space is not None:
-            space.check(config, found)
+            space.check(config, manifest)
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class Sweep:
 
         RunConflict, before anything is trained, where a row of the folder was made with other settings.
         """
-        self.run_all({name: override(preset(f"{base}-{name}" if name else base), changes) for name in variants})
+        self.run_all(variant_configs(base, variants, changes))
 
     def run_all(self, configs: Mapping[str, TrainConfig]) -> None:
         """`run` the configuration of every variant; trainings side by side where `max_concurrent` allows it."""
@@ -110,15 +113,15 @@ class Sweep:
         for variant, config in configs.items():
             for seed in range(self.seeds):
                 folder = run_folder(self.out, variant, seed)
-                if self._missing(folder):
+                if self.missing(folder):
                     seeded = override(config, {"seed": seed})
                     storage.write_json(locate(settings_file(folder)), settings_of(seeded))
                     rows.append(RowRun(f"{variant or 'base'}-{seed}", seeded, self._flags(folder)))
         return train_side_by_side(rows, self.max_concurrent, locate(self.out) / "tune") if rows else {}
 
-    def _missing(self, folder: str) -> list[TestSet]:
+    def missing(self, folder: str) -> list[TestSet]:
         """The test sets of which a run has no figures yet."""
-        return [one for one in self.test_sets if not storage.exists(locate(figures_file(folder, one)))]
+        return [test_set for test_set in self.test_sets if not storage.exists(locate(figures_file(folder, test_set)))]
 
     def _flags(self, folder: str) -> TrainFlags:
         init = self._init(folder)
@@ -148,11 +151,11 @@ class Sweep:
                     f"{folder} began with {trained.init or 'random weights'}, not with "
                     f"{init or 'random weights'}; give another --out"
                 )
-        for one in self.test_sets:
-            place = locate(figures_file(folder, one))
-            made_of = storage.read_json(place)["uri"] if storage.exists(place) else one.uri
-            if locate(made_of).uri != locate(one.uri).uri:
-                raise _other_data(folder, f"has figures for {one.name} of", made_of)
+        for test_set in self.test_sets:
+            place = locate(figures_file(folder, test_set))
+            made_of = storage.read_json(place)["uri"] if storage.exists(place) else test_set.uri
+            if locate(made_of).uri != locate(test_set.uri).uri:
+                raise _other_data(folder, f"has figures for {test_set.name} of", made_of)
 
     def run(self, variant: str, config: TrainConfig, trained: Mapping[str, str] = MappingProxyType({})) -> None:
         """Train and evaluate `config` with every seed; finished parts of earlier calls are reused.
@@ -162,18 +165,18 @@ class Sweep:
         self._check_settings(variant, config)
         for seed in range(self.seeds):
             folder = run_folder(self.out, variant, seed)
-            missing = self._missing(folder)
+            missing = self.missing(folder)
             if not missing:
                 continue
             print(f"\n=== {config.preset}, seed {seed}", flush=True)
             checkpoint = trained.get(folder) or self.train(override(config, {"seed": seed}), folder)
-            for one in missing:
-                found = (
-                    self._evaluate(checkpoint, one)
+            for test_set in missing:
+                figures = (
+                    self._evaluate(checkpoint, test_set)
                     if self.measure is None
-                    else self.measure(checkpoint, one, folder, seed)
+                    else self.measure(checkpoint, test_set, folder, seed)
                 )
-                storage.write_json(locate(figures_file(folder, one)), found)
+                storage.write_json(locate(figures_file(folder, test_set)), figures)
 
     def train(self, config: TrainConfig, folder: str) -> str:
         """Train, and return the run's checkpoint; interrupted runs are resumed, finished ones reused."""
@@ -182,14 +185,47 @@ class Sweep:
             return resume(folder).checkpoint
         return train(config, self._flags(folder)).checkpoint
 
-    def _evaluate(self, checkpoint: str, one: TestSet) -> dict[str, Any]:
-        match one.kind:
+    def _evaluate(self, checkpoint: str, test_set: TestSet) -> dict[str, Any]:
+        match test_set.kind:
             case "localization":
-                return _localization(checkpoint, one, self.experiment)
+                return _localization(checkpoint, test_set, self.experiment)
             case "retrieval":
-                return _retrieval(checkpoint, one, self.experiment)
+                return _retrieval(checkpoint, test_set, self.experiment)
             case task:
-                return _of_a_system(task, checkpoint, one, self.experiment)
+                return _of_a_system(task, checkpoint, test_set, self.experiment)
+
+
+def variant_configs(base: str, variants: Iterable[str], changes: Mapping[str, Any]) -> dict[str, TrainConfig]:
+    """By variant of a preset, "" being the preset itself, its configuration with `changes`.
+
+    A change of a setting that only some of them have, such as one of capsules beside a network without, is made there.
+    """
+    preset(base)  # an unknown base is named by itself
+    configs = {variant: preset(f"{base}-{variant}" if variant else base) for variant in variants}
+    some = {name for name in changes if any(_has(config, name) for config in configs.values())}
+    changed = {}
+    for variant, config in configs.items():
+        lacking = [name for name in some if not _has(config, name) and not _in_another_kind(name, changes)]
+        if lacking:
+            print(f"{config.preset} has no {', '.join(sorted(lacking))}", flush=True)
+        changed[variant] = override(config, {name: value for name, value in changes.items() if name not in lacking})
+    return changed
+
+
+def _has(config: Any, setting: str) -> bool:
+    """Whether a configuration has a setting, by its dotted name."""
+    for name in setting.split("."):
+        if not hasattr(config, name):
+            return False
+        config = getattr(config, name)
+    return True
+
+
+def _in_another_kind(setting: str, changes: Mapping[str, Any]) -> bool:
+    """Whether other changes replace a group that the setting is in, so that it may have it afterwards."""
+    parts = setting.split(".")
+    groups = [".".join(parts[:depth]) for depth in range(1, len(parts))]
+    return any(group in changes or f"{group}.kind" in changes for group in groups)
 
 
 def settings_of(config: TrainConfig) -> dict[str, Any]:
@@ -199,17 +235,14 @@ def settings_of(config: TrainConfig) -> dict[str, Any]:
 
 
 def check_settings(folder: str, config: TrainConfig) -> None:
-    """RunConflict where the folder's figures were made with other settings."""
+    """RunConflict, which names what differs, where the folder's figures were made with other settings."""
     place = locate(settings_file(folder))
-    check_against(storage.read_json(place) if storage.exists(place) else None, config, folder)
-
-
-def check_against(made_with: dict[str, Any] | None, config: TrainConfig, where: str) -> None:
-    """RunConflict, which names what differs, where figures were made with other settings; None: it was not recorded."""
-    changed = [] if made_with is None else sorted(_differing(_completed(made_with), settings_of(config), ""))
+    if not storage.exists(place):
+        return
+    changed = sorted(_differing(_completed(storage.read_json(place)), settings_of(config), ""))
     if changed:
         raise RunConflict(
-            f"{where} has figures made with other settings ({', '.join(changed[:3])}); repeat those, or give these "
+            f"{folder} has figures made with other settings ({', '.join(changed[:3])}); repeat those, or give these "
             "settings another --out"
         )
 
@@ -225,8 +258,8 @@ def _completed(made_with: dict[str, Any]) -> dict[str, Any]:
         return made_with
 
 
-def _other_data(folder: str, what: str, uri: str) -> RunConflict:
-    return RunConflict(f"{folder} {what} {uri}; give that data set, or these another --out")
+def _other_data(folder: str, relation: str, uri: str) -> RunConflict:
+    return RunConflict(f"{folder} {relation} {uri}; give that data set, or these another --out")
 
 
 def _is_of(checkpoint: str | None, init: str | None) -> bool:
@@ -255,31 +288,46 @@ def settings_file(folder: str) -> str:
     return (place.parent / f"{place.name}.settings.json").uri
 
 
-def figures_file(folder: str, one: TestSet) -> str:
+def figures_file(folder: str, test_set: TestSet) -> str:
     """The file of a run's metrics on a test set."""
-    return below(folder, f"figures-{one.name}.json")
+    return below(folder, f"figures-{test_set.name}.json")
 
 
-def _retrieval(checkpoint: str, one: TestSet, experiment: str) -> dict[str, Any]:
+def _retrieval(checkpoint: str, test_set: TestSet, experiment: str) -> dict[str, Any]:
 
-    (result,) = evaluate_retrieval(EvaluateFlags(checkpoint, (one.uri,), experiment=experiment))
-    chance = {f"{one.name}/{d.name}/r{k}": 100 * v for d in result.directions for k, v in d.chance.recall.items()}
-    chance |= {f"{one.name}/{d.name}/medr": d.chance.median_rank for d in result.directions}
+    (result,) = evaluate_retrieval(EvaluateFlags(checkpoint, (test_set.uri,), experiment=experiment))
+    chance = {f"{test_set.name}/{d.name}/r{k}": 100 * v for d in result.directions for k, v in d.chance.recall.items()}
+    chance |= {f"{test_set.name}/{d.name}/medr": d.chance.median_rank for d in result.directions}
     similarities = {} if result.protocol is None else result.protocol.flat()
-    return {"uri": one.uri, "figures": metric_values(result.directions, one.name), "chance": chance, **similarities}
+    return {
+        "uri": test_set.uri,
+        "figures": metric_values(result.directions, test_set.name),
+        "chance": chance,
+        **similarities,
+    }
 
 
-def _localization(checkpoint: str, one: TestSet, experiment: str) -> dict[str, Any]:
+def _localization(checkpoint: str, test_set: TestSet, experiment: str) -> dict[str, Any]:
 
-    (result,) = evaluate_localization(LocalizationFlags(checkpoint, (one.uri,), experiment=experiment))
-    return {"uri": one.uri, "figures": result.metric_values(one.name), "chance": result.chance_values(one.name)}
+    (result,) = evaluate_localization(LocalizationFlags(checkpoint, (test_set.uri,), experiment=experiment))
+    return {
+        "uri": test_set.uri,
+        "figures": result.metric_values(test_set.name),
+        "chance": result.chance_values(test_set.name),
+    }
 
 
-def _of_a_system(task: str, checkpoint: str, one: TestSet, experiment: str) -> dict[str, Any]:
+def _of_a_system(task: str, checkpoint: str, test_set: TestSet, experiment: str) -> dict[str, Any]:
     """Metrics of the evaluation `task` of a system."""
-    (evaluation,) = (found for system in SYSTEMS for found in system.evaluations if found.name == task)
+    (evaluation,) = (
+        task_of_system for system in SYSTEMS for task_of_system in system.evaluations if task_of_system.name == task
+    )
     assert evaluation.figures is not None, f"{task} has no figures for tables"
-    return {"uri": one.uri, "figures": evaluation.figures(checkpoint, one.uri, one.name, experiment), "chance": {}}
+    return {
+        "uri": test_set.uri,
+        "figures": evaluation.figures(checkpoint, test_set.uri, test_set.name, experiment),
+        "chance": {},
+    }
 
 
 def read_results(out: str, variants: Sequence[str], test_sets: Sequence[TestSet], seeds: int) -> Results:
@@ -291,44 +339,84 @@ def read_results(out: str, variants: Sequence[str], test_sets: Sequence[TestSet]
     chance: dict[str, float] = {}
     similarities: dict[str, str] = {}
     for variant in variants:
-        found: dict[str, list[float]] = {}
+        by_name: dict[str, list[float]] = {}
         for values in _finished(out, variant, test_sets, seeds):
             for name, value in values["figures"].items():
-                found.setdefault(name, []).append(value)
+                by_name.setdefault(name, []).append(value)
             chance |= values["chance"]
             if "similarity_judged_by" in values:
                 similarities[variant] = str(Protocol.from_flat(values))
-        figures[variant] = {name: tuple(values) for name, values in found.items()}
+        figures[variant] = {name: tuple(values) for name, values in by_name.items()}
     return Results(figures, chance, similarities=similarities)
 
 
 def _finished(out: str, variant: str, test_sets: Sequence[TestSet], seeds: int) -> Iterator[Mapping[str, Any]]:
     complete = list(test_sets)
     for seed in range(seeds):
-        places = {one: locate(figures_file(run_folder(out, variant, seed), one)) for one in complete}
-        complete = [one for one, place in places.items() if storage.exists(place)]
-        yield from (storage.read_json(places[one]) for one in complete)
+        places = {test_set: locate(figures_file(run_folder(out, variant, seed), test_set)) for test_set in complete}
+        complete = [test_set for test_set, place in places.items() if storage.exists(place)]
+        yield from (storage.read_json(places[test_set]) for test_set in complete)
 
 
 def chosen_tables(paper: Paper, flags: PaperTablesFlags) -> list[Table]:
     """The tables of --only, or all; ConfigError for unknown tables."""
-    wanted = {str(number) for number in flags.only}
-    chosen = [table for table in paper.tables if not wanted or str(table.number) in wanted]
+    numbers = {str(number) for number in flags.only}
+    chosen = [table for table in paper.tables if not numbers or str(table.number) in numbers]
     if not chosen:
-        raise ConfigError(f"--only {' '.join(sorted(wanted))}: the paper has tables {_span(paper)}")
+        raise ConfigError(f"--only {' '.join(sorted(numbers))}: the paper has tables {_span(paper)}")
     return chosen
 
 
 def _span(paper: Paper) -> str:
-    first, *others, last = (table.number for table in paper.tables)
+    first, *between, last = (table.number for table in paper.tables)
     if isinstance(first, str):
-        return ", ".join(map(str, (first, *others, last)))
-    return f"{first} to {last}" if others else f"{first} and {last}"
+        return ", ".join(map(str, (first, *between, last)))
+    return f"{first} to {last}" if between else f"{first} and {last}"
 
 
 def variants_of(tables: Sequence[Table]) -> list[str]:
     """The preset variants of the tables' rows, without duplicates."""
     return list(dict.fromkeys(row.variant for table in tables for row in table.rows if row.variant is not None))
+
+
+def chosen_variants(flag: str, names: Sequence[str], variants: Sequence[str], base: str) -> list[str]:
+    """The variants that a flag names, `base` being the preset itself, or all; ConfigError for an unknown name."""
+    by_name = {variant or base: variant for variant in variants}
+    for name in names:
+        if name not in by_name:
+            hint = nearest(name, by_name, f"rows: {', '.join(by_name)}")
+            raise ConfigError(f"{flag}: there is no row {name!r}; {hint}")
+    return [by_name[name] for name in names] or list(variants)
+
+
+def first_alike(configs: Mapping[str, TrainConfig]) -> dict[str, str]:
+    """For each variant the first one whose configuration differs at most in the preset's name."""
+    unnamed = {variant: config.model_copy(update={"preset": None}) for variant, config in configs.items()}
+    return {variant: next(v for v, other in unnamed.items() if other == config) for variant, config in unnamed.items()}
+
+
+def reproduced(
+    paper: Paper, flags: PaperTablesFlags, changes: Mapping[str, Any], test_sets: Sequence[TestSet]
+) -> tuple[list[Table], Results]:
+    """The tables that the flags choose, and the results of their rows, trained and evaluated where data is given.
+
+    Variants of the same configuration, such as the base and the row that is like it, are trained once.
+    """
+    chosen = chosen_tables(paper, flags)
+    variants = variants_of(chosen)
+    configs = variant_configs(flags.preset, dict.fromkeys(["", *variants]), changes)
+    first = first_alike(configs)
+    alike = {variant: first[variant] for variant in variants}
+    trained = {variant: configs[variant] for variant in dict.fromkeys(alike.values())}
+    if flags.data is not None:
+        sweep(paper, flags, test_sets).run_all(trained)
+    results = read_results(flags.out, list(trained), test_sets, flags.seeds)
+    return chosen, replace(
+        results,
+        figures={variant: results.figures[same] for variant, same in alike.items()},
+        similarities={v: results.similarities[same] for v, same in alike.items() if same in results.similarities},
+        missing=paper.not_given({test_set.name for test_set in test_sets}, flags.data),
+    )
 
 
 def sweep(paper: Paper, flags: PaperTablesFlags, test_sets: Sequence[TestSet]) -> Sweep:
@@ -375,27 +463,34 @@ def synthetic_data(source: Any, out: str) -> str:
 
 def write_page(
     paper: Paper,
-    flags: PaperTablesFlags,
-    changes: Mapping[str, Any],
-    chosen: Sequence[Table],
+    out: str,
+    head: str,
+    tables: Sequence[Table],
     results: Results,
-    test_sets: Sequence[TestSet],
+    test_sets: Sequence[TestSet] = (),
 ) -> str:
-    """Write `tables.md` and `tables.json` into the folder; returns the content of `tables.md`."""
-    own = [OwnSet(one.name, one.kind) for one in test_sets if one.name not in paper.data_sets]
-    page = "\n".join([_head(paper, flags, changes), *(markdown(table, results, own) for table in chosen)])
-    folder = locate(flags.out)
+    """Write `tables.md`, with `head` above the tables, and `tables.json` into the folder; returns the page."""
+    own = [OwnSet(test_set.name, test_set.kind) for test_set in test_sets if test_set.name not in paper.data_sets]
+    page = "\n".join(
+        [
+            f"# {paper.title}\n\nCells: the paper's figure → ours, the mean ± half the width of its 95 % confidence "
+            f"interval over {paper.over}; {paper.units}.\n{head}{paper.remark}\n",
+            *(markdown(table, results, own) for table in tables),
+        ]
+    )
+    folder = locate(out)
     storage.write_bytes(folder / "tables.md", page.encode())
     print_link(folder / "tables.md")
     storage.write_json(folder / "tables.json", {"figures": results.figures, paper.compared_with: results.chance})
     return page
 
 
-def _head(paper: Paper, flags: PaperTablesFlags, changes: Mapping[str, Any]) -> str:
-    settings = "".join(f" --{name} {value}" for name, value in changes.items())
+def page_head(flags: PaperTablesFlags, changes: Mapping[str, Any]) -> str:
+    """What the rows of a page are and were trained on."""
     trained = f"trained on {flags.data}" if flags.data else "no training data given"
-    return (
-        f"# {paper.title}\n\nCells: the paper's figure → ours, the mean over seeds ± half the width of its 95 % "
-        f"confidence interval; {paper.units}.\nRows are variants of `{flags.preset}`{settings}, {trained}; "
-        f"seeds: {flags.seeds}.{paper.remark}\n"
-    )
+    return f"Rows are variants of `{flags.preset}`{as_flags(changes)}, {trained}; seeds: {flags.seeds}."
+
+
+def as_flags(changes: Mapping[str, Any]) -> str:
+    """Changed settings as flags, with a blank before each."""
+    return "".join(f" --{name} {value}" for name, value in changes.items())

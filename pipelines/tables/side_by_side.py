@@ -73,9 +73,9 @@ def train_side_by_side(rows: Sequence[RowRun], most: int, scratch: Location) -> 
     progress = _Progress(rows)
     config = rows[0].config
     points = [{"number": number, "run": locate(row.folder).uri} for number, row in enumerate(rows)]
-    given = {"takes": trial_bundle(config.scaling, uses_gpu(config)), "origin": provenance(), "systems": SYSTEMS}
+    shared = {"takes": trial_bundle(config.scaling, uses_gpu(config)), "origin": provenance(), "systems": SYSTEMS}
     try:
-        received = fit_trials(RowTrainable, {**given, "trial": tune.grid_search(points)}, at_once, scratch, progress)
+        received = fit_trials(RowTrainable, {**shared, "trial": tune.grid_search(points)}, at_once, scratch, progress)
     finally:
         progress.end()
     if received or len(progress.ended) < len(rows):

@@ -45,11 +45,11 @@ def main(argv: Sequence[str]) -> None:
         print_help(PROG, VerifyFlags)
         return
     flags = parse(VerifyFlags, argv, PROG)
-    found = verify(flags)
+    result = verify(flags)
     if flags.json:
-        print_json(asdict(found))
+        print_json(asdict(result))
         return
-    print(f"{'same' if found.same else 'different'}  distance {found.distance:.4f}  threshold {found.threshold:.4f}")
+    print(f"{'same' if result.same else 'different'}  distance {result.distance:.4f}  threshold {result.threshold:.4f}")
 
 
 def verify(flags: VerifyFlags) -> Verified:
@@ -62,5 +62,5 @@ def verify(flags: VerifyFlags) -> Verified:
     decide = loaded.config.model.system().implementation().decide
     if decide is None:
         raise lacking(loaded, PROG, lambda system: system.implementation().decide is not None)
-    found = decide(loaded, flags.first, flags.second, flags.threshold, flags.resize)
-    return Verified(found.distance <= found.threshold, found.distance, found.threshold)
+    decision = decide(loaded, flags.first, flags.second, flags.threshold, flags.resize)
+    return Verified(decision.distance <= decision.threshold, decision.distance, decision.threshold)

@@ -71,7 +71,7 @@ def test_whole_videos(films: Path, tmp_path: Path) -> None:
     model, data = trained(films, tmp_path, "videos", "hybrid-msrvtt-tiny", VIDEOS)
     rows = embed_dual(model.loaded, data)
     files = [films / f"{name.removesuffix('.mp4')}.mp4" for name in rows.video_id]
-    assert np.array_equal(model.encode_video(files), rows.latent_video)
+    assert np.array_equal(model.encode_video(files), rows.video["latent"])
     with pytest.raises(InputError, match=r"captions\.jsonl"):
         model.encode_video([films / "captions.jsonl"])
     made = model.loaded.provenance["extraction"]

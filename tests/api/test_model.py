@@ -64,8 +64,8 @@ def test_a_dual_encoder_encodes_what_evaluation_does(dual: vtr_core.Model, video
     seen = dual.encode_video([frames(v) for v in order])
     told = dual.encode_text(list(rows.captions))
     for space, text, video in (
-        ("latent", rows.latent_text, rows.latent_video),
-        ("concept", rows.concept_text, rows.concept_video),
+        ("latent", rows.text["latent"], rows.video["latent"]),
+        ("concept", rows.text["concept"], rows.video["concept"]),
     ):
         assert np.array_equal(told.vectors[space], text)
         assert np.array_equal(seen.vectors[space], video)

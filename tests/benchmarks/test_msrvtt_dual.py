@@ -9,7 +9,8 @@ import pytest
 from benchmarks.msrvtt_dual.__main__ import NAMES, SMALLER, TABLES, _settings, _take_over, markdown
 from benchmarks.msrvtt_dual.data import PRESET
 from pipelines.systems.dual.thesis_measurements import Sets
-from pipelines.systems.dual.thesis_tables import PAPER, TRAININGS
+from pipelines.systems.dual.thesis_rows import PAPER, training
+from pipelines.tables.runs import variant_configs
 from vtr_core.systems.dual.config import HybridEncoderConfig
 
 TABLES_PAGE = """# Tables
@@ -48,7 +49,7 @@ def figures() -> dict[str, Any]:
 @pytest.mark.parametrize("row", NAMES)
 def test_every_row_is_one_of_the_tables_and_takes_the_settings(row: str) -> None:
     assert row in {one.variant for table in PAPER.tables if table.number in TABLES for one in table.rows}
-    config = TRAININGS[row].config(PRESET, SMALLER)
+    (config,) = variant_configs(PRESET, [training(row)[0]], SMALLER).values()
     assert isinstance(config.model, HybridEncoderConfig)
     assert config.batch.videos == SMALLER["batch.videos"]
 

@@ -90,10 +90,10 @@ WORK = (
     "pipelines.systems.dual.causality_analysis.analyze",
     "pipelines.systems.dual.complementarity_analysis.analyze",
     "pipelines.systems.dual.import_hybrid_space.import_hybrid_space",
-    "pipelines.systems.dual.thesis_tables.tables",
+    "pipelines.systems.dual.thesis_rows.tables",
     "pipelines.systems.muse.muse_tables.tables",
     "pipelines.systems.siamese.face_verification.evaluate",
-    "pipelines.systems.siamese.siamese_tables.tables",
+    "pipelines.systems.siamese.face_rounds.tables",
 )
 """What commands do when they have understood their words."""
 

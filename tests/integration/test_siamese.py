@@ -10,15 +10,17 @@ import pytest
 
 from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags
+from pipelines.systems.siamese.face_rounds import fold_folder, group_folder, margins_folder, tables
 from pipelines.systems.siamese.face_verification import evaluate
-from pipelines.systems.siamese.siamese_plan import SiameseTableFlags
-from pipelines.systems.siamese.siamese_tables import tables
+from pipelines.systems.siamese.siamese_tables import SiameseTableFlags
 from pipelines.systems.siamese.verify_faces import VerificationFlags
+from pipelines.tables.runs import run_folder
 from pipelines.train.command import TrainFlags, train
 from pipelines.verify.command import VerifyFlags, verify
 from tests.builders.made_faces import made_faces, made_lfw, names
 from tests.drills.runs import losses
 from vtr_core.config.override import override
+from vtr_core.data.manifest import Manifest
 from vtr_core.data.sources.faces import Faces
 from vtr_core.errors import ConfigError, DatasetError, InputError
 from vtr_core.run.presets import preset
@@ -64,14 +66,11 @@ def test_training_lowers_the_loss(trained: Path) -> None:
 
 
 def test_evaluation_of_unseen_subjects(trained: Path, data: Path, tmp_path: Path) -> None:
-    page, figures = tmp_path / "hardest.html", tmp_path / "figures.json"
-    flags = VerificationFlags(
-        checkpoint=str(trained), data=(str(data / "test"),), page=str(page), out=str(figures), hardest=2
-    )
+    figures = tmp_path / "figures.json"
+    flags = VerificationFlags(checkpoint=str(trained), data=(str(data / "test"),), out=str(figures))
     (result,) = evaluate(flags)
     assert result.metrics.auc > 0.75
     assert (result.metrics.num_matching, result.metrics.num_different) == (24, 24)
-    assert page.read_text().count("data:image/png;base64,") == 2 * 2 * 2
     saved = json.loads(figures.read_text())["sets"]["test"]
     assert set(saved["subjects"]) <= set(names(5, 8))
     assert saved["figures"]["accuracy"] == result.metrics.accuracy
@@ -117,15 +116,17 @@ def test_table_with_margin_and_threshold_by_cross_validation(raw: Path, tmp_path
     )
     changes = {**SMALL, "training.epochs": 4, "training.validate_every": 4}
     page = tables(flags, changes)
-    assert "| SCN | 1 of 3 |" in page
+    assert "- SCN: 1 of 3 groups." in page
     assert "SCN: AUC" in "".join(re.findall(r"<!-- (.*?) -->", (tmp_path / "out" / "figures.svg").read_text()))
-    folder = tmp_path / "out" / "scn" / "group-0"
-    saved, choice = (json.loads((folder / name).read_text()) for name in ("figures.json", "margins.json"))
-    assert (saved["threshold"], saved["margin"]) == (choice["threshold"], 0.6)
-    assert len(saved["split"]["train"]) == 16
+    folder = group_folder(flags, 0)
+    choice = json.loads(Path(margins_folder(folder, ""), "margins.json").read_text())
+    figures = json.loads(Path(run_folder(folder, "", 0), "figures-test.json").read_text())["figures"]
+    assert (figures["test/threshold"], choice["margin"]) == (choice["threshold"], 0.6)
+    assert Path(fold_folder(margins_folder(folder, ""), 0.6, 1, 2)).exists()
+    assert Manifest.load(str(tmp_path / "out/data/group-0-refit/train")).videos == 16
     assert tables(flags, changes) == page
     with pytest.raises(ConfigError, match="knows no threshold; give one with --threshold"):
-        evaluate(VerificationFlags(str(folder / "refit"), (str(tmp_path / "out/data/group-0-refit/test"),)))
+        evaluate(VerificationFlags(run_folder(folder, "", 0), (str(tmp_path / "out/data/group-0-refit/test"),)))
 
 
 @pytest.mark.long
@@ -144,7 +145,7 @@ def test_rows_side_by_side_have_the_figures_of_one_after_another(raw: Path, tmp_
     changes = {**SMALL, "training.epochs": 4, "training.validate_every": 4}
     page = tables(flags, changes)
     alone = tables(replace(flags, max_concurrent=1, out=str(tmp_path / "alone")), changes)
-    assert "| LeNet | 1 of 3 |" in page
+    assert "- LeNet: 1 of 3 groups." in page
     assert page == alone
     assert tables(flags, changes) == page
 
@@ -154,7 +155,7 @@ def test_table_of_lfw_over_its_folds(tmp_path: Path, local_ray: None) -> None:
     """Six folds of four people, in colour: of one round four folds train, one validates and one is tested."""
     flags = SiameseTableFlags(
         lfw=str(made_lfw(tmp_path / "lfw", folds=6)),
-        only=("scn", "scn-double-margin"),
+        only=("scn", "double-margin"),
         groups=(5,),
         size=40,
         out=str(tmp_path / "out"),
@@ -162,10 +163,9 @@ def test_table_of_lfw_over_its_folds(tmp_path: Path, local_ray: None) -> None:
     )
     few = {"model.tower.num_face_capsules": 4, "model.tower.iterations": 2, "batch.clips_per_video": 2}
     page = tables(flags, {**SMALL, **few, "training.epochs": 4, "training.validate_every": 4})
-    assert "| SCN | 1 of 6 |" in page
-    assert "| SCN, double margin | 1 of 6 |" in page
-    saved = json.loads((tmp_path / "out" / "scn-double-margin" / "group-5" / "figures.json").read_text())
-    assert saved["margin"] == 0.2
-    assert 0 <= saved["figures"]["test/accuracy"] <= 100
+    assert "- SCN: 1 of 6 groups." in page
+    assert "- SCN, double margin: 1 of 6 groups." in page
+    figures = Path(run_folder(group_folder(flags, 5), "double-margin", 0), "figures-test.json").read_text()
+    assert 0 <= json.loads(figures)["figures"]["test/accuracy"] <= 100
     manifest = json.loads((tmp_path / "out" / "data" / "group-5" / "test" / "manifest.json").read_text())
     assert manifest["rows"] == 7

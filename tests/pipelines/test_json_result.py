@@ -127,7 +127,7 @@ def _writes(name: str) -> Any:
             "explanations.html",
         ),
         ("analyze information d", "pipelines.analyze.information.analyze", "information.json", "information.json"),
-        ("tables siamese --faces f", "pipelines.systems.siamese.siamese_tables.tables", "table.json", "table.md"),
+        ("tables siamese --faces f", "pipelines.systems.siamese.face_rounds.tables", "tables.json", "tables.md"),
     ],
 )
 def test_pages_and_tables_tell_their_values(

@@ -23,14 +23,14 @@ def installed_systems(own: Sequence[System]) -> tuple[System, ...]:
     Raises ConfigError for one that cannot be imported, that is no `System`, or whose name, models or losses have the
     same name as another's.
     """
-    found: list[System] = []
+    systems: list[System] = []
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         package = f" of the package {entry.dist.name}" if entry.dist else ""
         where = f"the entry point {GROUP} {entry.name} = {entry.value}{package}"
         system = _loaded(entry.load, where)
-        _check_names(system, [*own, *found], where)
-        found.append(system)
-    return tuple(found)
+        _check_names(system, [*own, *systems], where)
+        systems.append(system)
+    return tuple(systems)
 
 
 def _loaded(load: Callable[[], object], where: str) -> System:
@@ -44,8 +44,8 @@ def _loaded(load: Callable[[], object], where: str) -> System:
     return system
 
 
-def _check_names(system: System, others: Sequence[System], where: str) -> None:
-    taken = {name for other in others for name in _names(other)}
+def _check_names(system: System, earlier: Sequence[System], where: str) -> None:
+    taken = {name for other in earlier for name in _names(other)}
     for name in _names(system):
         if name in taken:
             raise ConfigError(f"{where} has the {name}, which another system has too; rename it or uninstall one")

@@ -1,29 +1,32 @@
-"""Contrastive training of joint embeddings, with retrieval as validation."""
+"""Contrastive training of joint embeddings, with retrieval as validation; captions as a registered model's input."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 
+import pandas as pd
 import torch
 from torch import nn
 
 from vtr_core.config.losses import ObjectiveConfig
-from vtr_core.config.run import TrainConfig
+from vtr_core.config.run import ModelConfig, TrainConfig
 from vtr_core.data.batches import CaptionedBatch, RowKeys
 from vtr_core.data.captions import InformationTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns
 from vtr_core.embedding.collectives import gather_embeddings, gather_keys, sum_shares
+from vtr_core.embedding.data_frames import captions_of
 from vtr_core.embedding.rankings import metric_values
 from vtr_core.embedding.sharded_ranking import contiguous_share, evaluate_shares
 from vtr_core.losses.contrastive import build_objective
 from vtr_core.losses.granularity import embedding_margin, granularity_margin
 from vtr_core.losses.objective import Objective, Share, modality_pairs
-from vtr_core.nn.embeddings import Embeddings
+from vtr_core.nn.embeddings import TEXT, Embeddings
 from vtr_core.nn.precision import at_least_float32
-from vtr_core.systems.spaces import embed_rows
+from vtr_core.systems.loaded_model import Column, Signature, TrainedModel
+from vtr_core.systems.spaces import JointSpace, embed_rows
 from vtr_core.systems.task import MOST_ROWS, Compared, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
@@ -92,3 +95,24 @@ class RetrievalTask:
         rows = embed_rows(model, self._config, manifest, vocabulary, places)
         device = next(chain(model.parameters(), self.objective.parameters())).device  # a mean has none of its own
         return metric_values(evaluate_shares(rows, self._config.evaluation.similarity, self._rank, device), "val")
+
+
+def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
+    """In: only the column `caption`; out: `text`, None for a caption without an in-vocabulary word."""
+    space = loaded.config.model.system().implementation().retrieval
+    assert isinstance(space, JointSpace)
+    vectors, known = space.queries(loaded.model, loaded.config, loaded.vocabulary, captions_of(table))
+    cells = [vector if is_known else None for vector, is_known in zip(vectors, known, strict=True)]
+    return pd.DataFrame({TEXT: cells}, index=table.index, dtype=object)
+
+
+def signature(model: ModelConfig) -> Signature:  # noqa: ARG001  all systems' are called alike
+    """The signature: text in; its vector out."""
+    return Signature(
+        description="Embeds captions in the space of videos. Input: `caption`; output: a vector.",
+        example_input='{"caption": ["a man cooks rice"]}',
+        example_output=TEXT,
+        inputs=(Column("caption", "text"),),
+        outputs=(Column(TEXT, "floats", required=False),),
+        example_row={"caption": ["a person cooks rice"]},
+    )

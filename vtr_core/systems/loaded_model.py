@@ -51,15 +51,15 @@ class TrainedModel(Protocol):
         ...
 
 
-def lacking(loaded: TrainedModel, what: str, offers: Callable[[System], bool]) -> ConfigError:
-    """States that `what` needs a model of a system that `offers` it, which models those are, and which one this is."""
+def lacking(loaded: TrainedModel, use: str, offers: Callable[[System], bool]) -> ConfigError:
+    """States that `use` needs a model of a system that `offers` it, which models those are, and which one this is."""
     model = loaded.config.model
     able = [system for system in loaded.systems if offers(system)]
     kinds = " or ".join(repr(kind) for system in able for kind in system.kinds)
     example = next(iter(able[0].presets().bases))
     return ConfigError(
         f"{loaded.uri} is of a {model.kind!r} model, for which there are {model.system().used_by}; "
-        f"{what} needs one of {kinds}, such as vtr train {example} makes"
+        f"{use} needs one of {kinds}, such as vtr train {example} makes"
     )
 
 
@@ -98,7 +98,7 @@ class CaptionedVideos:
 
     hypotheses: dict[str, str] = field(default_factory=dict)
     references: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    seen: dict[str, bool] = field(default_factory=dict)
+    has_frames: dict[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -173,35 +173,35 @@ class DualSpaces:
 
 def known_queries(spaces: DualSpaces, loaded: TrainedModel, texts: Sequence[str]) -> list[DualQuery]:
     """The embedded queries; InputError for a text without a known word."""
-    found = spaces.queries(loaded, texts)
-    for text, query in zip(texts, found, strict=True):
+    queries = spaces.queries(loaded, texts)
+    for text, query in zip(texts, queries, strict=True):
         if query is None:
             raise unknown_words(text, loaded)
-    return [query for query in found if query is not None]
+    return [query for query in queries if query is not None]
 
 
-def spaces_of(loaded: TrainedModel, what: str) -> JointSpace | DualSpaces:
-    """The embedding functions of the model; ConfigError, naming `what` as the user, for a model without."""
-    found = _spaces(loaded.config.model.system())
-    if found is None:
-        raise lacking(loaded, what, lambda system: _spaces(system) is not None)
-    return found
+def spaces_of(loaded: TrainedModel, use: str) -> JointSpace | DualSpaces:
+    """The embedding functions of the model; ConfigError, naming `use` as what needs it, for a model without."""
+    spaces = _spaces(loaded.config.model.system())
+    if spaces is None:
+        raise lacking(loaded, use, lambda system: _spaces(system) is not None)
+    return spaces
 
 
-def clip_space_of(loaded: TrainedModel, what: str) -> JointSpace:
+def clip_space_of(loaded: TrainedModel, use: str) -> JointSpace:
     """The joint space of a model of clips; ConfigError for other models."""
-    found = _clip_space(loaded.config.model.system())
-    if found is None:
-        raise lacking(loaded, what, lambda system: _clip_space(system) is not None)
-    return found
+    space = _clip_space(loaded.config.model.system())
+    if space is None:
+        raise lacking(loaded, use, lambda system: _clip_space(system) is not None)
+    return space
 
 
-def dual_spaces_of(loaded: TrainedModel, what: str) -> DualSpaces:
+def dual_spaces_of(loaded: TrainedModel, use: str) -> DualSpaces:
     """The latent and concept space of a dual encoder; ConfigError for other models."""
-    found = _spaces(loaded.config.model.system())
-    if not isinstance(found, DualSpaces):
-        raise lacking(loaded, what, lambda system: isinstance(_spaces(system), DualSpaces))
-    return found
+    spaces = _spaces(loaded.config.model.system())
+    if not isinstance(spaces, DualSpaces):
+        raise lacking(loaded, use, lambda system: isinstance(_spaces(system), DualSpaces))
+    return spaces
 
 
 def _spaces(system: System) -> JointSpace | DualSpaces | None:
@@ -209,5 +209,5 @@ def _spaces(system: System) -> JointSpace | DualSpaces | None:
 
 
 def _clip_space(system: System) -> JointSpace | None:
-    found = _spaces(system)
-    return found if isinstance(found, JointSpace) and system.reads == "clips" else None
+    space = _spaces(system)
+    return space if isinstance(space, JointSpace) and system.reads == "clips" else None

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -84,6 +86,15 @@ def _no_settings(*_: Any) -> dict[str, Any]:
 
 def _no_features(*_: Any) -> "Mapping[str, int]":
     return {}
+
+
+def imported(module: str, name: str) -> Callable[[], Any]:
+    """Imports a module only when it is called, and returns what has the name there: configurations need no torch."""
+    return partial(_of_module, module, name)
+
+
+def _of_module(module: str, name: str) -> Any:
+    return getattr(import_module(module), name)
 
 
 @dataclass(frozen=True)
@@ -185,14 +196,14 @@ def columns(model: Any) -> Sequence[str]:
 T = TypeVar("T")
 
 
-def by_name(pairs: Iterable[tuple[str, T]], what: str) -> MappingProxyType[str, T]:
+def by_name(pairs: Iterable[tuple[str, T]], kind: str) -> MappingProxyType[str, T]:
     """The values by name; ConfigError where two systems define the same name."""
-    found: dict[str, T] = {}
+    values: dict[str, T] = {}
     for name, value in pairs:
-        if name in found:
-            raise ConfigError(f"two systems have {what} called {name!r}; rename one, or uninstall the package it is of")
-        found[name] = value
-    return MappingProxyType(found)
+        if name in values:
+            raise ConfigError(f"two systems have {kind} called {name!r}; rename one, or uninstall the package it is of")
+        values[name] = value
+    return MappingProxyType(values)
 
 
 def picture_inputs(manifest: "Manifest", model: object = None) -> dict[str, Any]:  # noqa: ARG001  as `System.inputs`

@@ -39,33 +39,28 @@ class TablesFlags(PaperTablesFlags):
 
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
-    run_paper(argv, "capsules", TablesFlags, tables)
+    run_paper(argv, "capsules", TablesFlags, __name__)
 
 
 def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
     """Trains and evaluates missing rows, writes `tables.md` and `tables.json` into the folder, and returns the page."""
-    from pipelines.tables.runs import chosen_tables, read_results, sweep, variants_of, with_costs, write_page
+    from pipelines.tables.runs import page_head, reproduced, with_costs, write_page
 
     flags = _with_synthetic(flags) if flags.synthetic else flags
     test_sets = [*_sets(flags.test, "retrieval"), *_sets(flags.steps, "localization")]
-    chosen = chosen_tables(PAPER, flags)
-    variants = variants_of(chosen)
-    if flags.data is not None:
-        sweep(PAPER, flags, test_sets).run_variants(flags.preset, variants, changes)
-    results = read_results(flags.out, variants, test_sets, flags.seeds)
-    missing = PAPER.not_given({one.name for one in test_sets}, flags.data)
-    results = with_costs(replace(results, missing=missing), flags.benchmark, "routing", _costs)
-    return write_page(PAPER, flags, changes, chosen, results, test_sets)
+    chosen, results = reproduced(PAPER, flags, changes, test_sets)
+    results = with_costs(results, flags.benchmark, "routing", _costs)
+    return write_page(PAPER, flags.out, page_head(flags, changes), chosen, results, test_sets)
 
 
 def _sets(words: Sequence[str], kind: str) -> "list[TestSet]":
     from pipelines.tables.runs import parse_test_set
 
     test_sets = [parse_test_set(word, kind) for word in words]
-    for one in test_sets:
-        if one.name in (LOCALIZATION_SETS if kind == "retrieval" else RETRIEVAL_SETS):
+    for test_set in test_sets:
+        if test_set.name in (LOCALIZATION_SETS if kind == "retrieval" else RETRIEVAL_SETS):
             flag = "--steps" if kind == "retrieval" else "--test"
-            raise ConfigError(f"{one.name} is no {kind} set; give it with {flag}")
+            raise ConfigError(f"{test_set.name} is no {kind} set; give it with {flag}")
     return test_sets
 
 

@@ -1,7 +1,7 @@
 """`vtr explain CHECKPOINT --capsules`: a page on what each capsule of a trained model responds to."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
@@ -76,11 +76,11 @@ def explain(flags: ExplainFlags) -> dict[str, Any]:
     from vtr_core.data.shards.shard_file import usable
     from vtr_core.embedding.embedded_rows import check_features
     from vtr_core.storage import check_writable, locate
-    from vtr_core.systems.capsules.activation_report import render_page
+    from vtr_core.systems.capsules.activation_report import ReportOptions, render_page
     from vtr_core.systems.capsules.activations import capsule_model
     from vtr_core.train.checkpoint.trained_model import read_model
 
-    options = _options(flags)
+    options = ReportOptions(**{option.name: getattr(flags, option.name) for option in fields(ReportOptions)})
     check_writable(locate(flags.out))
     manifests = [usable(uri, require_clips) for uri in flags.data]
     videos = video_files(flags.videos, manifests[0])
@@ -89,7 +89,8 @@ def explain(flags: ExplainFlags) -> dict[str, Any]:
     for manifest in manifests:
         check_features(manifest, loaded.config.model.inputs.features)
     report = _report(loaded, manifests, options)
-    page = render_page(report, [_frames(report, place, one, videos) for place, one in enumerate(manifests)])
+    frames = [_frames(report, place, manifest, videos) for place, manifest in enumerate(manifests)]
+    page = render_page(report, frames)
     out = locate(flags.out)
     storage.write_bytes(out / PAGE, page.encode())
     storage.write_json(out / VALUES, report)
@@ -111,20 +112,6 @@ def _frames(
     clips = [clip for part in parts for cell in part["cells"] if cell["dataset"] == place for clip in cell["clips"]]
     spans = [ClipSpan(clip["clip_id"], clip["video_id"], clip["start"], clip["end"]) for clip in clips]
     return ClipFrames(Thumbnails(manifest), videos, spans).find(span.item_id for span in spans)
-
-
-def _options(flags: ExplainFlags) -> "ReportOptions":
-    from vtr_core.systems.capsules.activation_report import ReportOptions
-
-    return ReportOptions(
-        top=flags.top,
-        active_share=flags.active_share,
-        min_videos=flags.min_videos,
-        false_discoveries=flags.false_discoveries,
-        max_rows=flags.max_rows,
-        concepts=flags.concepts,
-        seed=flags.seed,
-    )
 
 
 def _report(loaded: "LoadedModel", manifests: "Sequence[Manifest]", options: "ReportOptions") -> dict[str, Any]:
@@ -151,11 +138,11 @@ def _report(loaded: "LoadedModel", manifests: "Sequence[Manifest]", options: "Re
 
 def _print(report: Mapping[str, Any], page: str) -> None:
     for dataset in report["datasets"]:
-        for one in dataset["modalities"]:
+        for part in dataset["modalities"]:
             print(
-                f"{dataset['name']}, {one['modality']}: {one['named_capsules']} of {report['num_capsules']} capsules "
-                f"go with a word, {100 * one['dead']:.0f} % are dead, "
-                f"a clip's entropy {one['entropy']:.2f} of {one['max_entropy']:.2f} bits"
+                f"{dataset['name']}, {part['modality']}: {part['named_capsules']} of {report['num_capsules']} capsules "
+                f"go with a word, {100 * part['dead']:.0f} % are dead, "
+                f"a clip's entropy {part['entropy']:.2f} of {part['max_entropy']:.2f} bits"
             )
         for modality in dataset["absent"]:
             print(f"{dataset['name']}: no clip has {modality}")

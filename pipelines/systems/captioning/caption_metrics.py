@@ -82,13 +82,13 @@ def _evaluate_one(
 def printed(result: CaptioningResult, checkpoint: str) -> list[Printed]:
     """The table and remarks of a data set."""
     figures = result.figures
-    unseen = sum(not seen for seen in result.videos.seen.values())
+    unseen = sum(not has_frames for has_frames in result.videos.has_frames.values())
     remarks = [f"  captions cut into words by the tokenizer {figures.tokenizer}"]
     if figures.meteor_absent is not None:
         remarks.append(f"  no METEOR: {figures.meteor_absent}")
     if unseen:
         remarks.append(
-            f"  {unseen} of {len(result.videos.seen)} videos have no frames; they are described all the same"
+            f"  {unseen} of {len(result.videos.has_frames)} videos have no frames; they are described all the same"
         )
     return [_table(result, checkpoint), *remarks]
 

@@ -1,6 +1,7 @@
 """Published weights of LAVENDER and BERT as those of a captioner, and words as pieces of BERT's words."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -30,11 +31,24 @@ _BOTH = ("weight", "bias")
 
 
 def num_layers(state: State) -> int:
-    """The number of transformer layers of a file; CheckpointError where there is none."""
-    found = {int(name.removeprefix(_LAYERS).split(".")[0]) for name in state if name.startswith(_LAYERS)}
-    if not found:
-        raise CheckpointError(f"the file lacks {_LAYERS}0; give a checkpoint of LAVENDER, or of BERT to import bert")
-    return max(found) + 1
+    """The number of transformer layers of a file that has some."""
+    return 1 + max(int(name.removeprefix(_LAYERS).split(".")[0]) for name in state if name.startswith(_LAYERS))
+
+
+def bert_layout(state: State, heads: int, file: str) -> dict[str, Any]:
+    """The settings of a captioner of a file's sizes; CheckpointError for a file of another network."""
+    first = f"{_LAYERS}0.intermediate.dense.weight"
+    if first not in state:
+        raise CheckpointError(f"{file} lacks {first}; give a checkpoint of LAVENDER, or of BERT to vtr import bert")
+    mlp, hidden = state[first].shape
+    return {
+        "model.layout": "bert",
+        "model.standardize": False,
+        "model.hidden_dim": hidden,
+        "model.mlp_dim": mlp,
+        "model.layers": num_layers(state),
+        "model.heads": heads,
+    }
 
 
 def captioner_weights(
@@ -45,29 +59,29 @@ def captioner_weights(
     rows: for each word of the vocabulary, then the end of captions and [MASK], the file's pieces of words that it
     consists of, whose mean it is.
     """
-    found = language_weights(state, rows, max_tokens) | _times(_take(state, "enc_img.emb_len").flatten(0, 2))
-    found |= _pairs(state, _FRAMES)
+    weights = language_weights(state, rows, max_tokens) | _times(_take(state, "enc_img.emb_len").flatten(0, 2))
+    weights |= _pairs(state, _FRAMES)
     if grid is not None:
         places = _take(state, "enc_img.emb_pos").flatten(0, 2)
         if len(places) < 1 + grid**2:
             raise CheckpointError(
                 f"the file has {len(places) - 1} places of a frame, not {grid} × {grid}; lower --grid"
             )
-        found["grid"] = places[1 : 1 + grid**2]
-    return {name: value.float().contiguous() for name, value in found.items()}
+        weights["grid"] = places[1 : 1 + grid**2]
+    return {name: value.float().contiguous() for name, value in weights.items()}
 
 
 def language_weights(state: State, rows: Sequence[Sequence[int]], max_tokens: int) -> dict[str, Tensor]:
     """Those of `captioner_weights` that read and score words: all but what reads frames."""
-    found = {
+    weights = {
         "words.weight": _padded(_means(_take(state, f"{_TEXT}word_embeddings.weight"), rows)),
         "bias": _padded(_means(_take(state, f"{_SCORES}bias"), rows)),
         "places": _places(state, max_tokens),
         **_pairs(state, _WORDS),
     }
     for layer in range(num_layers(state)):
-        found |= _block(state, f"blocks.{layer}.", f"{_LAYERS}{layer}.")
-    return {name: value.float().contiguous() for name, value in found.items()}
+        weights |= _block(state, f"blocks.{layer}.", f"{_LAYERS}{layer}.")
+    return {name: value.float().contiguous() for name, value in weights.items()}
 
 
 def _pairs(state: State, names: Mapping[str, str]) -> dict[str, Tensor]:
@@ -77,11 +91,11 @@ def _pairs(state: State, names: Mapping[str, str]) -> dict[str, Tensor]:
 
 def _block(state: State, ours: str, theirs: str) -> dict[str, Tensor]:
     """A layer's parameters; queries, keys and values are one matrix here."""
-    found = {f"{ours}{o}.{kind}": _take(state, f"{theirs}{t}.{kind}") for o, t in _BLOCK.items() for kind in _BOTH}
+    weights = {f"{ours}{o}.{kind}": _take(state, f"{theirs}{t}.{kind}") for o, t in _BLOCK.items() for kind in _BOTH}
     for kind in _BOTH:
         parts = [_take(state, f"{theirs}attention.self.{part}.{kind}") for part in ("query", "key", "value")]
-        found[f"{ours}projections.{kind}"] = torch.cat(parts)
-    return found
+        weights[f"{ours}projections.{kind}"] = torch.cat(parts)
+    return weights
 
 
 def _places(state: State, max_tokens: int) -> Float[Tensor, "max_tokens hidden"]:
@@ -137,16 +151,16 @@ def pieces_of(words: Sequence[str], pieces: Sequence[str]) -> list[list[int]]:
 
 
 def _cut(word: str, row: Mapping[str, int]) -> list[int]:
-    found, first = list[int](), 0
+    pieces, first = list[int](), 0
     while first < len(word):
         prefix = "##" if first else ""
         ends = (end for end in range(len(word), first, -1) if prefix + word[first:end] in row)
         end = next(ends, None)
         if end is None:
             return []
-        found.append(row[prefix + word[first:end]])
+        pieces.append(row[prefix + word[first:end]])
         first = end
-    return found
+    return pieces
 
 
 def _lines(file: str) -> list[str]:

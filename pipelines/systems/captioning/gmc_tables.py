@@ -29,37 +29,17 @@ class GmcTablesFlags(PaperTablesFlags):
 
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
-    run_paper(argv, "gmc", GmcTablesFlags, tables)
+    run_paper(argv, "gmc", GmcTablesFlags, __name__)
 
 
 def tables(flags: GmcTablesFlags, changes: Mapping[str, Any]) -> str:
     """Trains and evaluates missing rows, writes `tables.md` and `tables.json` into the folder, and returns the page."""
-    from pipelines.tables.runs import chosen_tables, parse_test_set, read_results, sweep, variants_of, write_page
-    from vtr_core.config.override import override
-    from vtr_core.run.presets import preset
+    from pipelines.tables.runs import page_head, parse_test_set, reproduced, write_page
 
     test_sets = [parse_test_set(word, CAPTIONING) for word in flags.test]
-    chosen = chosen_tables(PAPER, flags)
-    variants = variants_of(chosen)
-    if flags.data is not None:
-        names = {variant: f"{flags.preset}-{variant}" if variant else flags.preset for variant in variants}
-        configs = {variant: override(preset(name), _own(changes, name)) for variant, name in names.items()}
-        sweep(PAPER, flags, test_sets).run_all(configs)
-    results = read_results(flags.out, variants, test_sets, flags.seeds)
-    missing = PAPER.not_given({one.name for one in test_sets}, flags.data)
-    results = replace(results, missing=missing, chance=_baseline(flags, test_sets))
-    return write_page(PAPER, flags, changes, chosen, results, test_sets)
-
-
-def _own(changes: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The changes that apply to a variant: without a granularity margin, its settings are dropped."""
-    from vtr_core.run.presets import preset
-    from vtr_core.systems.captioning.config import CaptioningLossConfig
-
-    loss = preset(name).loss
-    assert isinstance(loss, CaptioningLossConfig)
-    has_margin = loss.granularity_margin is not None
-    return {key: value for key, value in changes.items() if has_margin or "granularity_margin" not in key}
+    chosen, results = reproduced(PAPER, flags, changes, test_sets)
+    results = replace(results, chance=_baseline(flags, test_sets))
+    return write_page(PAPER, flags.out, page_head(flags, changes), chosen, results, test_sets)
 
 
 def _baseline(flags: GmcTablesFlags, sets: "Sequence[TestSet]") -> dict[str, float]:
@@ -78,7 +58,7 @@ def _baseline(flags: GmcTablesFlags, sets: "Sequence[TestSet]") -> dict[str, flo
         )
     training = Manifest.load(data_set(flags.data, "train"))
     values: dict[str, float] = {}
-    for one in sets:
-        found = caption_figures(nearest_captions(training, Manifest.load(one.uri), model.feature), "words")
-        values |= caption_values(found, one.name)
+    for test_set in sets:
+        captions = nearest_captions(training, Manifest.load(test_set.uri), model.feature)
+        values |= caption_values(caption_figures(captions, "words"), test_set.name)
     return values

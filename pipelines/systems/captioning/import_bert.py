@@ -61,28 +61,28 @@ def import_bert(flags: BertFlags) -> None:
 
     out = locate(flags.out)
     check_writable(out)
-    manifest, state = Manifest.load(data_set(flags.data, "train")), renamed(read_state(flags.file))
+    manifest, state = Manifest.load(data_set(flags.data, "train")), lavender_names(read_state(flags.file))
     config, words = _config(flags, state, manifest), WordTable.load(manifest).vocabulary
     assert isinstance(config.model, CaptionerConfig)
-    found = language_weights(state, word_rows(words, flags.pieces, flags.data), config.model.max_tokens)
-    weights = {**build_model(config.model).state_dict(), **found}
+    language = language_weights(state, word_rows(words, flags.pieces, flags.data), config.model.max_tokens)
+    weights = {**build_model(config.model).state_dict(), **language}
     save_checkpoint(out, Checkpoint.imported(PROJECT, config, weights, words))
     name = "caption-swin-msrvtt" if manifest.schema.kind == "frames" else "caption-msrvtt-published"
-    print(f"checkpoint  {out}: {len(found)} of {len(weights)} tensors are BERT's")
+    print(f"checkpoint  {out}: {len(language)} of {len(weights)} tensors are BERT's")
     print(f"next        vtr train {name} --data {flags.data} --init {flags.out} --model.layout bert")
 
 
-def renamed(state: "Mapping[str, Tensor]") -> "dict[str, Tensor]":
+def lavender_names(state: "Mapping[str, Tensor]") -> "dict[str, Tensor]":
     """The tensors under LAVENDER's names, whose text side is BERT."""
-    found = {}
+    renamed = {}
     for name, value in state.items():
         own = name.removeprefix("bert.")
         for theirs, ours in _OLD:
             own = own.replace(theirs, ours)
         for theirs, ours in _NAMES:
             own = ours + own.removeprefix(theirs) if own.startswith(theirs) else own
-        found[own] = value
-    return found
+        renamed[own] = value
+    return renamed
 
 
 def _config(flags: BertFlags, state: "Mapping[str, Tensor]", manifest: "Manifest") -> "TrainConfig":
@@ -90,28 +90,15 @@ def _config(flags: BertFlags, state: "Mapping[str, Tensor]", manifest: "Manifest
 
     Of a data set of frames it has a feature of one value in the place of the backbone.
     """
-    from pipelines.systems.captioning.captioner_weights import num_layers
+    from pipelines.systems.captioning.captioner_weights import bert_layout
     from vtr_core.config.override import override
     from vtr_core.config.settings import ModelInputs
-    from vtr_core.errors import CheckpointError
     from vtr_core.run.presets import preset
 
-    first = "trsfr.layer.0.intermediate.dense.weight"
-    if first not in state:
-        raise CheckpointError(f"{flags.file} lacks encoder.layer.0.intermediate.dense.weight; give BERT's weights")
-    mlp, hidden = state[first].shape
     features = {feature.name: feature.dim for feature in manifest.schema.features} or {"video": 1}
     inputs = ModelInputs(
         features=features, num_words=manifest.vocabulary.num_words, max_words=manifest.schema.max_words
     )
-    changes = {
-        "model.layout": "bert",
-        "model.standardize": False,
-        "model.feature": "video" if "video" in features else next(iter(features)),
-        "model.hidden_dim": hidden,
-        "model.mlp_dim": mlp,
-        "model.layers": num_layers(state),
-        "model.heads": flags.heads,
-        "model.inputs": inputs.model_dump(),
-    }
-    return override(preset("caption-msrvtt"), changes)
+    feature = "video" if "video" in features else next(iter(features))
+    of_data = {"model.feature": feature, "model.inputs": inputs.model_dump()}
+    return override(preset("caption-msrvtt"), {**bert_layout(state, flags.heads, flags.file), **of_data})

@@ -60,33 +60,23 @@ def import_lavender(flags: LavenderFlags) -> None:
     config, words = _config(flags, state, manifest), WordTable.load(manifest).vocabulary
     weights = _weights(flags, state, config, words)
     save_checkpoint(out, Checkpoint.imported(PROJECT, config, weights, words))
-    given = f"--model.layout bert --model.feature {flags.feature} --model.grid {flags.grid}"
+    layout = f"--model.layout bert --model.feature {flags.feature} --model.grid {flags.grid}"
     rows = f"--batch.max_frames {config.batch.max_frames}"
     print(f"checkpoint  {out}: {len(weights)} tensors")
-    print(f"next        vtr train caption-msrvtt-published --data {flags.data} --init {flags.out} {given} {rows}")
+    print(f"next        vtr train caption-msrvtt-published --data {flags.data} --init {flags.out} {layout} {rows}")
 
 
 def _config(flags: LavenderFlags, state: "dict[str, Tensor]", manifest: "Manifest") -> "TrainConfig":
     """A configuration of the file's sizes, with the data set's inputs."""
-    from pipelines.systems.captioning.captioner_weights import num_layers
+    from pipelines.systems.captioning.captioner_weights import bert_layout
     from vtr_core.config.override import override
-    from vtr_core.errors import CheckpointError
     from vtr_core.run.inputs import with_inputs
     from vtr_core.run.presets import preset
 
-    first = "trsfr.layer.0.intermediate.dense.weight"
-    if first not in state:
-        raise CheckpointError(f"{flags.file} lacks {first}; give a checkpoint of LAVENDER")
-    mlp, hidden = state[first].shape
     changes = {
-        "model.layout": "bert",
-        "model.standardize": False,
+        **bert_layout(state, flags.heads, flags.file),
         "model.feature": flags.feature,
         "model.grid": flags.grid,
-        "model.hidden_dim": hidden,
-        "model.mlp_dim": mlp,
-        "model.layers": num_layers(state),
-        "model.heads": flags.heads,
         **({} if flags.grid is None else {"batch.max_frames": 16 * flags.grid**2}),
     }
     return with_inputs(override(preset("caption-msrvtt"), changes), manifest)
@@ -104,13 +94,13 @@ def _weights(
     model = config.model
     assert isinstance(model, CaptionerConfig)
     rows = word_rows(words, flags.pieces, flags.data)
-    found = captioner_weights(state, rows, model.max_tokens, model.grid)
+    weights = captioner_weights(state, rows, model.max_tokens, model.grid)
     expected = check_model(model)
-    for name in sorted(expected.keys() | found.keys()):
-        shape = tuple(found[name].shape) if name in found else "missing"
+    for name in sorted(expected.keys() | weights.keys()):
+        shape = tuple(weights[name].shape) if name in weights else "missing"
         if expected.get(name, "not there") != shape:
             raise CheckpointError(
                 f"{name} is {shape} in {flags.file}, {expected.get(name, 'not there')} for {flags.data}; give the data "
                 "set the features that the weights were trained on"
             )
-    return found
+    return weights

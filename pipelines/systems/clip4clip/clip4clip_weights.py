@@ -53,9 +53,9 @@ def published(state: State) -> PublishedWeights:
     CheckpointError for a model of another kind, and where a weight that tells a size is missing.
     """
     for beginning, kind in _OTHERS.items():
-        found = sorted(name for name in state if name.startswith(beginning))
-        if found:
-            raise CheckpointError(f"it has {found[0]}, so it is of {kind}; only meanP and seqTransf can be taken")
+        names = sorted(name for name in state if name.startswith(beginning))
+        if names:
+            raise CheckpointError(f"it has {names[0]}, so it is of {kind}; only meanP and seqTransf can be taken")
     clip = transformers_state(state)
     frames = renamed_layers(
         {name.removeprefix(_FRAMES): value for name, value in state.items() if name.startswith(_FRAMES)}
@@ -105,6 +105,6 @@ def _transformer(state: State, beginning: str, width: int) -> dict[str, int]:
 
 def _shape(state: State, name: str, dimensions: int) -> tuple[int, ...]:
     if name not in state or state[name].ndim != dimensions:
-        what = f"{tuple(state[name].shape)}" if name in state else "missing"
-        raise CheckpointError(f"{name} is {what}; give the weights of a CLIP with a ViT, or of CLIP4Clip with one")
+        shape = f"{tuple(state[name].shape)}" if name in state else "missing"
+        raise CheckpointError(f"{name} is {shape}; give the weights of a CLIP with a ViT, or of CLIP4Clip with one")
     return tuple(state[name].shape)

@@ -78,8 +78,8 @@ def _of_file(flags: Clip4ClipFlags) -> "tuple[TrainConfig, Clip4Clip]":
     except CheckpointError as error:
         raise CheckpointError(f"{flags.file}: {error}") from error
     tokenizer = flags.tokenizer or tokenizer_near(Path(flags.file))
-    given = {"model.backbone.tokenizer": tokenizer, "model.backbone.activation": flags.activation}
-    config, model = _built({**weights.changes, **given}, flags)
+    text = {"model.backbone.tokenizer": tokenizer, "model.backbone.activation": flags.activation}
+    config, model = _built({**weights.changes, **text}, flags)
     tokens = model.clip.model.config.text_config.vocab_size
     if tokens != weights.tokens:
         raise InputError(

@@ -1,5 +1,6 @@
 """A data set as input of the analyses of a dual encoder, and retrieval metrics of its score matrices."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,16 +20,14 @@ from vtr_core.systems.dual.dual_embeddings import DualRows
 
 @dataclass(frozen=True)
 class AnalysedSet:
-    """Captions with an in-vocabulary word and a video with frames, and all videos with frames.
+    """Captions with an in-vocabulary word and a video with frames, and all videos with frames, by space of the model.
 
     `left_out` is the number of other captions and videos: `vtr evaluate` counts them as failures, analyses ignore them.
     """
 
     name: str
-    latent_text: Float[Tensor, "captions dim"] | None
-    latent_video: Float[Tensor, "videos dim"] | None
-    concept_text: Float[Tensor, "captions concepts"] | None
-    concept_video: Float[Tensor, "videos concepts"] | None
+    text: Mapping[str, Float[Tensor, "captions _"]]
+    video: Mapping[str, Float[Tensor, "videos _"]]
     caption_video: Int64[Tensor, " captions"]
     caption_key: Int64[np.ndarray, " captions"]
     video_key: Int64[np.ndarray, " videos"]
@@ -37,23 +36,20 @@ class AnalysedSet:
     @cached_property
     def latent_scores(self) -> Float[Tensor, "captions videos"] | None:
         """The cosines in latent space, where the model has one."""
-        if self.latent_text is None or self.latent_video is None:
-            return None
-        return cosine(self.latent_text, self.latent_video)
+        return cosine(self.text["latent"], self.video["latent"]) if "latent" in self.text else None
 
     def concept_space(self, similarity: ConceptSimilarity) -> ConceptSpace:
         """The concept scores; CheckpointError for a model without them."""
-        if self.concept_text is None or self.concept_video is None:
+        if "concept" not in self.text:
             raise CheckpointError(
                 "the checkpoint is of a model without a concept space, so no concept has a part in its decisions; "
                 "give one that was trained with model.num_concepts"
             )
-        return ConceptSpace(self.concept_text, self.concept_video, self.caption_video, similarity)
+        return ConceptSpace(self.text["concept"], self.video["concept"], self.caption_video, similarity)
 
     def few_captions(self, most: int, seed: int) -> "AnalysedSet":
         """At most `most` captions of each video, sampled with `seed`; all videos are kept."""
-        kept = drawn_captions(self.caption_video, len(self.video_key), most, seed)
-        return self._captions(kept)
+        return self._captions(drawn_captions(self.caption_video, len(self.video_key), most, seed))
 
     def with_captions_of(self, other: "AnalysedSet") -> "AnalysedSet":
         """Only the captions that `other` also has; DatasetError where the two have different videos."""
@@ -61,13 +57,12 @@ class AnalysedSet:
             raise DatasetError(f"{self.name} and {other.name} do not have the same videos with frames")
         return self._captions(torch.from_numpy(np.flatnonzero(np.isin(self.caption_key, other.caption_key))))
 
-    def _captions(self, kept: Int64[Tensor, " kept"]) -> "AnalysedSet":
+    def _captions(self, chosen: Int64[Tensor, " chosen"]) -> "AnalysedSet":
         return replace(
             self,
-            latent_text=None if self.latent_text is None else self.latent_text[kept],
-            concept_text=None if self.concept_text is None else self.concept_text[kept],
-            caption_video=self.caption_video[kept],
-            caption_key=self.caption_key[kept.numpy()],
+            text={space: vectors[chosen] for space, vectors in self.text.items()},
+            caption_video=self.caption_video[chosen],
+            caption_key=self.caption_key[chosen.numpy()],
         )
 
 
@@ -81,24 +76,13 @@ def analysed_set(name: str, rows: DualRows) -> AnalysedSet:
     place[videos] = np.arange(len(videos))
     return AnalysedSet(
         name=name,
-        latent_text=_rows(rows.latent_text, captions),
-        latent_video=_rows(rows.latent_video, videos),
-        concept_text=_rows(rows.concept_text, captions),
-        concept_video=_rows(rows.concept_video, videos),
+        text={space: torch.from_numpy(vectors[captions]) for space, vectors in rows.text.items()},
+        video={space: torch.from_numpy(vectors[videos]) for space, vectors in rows.video.items()},
         caption_video=torch.from_numpy(place[rows.caption_video[captions]]),
         caption_key=rows.caption_key[captions],
         video_key=rows.video_key[videos],
         left_out=len(rows.captions) - len(captions) + len(rows.video_id) - len(videos),
     )
-
-
-def _rows(values: np.ndarray | None, kept: np.ndarray) -> Tensor | None:
-    return None if values is None else torch.from_numpy(values[kept])
-
-
-FIGURES = (*(f"{way}_{name}" for way in ("t2v", "v2t") for name in ("r1", "r5", "r10", "medr", "map")), "sum_r", "map")
-"""The metrics of `MatchedFigures.values` that tables show, and their headings."""
-HEADS = ("t2v R@1", "R@5", "R@10", "MedR", "mAP", "v2t R@1", "R@5", "R@10", "MedR", "mAP", "SumR", "mAP")
 
 
 @dataclass(frozen=True)
@@ -122,12 +106,12 @@ class MatchedFigures:
         """Metrics by name: `t2v_r1` …, `t2v_medr`, `t2v_map`, `v2t_…`, and `sum_r` and `map` of both; ranks, others in
         percent.
         """
-        found: dict[str, float] = {}
+        values: dict[str, float] = {}
         for way, metrics in (("t2v", self.text_to_video), ("v2t", self.video_to_text)):
-            found.update({f"{way}_r{k}": 100 * recall for k, recall in metrics.recall.items()})
-            found[f"{way}_medr"] = metrics.median_rank
-            found[f"{way}_map"] = 100 * metrics.mean_average_precision
-        return {**found, "map": 100 * self.mean_average_precision, "sum_r": self.sum_r}
+            values.update({f"{way}_r{k}": 100 * recall for k, recall in metrics.recall.items()})
+            values[f"{way}_medr"] = metrics.median_rank
+            values[f"{way}_map"] = 100 * metrics.mean_average_precision
+        return {**values, "map": 100 * self.mean_average_precision, "sum_r": self.sum_r}
 
 
 def matched_figures(
@@ -139,6 +123,5 @@ def matched_figures(
     queries = caption_video.unique()
     owners = caption_video.numpy()
     every = range(scores.shape[1])
-    there = retrieval_metrics(scores, from_labels(owners, queries.new_tensor(every).numpy()))
-    back = retrieval_metrics(scores.T[queries], from_labels(queries.numpy(), owners))
-    return MatchedFigures(there, back)
+    to_video = retrieval_metrics(scores, from_labels(owners, queries.new_tensor(every).numpy()))
+    return MatchedFigures(to_video, retrieval_metrics(scores.T[queries], from_labels(queries.numpy(), owners)))

@@ -85,22 +85,25 @@ def analyze(flags: CausalityFlags) -> None:
         "curves": {name: curves_by_set(test, transform, flags.seed) for name, transform in both.items()},
         "top_k": {name: top_k_precision(test, transform, ks, *sampled) for name, transform in both.items()},
         "sweeps": {
-            parameter: {f"{value:g}": curve_values(matched_curves(test, one)) for value, one in of_values.items()}
+            parameter: {
+                f"{value:g}": curve_values(matched_curves(test, changed)) for value, changed in of_values.items()
+            }
             for parameter, of_values in sweeps.items()
         },
         "top_k_sweep": {
-            f"{value:g}": top_k_precision(test, one, ks, *sampled) for value, one in next(iter(sweeps.values())).items()
+            f"{value:g}": top_k_precision(test, changed, ks, *sampled)
+            for value, changed in next(iter(sweeps.values())).items()
         },
         "detectors": None if table is None else detector_values(sets, spaces, table, loaded.concepts),
     }
     best.write((locate(flags.out) / "transform.json").uri)
     metrics = {
         f"test/{names[1]}/{way.replace(', ', '/')}/{name}": value
-        for way, found in values["inferences"].items()
-        for name, value in found["figures"].items()
+        for way, row in values["inferences"].items()
+        for name, value in row["figures"].items()
     }
-    kept = ("search", "tolerance", "keep_map", "enough", "captions_per_video", "seed")
-    settings = {name: getattr(flags, name) for name in kept}
+    names_of_settings = ("search", "tolerance", "keep_map", "enough", "captions_per_video", "seed")
+    settings = {name: getattr(flags, name) for name in names_of_settings}
     inputs = dict(zip(names, manifests, strict=True))
     write_analysis(
         "causality", flags.out, flags.experiment, [loaded], inputs, values, metrics, figures(values), settings
@@ -192,8 +195,8 @@ def search_transform(flags: CausalityFlags, space: ConceptSpace) -> Search:
     joint = coordinate_search(objective, start, tolerance=flags.tolerance).best
     causal = coordinate_search(objective, start, tolerance=1.0).best
     enough = coordinate_search(objective, start, tolerance=1.0, enough=ENOUGH, also=objective.measured).best
-    kept = coordinate_search(objective, start, tolerance=1.0, keep_map="interval", also=objective.measured).best
-    wider = {"joint": joint, "causal": causal, "kept": kept, "enough": enough}
+    accurate = coordinate_search(objective, start, tolerance=1.0, keep_map="interval", also=objective.measured).best
+    wider = {"joint": joint, "causal": causal, "kept": accurate, "enough": enough}
     return Search({"original": objective(start), "improved": best, **wider}, objective.measured)
 
 
@@ -253,8 +256,9 @@ def top_k_precision(
     """
     part = space.few_captions(max(1, captions // len(space.video)), seed)
     if len(part.text) > captions:
-        kept = torch.randperm(len(part.text), generator=torch.Generator().manual_seed(seed))[:captions].sort().values
-        part = ConceptSpace(part.text[kept], part.video, part.caption_video[kept], part.similarity)
+        order = torch.randperm(len(part.text), generator=torch.Generator().manual_seed(seed))
+        sample = order[:captions].sort().values
+        part = ConceptSpace(part.text[sample], part.video, part.caption_video[sample], part.similarity)
     ranking = MatchedRanking(part.caption_video, len(part.video))
     scores_by_k = top_k_similarity(transform.apply(part.text), transform.apply(part.video), ks, part.similarity)
     return {k: ranking.precision(scores).mean for k, scores in scores_by_k.items()}
@@ -299,8 +303,8 @@ def _precisions(tags: TagPrecision) -> dict[str, Any]:
 
 
 def _histogram(space: ConceptSpace, present: np.ndarray, concept: int) -> dict[str, list[int]]:
-    detected, here = torch.sigmoid(space.video[:, concept]).numpy(), present[:, concept]
-    parts = {"present": detected[here], "absent": detected[~here]}
+    detected, has_concept = torch.sigmoid(space.video[:, concept]).numpy(), present[:, concept]
+    parts = {"present": detected[has_concept], "absent": detected[~has_concept]}
     return {name: np.histogram(part, BINS, (0.0, 1.0))[0].tolist() for name, part in parts.items()}
 
 
@@ -310,7 +314,7 @@ _COLOURS = ("#4c72b0", "#dd8452", "#55a868", "#c44e52", "#8172b3", "#937860")
 def figures(values: Mapping[str, Any]) -> dict[str, Figure]:
     """Figures 5.2 to 5.6 and 5.10 from the numbers, by file name."""
     curves, detectors = values["curves"], values["detectors"]
-    matched = {which: sets["matched"] for which, sets in curves.items()}
+    matched = {name: sets["matched"] for name, sets in curves.items()}
     drawn = {
         "main": _curves({"original and improved": matched}),
         "pair_sets": _curves({"as trained": curves["original"]}),
@@ -358,9 +362,9 @@ def _parameters(measured: Sequence[Mapping[str, Any]]) -> Figure:
     """Figure 5.5: mAP of all evaluated transforms against each parameter; redder is more causal."""
     figure = blank_figure(12, 4)
     row = figure.subplots(1, 3, sharey=True)
-    causality, accuracy = ([100 * one[name] for one in measured] for name in ("causality", "accuracy"))
+    causality, accuracy = ([100 * point[name] for point in measured] for name in ("causality", "accuracy"))
     for axes, name in zip(row, ("power", "scale", "shift"), strict=True):
-        places = [one["transform"][name] for one in measured]
+        places = [point["transform"][name] for point in measured]
         dots = axes.scatter(places, accuracy, c=causality, cmap="coolwarm", s=10, linewidths=0)
         if name != "shift":
             axes.set_xscale("log", base=2)

@@ -39,7 +39,7 @@ from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
 
 TESTED, STUDIED = ("map", "sum_r"), ("map", "sum_r", "t2v_r1", "v2t_r1")
 """Metrics of the significance tests, and of a dimension study."""
-FEWEST_DIMENSIONS, SHOWN_SETTINGS = 3, 3
+FEWEST_DIMENSIONS = 3
 _NO_SETTING = ("seed", "preset", "scaling")
 """Trainings of one ensemble differ in the seed. A preset is a name for settings, and any number of workers computes the
 same loss.
@@ -104,33 +104,25 @@ def origin_of(loaded: LoadedModel) -> dict[str, str]:
 
 def names_of(ways: Sequence[WayOfTraining]) -> dict[WayOfTraining, str]:
     """A name of its own for every way: its title, and where others have the same one the settings that differ."""
-    return _told_apart({way: (way.title, way.settings) for way in ways})
+    return _named_apart({way: (way.title, dict(way.settings)) for way in ways})
 
 
 def studies_of(ways: Sequence[WayOfTraining]) -> dict[WayOfTraining, str]:
     """The name of each way's dimension study: spaces, and settings other than dimensions where another study has it."""
-    kept = {way: tuple((name, value) for name, value in way.settings if name not in _SIZES) for way in ways}
-    return _told_apart({way: (way.spaces, kept[way]) for way in ways})
+    return _named_apart({way: (way.spaces, {n: value for n, value in way.settings if n not in _SIZES}) for way in ways})
 
 
-def _told_apart(ways: Mapping[WayOfTraining, tuple[str, Settings]]) -> dict[WayOfTraining, str]:
-    """Equal settings have the same name; of others with it at most three values follow that differ, then a number."""
+def _named_apart(ways: Mapping[WayOfTraining, tuple[str, dict[str, str]]]) -> dict[WayOfTraining, str]:
+    """Equal settings have the same name; to others with the same one the values that differ among them are added."""
     names = {}
-    for way, (name, settings) in ways.items():
-        alike = list(dict.fromkeys(other for known, other in ways.values() if known == name))
-        differing = sorted({setting for other in alike for setting, _ in set(other) ^ set(alike[0])})
-        texts = [_differences(dict(other), differing) for other in alike]
-        number = alike.index(settings)
-        again = f"; settings {number + 1}" if texts.count(texts[number]) > 1 else ""
-        names[way] = f"{name} [{texts[number]}{again}]" if len(alike) > 1 else name
+    for way, (name, own) in ways.items():
+        alike = [settings for other, settings in ways.values() if other == name]
+        settings = {setting for other in alike for setting in other}
+        differing = sorted(s for s in settings if len({other.get(s) for other in alike}) > 1)
+        values = {setting: own.get(setting, "null").strip('"').replace("null", "none") for setting in differing}
+        shown = ", ".join(f"{s} {value if len(value) < 30 else value[:7]}" for s, value in values.items())
+        names[way] = f"{name} [{shown}]" if shown else name
     return names
-
-
-def _differences(settings: Mapping[str, str], differing: Sequence[str]) -> str:
-    values = {name: settings.get(name, "null").strip('"').replace("null", "none") for name in differing}
-    shown = [f"{name} {value if len(value) < 30 else value[:7]}" for name, value in values.items()]
-    more = [f"and {len(shown) - SHOWN_SETTINGS} more"] if len(shown) > SHOWN_SETTINGS else []
-    return ", ".join([*shown[:SHOWN_SETTINGS], *more])
 
 
 def analyze(flags: ComplementarityFlags) -> None:
@@ -142,8 +134,8 @@ def analyze(flags: ComplementarityFlags) -> None:
     models = [read_model(uri, SYSTEMS, device()) for uri in flags.checkpoints]
     values = {"data": data, **compared(_runs(flags, models, data, manifest))}
     metrics = {
-        f"test/{data}/{one['scoring'].replace(' ', '_')}/{_as_metric(one['way'])}/{name}": one["figures"][name]["mean"]
-        for one in values["ensembles"]
+        f"test/{data}/{row['scoring'].replace(' ', '_')}/{_as_metric(row['way'])}/{name}": row["figures"][name]["mean"]
+        for row in values["ensembles"]
         for name in TESTED
     }
     settings = {name: getattr(flags, name) for name in ("ridge", "samples", "pairs", "captions_per_video", "seed")}
@@ -207,15 +199,15 @@ def _runs(
 
 def _check_seeds(ways: Sequence[WayOfTraining], models: Sequence[LoadedModel]) -> None:
     """ConfigError where two trainings differ in nothing, not even the seed: their mean would be one over seeds."""
-    seen: dict[tuple[WayOfTraining, int], str] = {}
+    trained: dict[tuple[WayOfTraining, int], str] = {}
     for way, model in zip(ways, models, strict=True):
         key = way, model.config.seed
-        if key in seen:
+        if key in trained:
             raise ConfigError(
-                f"vtr analyze complementarity: {seen[key]} and {model.uri} have the same settings and the same seed, "
-                f"{model.config.seed}; a mean over seeds takes one checkpoint of each, so leave one of them out"
+                f"vtr analyze complementarity: {trained[key]} and {model.uri} have the same settings and the same "
+                f"seed, {model.config.seed}; a mean over seeds takes one checkpoint of each, so leave one of them out"
             )
-        seen[key] = model.uri
+        trained[key] = model.uri
 
 
 def _fusion(
@@ -244,14 +236,12 @@ Space: TypeAlias = tuple[Tensor, Tensor]
 
 
 def _latent(data: AnalysedSet) -> Space | None:
-    if data.latent_text is None or data.latent_video is None:
-        return None
-    return data.latent_text, data.latent_video
+    return (data.text["latent"], data.video["latent"]) if "latent" in data.text else None
 
 
 def _concepts(data: AnalysedSet, similarity: ConceptSimilarity) -> Space | None:
     """The vectors that the similarity of a concept space compares: probabilities or scores."""
-    if data.concept_text is None:
+    if "concept" not in data.text:
         return None
     space = data.concept_space(similarity)
     return space.identity.apply(space.text), space.identity.apply(space.video)
@@ -264,7 +254,7 @@ def figures_by_space(
     scores: dict[str, Tensor] = {}
     if data.latent_scores is not None:
         scores["latent"] = data.latent_scores
-    if data.concept_text is not None:
+    if "concept" in data.text:
         space = data.concept_space(similarity)
         scores["concept"] = space.scores(space.identity)
     if len(scores) == 2:
@@ -286,14 +276,11 @@ def component_curve(data: AnalysedSet) -> dict[str, Any]:
     Principal components over captions and videos together: every caption is one sample, every video is repeated an
     integer number of times, so that both sides weigh about the same.
     """
-    if data.latent_text is None or data.latent_video is None:
-        raise DatasetError("principal components are those of a latent space; the model has none")
-    repeats = max(1, round(len(data.latent_text) / len(data.latent_video)))
-    components = principal_components(torch.cat([data.latent_text, data.latent_video.repeat(repeats, 1)]))
+    text, video = data.text["latent"], data.video["latent"]
+    components = principal_components(torch.cat([text, video.repeat(max(1, round(len(text) / len(video))), 1)]))
     ranking = MatchedRanking(data.caption_video, len(data.video_key))
-    counts = component_counts(data.latent_text.shape[1])
-    cosines = truncated_cosines(data.latent_text, data.latent_video, components, counts)
-    precision = {kept: ranking.precision(scores).mean for kept, scores in cosines}
+    cosines = truncated_cosines(text, video, components, component_counts(text.shape[1]))
+    precision = {count: ranking.precision(scores).mean for count, scores in cosines}
     return {"normalised_variances": components.normalised_variances.tolist(), "map": precision}
 
 
@@ -331,7 +318,7 @@ def correlation_curves(
     return curves
 
 
-def _sample(mask: Tensor, most: int, seed: int) -> Int64[Tensor, " kept"]:
+def _sample(mask: Tensor, most: int, seed: int) -> Int64[Tensor, " sampled"]:
     places = mask.nonzero().squeeze(1)
     order = torch.randperm(len(places), generator=torch.Generator().manual_seed(seed))
     return places[order[:most].sort().values]
@@ -345,13 +332,17 @@ def compared(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             if scoring in run["figures"]:
                 values.setdefault((scoring, run["way"]), []).append(run["figures"][scoring])
     ensembles = [
-        {"scoring": scoring, "way": way, "figures": {name: _spread([one[name] for one in own]) for name in own[0]}}
+        {
+            "scoring": scoring,
+            "way": way,
+            "figures": {name: _finite(asdict(spread([run[name] for run in own]))) for name in own[0]},
+        }
         for (scoring, way), own in values.items()
     ]
     tests = []
     for (first, own), (second, other) in itertools.combinations(values.items(), 2):
         for name in TESTED:
-            test = difference([one[name] for one in own], [one[name] for one in other])
+            test = difference([run[name] for run in own], [run[name] for run in other])
             if first[0] == second[0] and test is not None:
                 pair = {"scoring": first[0], "figure": name, "first": first[1], "second": second[1]}
                 tests.append({**pair, **_finite(asdict(test))})
@@ -369,10 +360,6 @@ def _studies(runs: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
                 metrics = {name: [run["figures"][space][name] for run in own] for name in STUDIED}
                 stable = stable_region(dims, metrics["map"])
                 yield {"space": space, "study": study, "dims": dims, **metrics, "stable": [stable.low, stable.high]}
-
-
-def _spread(values: Sequence[float]) -> dict[str, float | None]:
-    return _finite(asdict(spread(values)))
 
 
 def _finite(values: Mapping[str, float]) -> dict[str, float | None]:

@@ -66,7 +66,7 @@ def published_weights(parts: tuple[State, State, State, State], config: TrainCon
     """The weights of a file under our names; CheckpointError where one is missing or of another shape."""
     video, text, video_heads, text_heads = parts
     counted = (_take(video, "rnn.weight_ih_l0", _PARTS[0]).shape[1], config.model.inputs.num_words)
-    found = {
+    weights = {
         **_levels(video, "frames.levels"),
         **_levels(text, "words.levels"),
         "words.vectors.weight": _vectors(_take(text, "embed.weight", _PARTS[1])),
@@ -75,14 +75,14 @@ def published_weights(parts: tuple[State, State, State, State], config: TrainCon
         "ranges": torch.zeros(2, 2),
     }
     expected = check_model(config.model)
-    for name in sorted(expected.keys() | found.keys()):
-        shape = tuple(found[name].shape) if name in found else "missing"
+    for name in sorted(expected.keys() | weights.keys()):
+        shape = tuple(weights[name].shape) if name in weights else "missing"
         if expected.get(name, "not there") != shape:
             raise CheckpointError(
                 f"{name} is {shape}, the model of the file's sizes {expected.get(name, 'has none')}; only models with "
                 "all three levels (concate full) can be taken"
             )
-    return found
+    return weights
 
 
 def _levels(state: State, name: str) -> dict[str, Tensor]:
@@ -108,16 +108,16 @@ def _vectors(embedding: Float[Tensor, "words_and_four dim"]) -> Float[Tensor, "f
 def _heads(state: State, name: str, first_level: int) -> dict[str, Tensor]:
     """Both heads of a modality; in a linear layer's columns level 1 moves from the end to the beginning."""
     pairs = (("mapping.fc1", "mapping.bn_1", "latent"), ("tag_fc", "tag_fc_batch_norm", "concept"))
-    found = {}
+    heads = {}
     for linear, norm, space in pairs:
         if f"{linear}.weight" not in state:
             continue
         weight, place = state[f"{linear}.weight"], f"{name}.{space}"
-        found[f"{place}.linear.weight"] = torch.cat([weight[:, -first_level:], weight[:, :-first_level]], dim=1)
-        found[f"{place}.linear.bias"] = _take(state, f"{linear}.bias", name)
+        heads[f"{place}.linear.weight"] = torch.cat([weight[:, -first_level:], weight[:, :-first_level]], dim=1)
+        heads[f"{place}.linear.bias"] = _take(state, f"{linear}.bias", name)
         for ours, theirs in _NORM.items():
-            found[f"{place}.norm.{ours}"] = _take(state, f"{norm}.{theirs}", name)
-    return found
+            heads[f"{place}.norm.{ours}"] = _take(state, f"{norm}.{theirs}", name)
+    return heads
 
 
 _NORM = {"weight": "weight", "bias": "bias", "mean": "running_mean", "variance": "running_var"}

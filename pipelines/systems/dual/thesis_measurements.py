@@ -52,25 +52,24 @@ def measure(checkpoint: str, sets: Sets, *, detectors: bool) -> dict[str, Any]:
     """
     loaded = read_model(checkpoint, SYSTEMS, "cpu")
     rows = embed_dual(loaded, usable(sets.test, require_videos))
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "parameters": sum(parameter.numel() for parameter in loaded.model.parameters()),
         "scored": _by_space(loaded, rows),
     }
     if loaded.concepts:
-        found["scored"].update(_ambiguous(loaded, rows, sets.concepts))
+        figures["scored"].update(_ambiguous(loaded, rows, sets.concepts))
         data = [analysed_set("val", _embedded(loaded, sets.val)), analysed_set("test", rows)]
-        _searched(found, loaded, sets, data)
+        _searched(figures, loaded, sets, data)
         if detectors:
             data.append(analysed_set("train", _embedded(loaded, sets.train)))
-            found["detectors"] = _detectors(loaded, sets, data)
-    return found
+            figures["detectors"] = _detectors(loaded, sets, data)
+    return figures
 
 
 def fused(checkpoints: tuple[str, str], test: str) -> dict[str, Any]:
     """The metrics of the fusion of two separately trained latent spaces (Table 4.1, independent homogeneous)."""
     first, second = (
-        analysed_set("test", embed_dual(read_model(one, SYSTEMS, "cpu"), usable(test, require_videos)))
-        for one in checkpoints
+        analysed_set("test", _embedded(read_model(checkpoint, SYSTEMS, "cpu"), test)) for checkpoint in checkpoints
     )
     return {"scored": {"two spaces": fused_figures(first, second)}}
 
@@ -101,33 +100,33 @@ def _by_space(loaded: LoadedModel, rows: DualRows) -> dict[str, dict[str, float]
 
 def _ambiguous(loaded: LoadedModel, rows: DualRows, concepts: str) -> dict[str, dict[str, float]]:
     """Metrics on the ambiguous queries and their videos only; empty where there are none."""
-    kept = np.isin(rows.caption_key, ConceptTable.load(concepts).ambiguous_captions)
-    if not kept.any():
+    ambiguous = np.isin(rows.caption_key, ConceptTable.load(concepts).ambiguous_captions)
+    if not ambiguous.any():
         return {}
-    return {f"{way}, ambiguous": v for way, v in _by_space(loaded, only_captions(rows, kept)).items()}
+    return {f"{way}, ambiguous": v for way, v in _by_space(loaded, only_captions(rows, ambiguous)).items()}
 
 
 def _embedded(loaded: LoadedModel, uri: str) -> DualRows:
     return embed_dual(loaded, usable(uri, require_videos))
 
 
-def _searched(found: dict[str, Any], loaded: LoadedModel, sets: Sets, data: Sequence[AnalysedSet]) -> None:
-    """Searches on the validation set, and adds the figures of every transform to `found`."""
+def _searched(figures: dict[str, Any], loaded: LoadedModel, sets: Sets, data: Sequence[AnalysedSet]) -> None:
+    """Searches on the validation set, and adds the figures of every transform to `figures`."""
     similarity, weight = dual_encoder(loaded).config.concept_similarity, loaded.config.evaluation.latent_weight
-    val, test = (one.concept_space(similarity) for one in data)
+    val, test = (split.concept_space(similarity) for split in data)
     search = search_transform(CausalityFlags(loaded.uri, sets.val, sets.test, "", search="thesis"), val)
     scored = inferences(data[1], test, search.transforms(), weight)
-    found["scored"].update({way: values["figures"] for way, values in scored.items()})
-    found["transform"], found["validation"] = {}, {}
+    figures["scored"].update({way: values["figures"] for way, values in scored.items()})
+    figures["transform"], figures["validation"] = {}, {}
     for name, measured in search.results.items():
         at = measured.transform
-        found["transform"] |= {f"{name}/scale": at.scale, f"{name}/shift": at.shift, f"{name}/power": at.power}
-        found["validation"] |= {f"{name}/map": 100 * measured.accuracy, f"{name}/c10": 100 * measured.causality}
+        figures["transform"] |= {f"{name}/scale": at.scale, f"{name}/shift": at.shift, f"{name}/power": at.power}
+        figures["validation"] |= {f"{name}/map": 100 * measured.accuracy, f"{name}/c10": 100 * measured.causality}
 
 
 def _detectors(loaded: LoadedModel, sets: Sets, data: Sequence[AnalysedSet]) -> dict[str, float]:
     similarity = dual_encoder(loaded).config.concept_similarity
-    spaces = [one.concept_space(similarity) for one in data]
+    spaces = [split.concept_space(similarity) for split in data]
     splits = detector_values(data, spaces, ConceptTable.load(sets.concepts), loaded.concepts)["splits"]
     return {
         f"{side}/{name}": values["mean_average_precision"]
@@ -136,7 +135,6 @@ def _detectors(loaded: LoadedModel, sets: Sets, data: Sequence[AnalysedSet]) -> 
     }
 
 
-NAME = "avs"
 YEARS = tuple(range(2016, 2022))
 _DEPTH = 1000
 
@@ -169,20 +167,20 @@ def avs_figures(checkpoint: str, years: Sequence[AvsYear]) -> dict[str, float]:
     Topics are searched in all spaces that the model has; one without a known word has an infAP of 0.
     """
     loaded = read_model(checkpoint, SYSTEMS, "cpu")
-    found = {}
-    for data in dict.fromkeys(one.data for one in years):
+    figures = {}
+    for data in dict.fromkeys(year.data for year in years):
         ready = searcher(build_index(loaded, usable(data, require_videos), "exact"), loaded, SearchOptions())
-        for one in years:
-            if one.data == data:
-                topics = read_topics(one.topics)
+        for year in years:
+            if year.data == data:
+                topics = read_topics(year.topics)
                 hits = ready.search([topic.text for topic in topics], _DEPTH)
                 rankings = [
                     RankedTopic(topic, tuple((hit.item_id, hit.score) for hit in items or ()))
                     for topic, items in zip(topics, hits, strict=True)
                 ]
-                pools = parse_judgements(_read(one.judgements), one.judgements)
-                found[f"{NAME}/{one.year}"] = 100 * mean_score(inferred_scores(rankings, pools, _DEPTH))
-    return {**found, f"{NAME}/overall": fmean(found.values())}
+                pools = parse_judgements(_read(year.judgements), year.judgements)
+                figures[f"avs/{year.year}"] = 100 * mean_score(inferred_scores(rankings, pools, _DEPTH))
+    return {**figures, "avs/overall": fmean(figures.values())}
 
 
 def read_topics(uri: str) -> tuple[Topic, ...]:
@@ -191,9 +189,9 @@ def read_topics(uri: str) -> tuple[Topic, ...]:
 
 
 def num_topics(files: Mapping[str, str]) -> dict[str, dict[str, tuple[float, ...]]]:
-    """Numbers of topics by the variants of Table 3.1; several files of a collection are joined by commas."""
+    """Numbers of topics by collection, for Table 3.1; several files of a collection are joined by commas."""
     return {
-        f"data-{name}": {"data/topics": (float(sum(len(read_topics(uri)) for uri in uris.split(","))),)}
+        name: {"data/topics": (float(sum(len(read_topics(uri)) for uri in uris.split(","))),)}
         for name, uris in files.items()
     }
 

@@ -31,51 +31,18 @@ class TablesFlags(PaperTablesFlags):
 
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
-    run_paper(argv, "muse", TablesFlags, tables)
+    run_paper(argv, "muse", TablesFlags, __name__)
 
 
 def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
     """Trains and evaluates missing rows, writes `tables.md` and `tables.json` into the folder, and returns the page."""
-    from pipelines.tables.runs import (
-        chosen_tables,
-        parse_test_set,
-        read_results,
-        sweep,
-        variants_of,
-        with_costs,
-        write_page,
-    )
+    from pipelines.tables.runs import page_head, parse_test_set, reproduced, with_costs, write_page
 
-    chosen = chosen_tables(PAPER, flags)
     flags = _with_synthetic(flags) if flags.synthetic else flags
     test_sets = [parse_test_set(word, "retrieval") for word in flags.test]
-    alike = _alike(flags, changes, variants_of(chosen))
-    trained = sorted(set(alike.values()))
-    if flags.data is not None:
-        sweep(PAPER, flags, test_sets).run_variants(flags.preset, trained, changes)
-    found = read_results(flags.out, trained, test_sets, flags.seeds)
-    figures = {variant: found.figures[other] for variant, other in alike.items()}
-    said = {variant: found.similarities[other] for variant, other in alike.items() if other in found.similarities}
-    missing = PAPER.not_given({one.name for one in test_sets}, flags.data)
-    found = replace(found, figures=figures, similarities=said, missing=missing)
-    results = with_costs(found, flags.benchmark, "muse", _costs)
-    return write_page(PAPER, flags, changes, chosen, results, test_sets)
-
-
-def _alike(flags: TablesFlags, changes: Mapping[str, Any], variants: Sequence[str]) -> dict[str, str]:
-    """For each variant the first one with an identical configuration, which is trained for it: often the base, ""."""
-    from vtr_core.config.override import override
-    from vtr_core.run.presets import preset
-
-    trained: list[tuple[Any, str]] = []
-    found = {}
-    for variant in dict.fromkeys(["", *variants]):
-        name = f"{flags.preset}-{variant}" if variant else flags.preset
-        config = override(preset(name), {**changes, "preset": flags.preset})
-        found[variant] = next((other for made, other in trained if made == config), variant)
-        if found[variant] == variant:
-            trained.append((config, variant))
-    return {variant: found[variant] for variant in variants}
+    chosen, results = reproduced(PAPER, flags, changes, test_sets)
+    results = with_costs(results, flags.benchmark, "muse", _costs)
+    return write_page(PAPER, flags.out, page_head(flags, changes), chosen, results, test_sets)
 
 
 def _with_synthetic(flags: TablesFlags) -> TablesFlags:
@@ -92,6 +59,6 @@ def _with_synthetic(flags: TablesFlags) -> TablesFlags:
 
 def _costs(measured: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """The memory of a training step with each learner, relative to Mamba's."""
-    memory = {one["learner"]: one["peak_gb"] for one in measured["learners"] if one["peak_gb"] is not None}
+    memory = {row["learner"]: row["peak_gb"] for row in measured["learners"] if row["peak_gb"] is not None}
     variants = {"transformer": "transformer", "flash": "flash", "mamba_out": "mamba-out", "mamba": ""}
     return {variants[name]: {"memory": own / memory["mamba"]} for name, own in memory.items() if name in variants}

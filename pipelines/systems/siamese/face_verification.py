@@ -11,16 +11,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from rich.table import Table
 
-from pipelines.arguments import check_counts
 from pipelines.evaluation_inputs import asked_knock_outs, device, short_names
 from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
 from pipelines.report.printed_page import Printed, page, print_link, show
 from pipelines.systems.registry import SYSTEMS
-from pipelines.systems.siamese.verify_faces import PROG, VerificationFlags
+from pipelines.systems.siamese.verify_faces import VerificationFlags
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
-from vtr_core.data.reading.evaluated_rows import read_images, require_other_subjects
+from vtr_core.data.reading.evaluated_rows import require_other_subjects
 from vtr_core.data.records.schema import require_images
 from vtr_core.data.shards.shard_file import usable
 from vtr_core.errors import VtrError
@@ -32,7 +30,7 @@ from vtr_core.metrics.verification import (
     roc_curve,
     verification_metrics,
 )
-from vtr_core.storage import check_file_writable, locate
+from vtr_core.storage import locate
 from vtr_core.systems.loaded_model import KnockOuts, Remark
 from vtr_core.systems.siamese.model import Siamese
 from vtr_core.systems.siamese.verification import (
@@ -40,10 +38,8 @@ from vtr_core.systems.siamese.verification import (
     SubjectErrors,
     decision_threshold,
     encode_faces,
-    hardest_pairs,
     mean_loss,
     paper_threshold,
-    render_hardest,
     score_pairs,
     siamese,
     subject_errors,
@@ -89,7 +85,7 @@ class VerificationResult:
         return {f"{prefix}/{name}": value for name, value in values.items()}
 
 
-_BINS = 40
+_BINS, _SHOWN = 40, 5
 _COLOURS = {"matching": "#4c72b0", "different": "#dd8452"}
 
 
@@ -105,14 +101,14 @@ def verification_figure(results: Sequence[VerificationResult]) -> Figure:
 
 def _roc(result: VerificationResult, axes: Axes) -> None:
     distance, different = result.scored.distance, result.scored.different
-    curve, found = roc_curve(distance, different), result.metrics
+    curve, metrics = roc_curve(distance, different), result.metrics
     axes.plot(100 * curve.false_accept, 100 * curve.true_accept, color="#4c72b0")
     axes.plot([0, 100], [0, 100], ":", color="grey", linewidth=1)
-    accepted = distance <= found.threshold
-    here = 100 * accepted[different].mean(), 100 * accepted[~different].mean()
-    axes.plot(*here, "o", color="#c44e52", label=f"validation's threshold {found.threshold:.3f}")
+    accepted = distance <= metrics.threshold
+    rates = 100 * accepted[different].mean(), 100 * accepted[~different].mean()
+    axes.plot(*rates, "o", color="#c44e52", label=f"validation's threshold {metrics.threshold:.3f}")
     axes.set(xlabel="different pairs accepted, %", ylabel="matching pairs accepted, %", xlim=(-1, 101), ylim=(-1, 101))
-    title = f"{result.name}: AUC {100 * found.auc:.2f} %, EER {100 * found.equal_error_rate:.2f} %"
+    title = f"{result.name}: AUC {100 * metrics.auc:.2f} %, EER {100 * metrics.equal_error_rate:.2f} %"
     axes.set_title(title, parse_math=False, loc="left", fontsize=10)
     axes.legend(loc="lower right", fontsize=8)
 
@@ -133,25 +129,18 @@ def densities(distance: Float[np.ndarray, " pairs"], different: Bool[np.ndarray,
 
 
 def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
-    """Verifies, prints a table for each data set, and logs metrics, curves and the hardest pairs as one run."""
-    check_counts(PROG, hardest=flags.hardest)
-    if flags.page is not None:
-        check_file_writable(locate(flags.page))
+    """Verifies, prints a table for each data set, and logs metrics and curves as one run."""
     manifests = [usable(uri, require_images) for uri in flags.data]
     loaded = read_model(flags.checkpoint, SYSTEMS, device())
     model = siamese(loaded)
     threshold = decision_threshold(loaded, flags.threshold)
     if not flags.allow_seen:
         _require_unseen(loaded, manifests)
-    missing, results = asked_knock_outs(loaded, flags.knock_out), []
+    knock_outs, results = asked_knock_outs(loaded, flags.knock_out), []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
-        results.append(_evaluate_one(model, loaded, name, manifest, threshold, missing))
+        results.append(_evaluate_one(model, loaded, name, manifest, threshold, knock_outs))
         show(printed(results[-1], loaded.uri))
-    page = _hardest_page(results, flags.hardest, loaded.uri)
-    _log(flags, loaded, results, threshold, page)
-    if flags.page is not None:
-        storage.write_bytes(locate(flags.page), page.encode())
-        print_link(locate(flags.page))
+    _log(flags, loaded, results, threshold)
     if flags.out is not None:
         storage.write_json(locate(flags.out), as_json(results, threshold))
         print_link(locate(flags.out))
@@ -174,7 +163,7 @@ def _require_unseen(loaded: LoadedModel, manifests: Sequence[Manifest]) -> None:
 
 
 def _evaluate_one(
-    model: Siamese, loaded: LoadedModel, name: str, manifest: Manifest, threshold: float, missing: KnockOuts
+    model: Siamese, loaded: LoadedModel, name: str, manifest: Manifest, threshold: float, knock_outs: KnockOuts
 ) -> VerificationResult:
 
     config = loaded.config
@@ -189,7 +178,7 @@ def _evaluate_one(
         loss=mean_loss(scored.distance, scored.different, config),
         folds=fold_accuracy(distance, different, scored.fold) if len(set(scored.fold)) > 1 else None,
         subjects=subject_errors(scored, threshold),
-        without={name: _without(model, loaded, manifest, knocked_out) for name, knocked_out in missing.items()},
+        without={name: _without(model, loaded, manifest, knocked_out) for name, knocked_out in knock_outs.items()},
     )
 
 
@@ -207,15 +196,15 @@ def _without(
 
 def printed(result: VerificationResult, checkpoint: str) -> list[Printed]:
     """A table of the metrics in percent, and the subjects with most errors."""
-    found = result.metrics
-    interval = found.accuracy_interval
+    metrics = result.metrics
+    interval = metrics.accuracy_interval
     rows = [
-        (f"accuracy at the validation's threshold {found.threshold:.3f}", found.accuracy),
+        (f"accuracy at the validation's threshold {metrics.threshold:.3f}", metrics.accuracy),
         (f"accuracy at the margin {result.at_margin.threshold:g}, as the paper", result.at_margin.accuracy),
-        (f"accuracy at the best threshold {found.best_threshold:.3f} of these pairs", found.best_accuracy),
-        ("area under the ROC curve", found.auc),
-        ("equal error rate", found.equal_error_rate),
-        *((f"true accepts at {rate:g} false accepts", value) for rate, value in found.true_accept.items()),
+        (f"accuracy at the best threshold {metrics.best_threshold:.3f} of these pairs", metrics.best_accuracy),
+        ("area under the ROC curve", metrics.auc),
+        ("equal error rate", metrics.equal_error_rate),
+        *((f"true accepts at {rate:g} false accepts", value) for rate, value in metrics.true_accept.items()),
     ]
     table = Table(title=f"{result.name}: {checkpoint}", title_justify="left")
     table.add_column("")
@@ -223,7 +212,7 @@ def printed(result: VerificationResult, checkpoint: str) -> list[Printed]:
     for label, value in rows:
         table.add_row(label, f"{100 * value:.2f}")
     remarks = [
-        f"  {found.num_matching} matching and {found.num_different} different pairs; 95 % interval of the accuracy "
+        f"  {metrics.num_matching} matching and {metrics.num_different} different pairs; 95 % interval of the accuracy "
         f"{100 * interval.low:.2f} to {100 * interval.high:.2f}; loss {result.loss:.4f}"
     ]
     if result.folds is not None:
@@ -234,23 +223,12 @@ def printed(result: VerificationResult, checkpoint: str) -> list[Printed]:
     for name, without in result.without.items():
         auc, error = 100 * without.metrics.auc, 100 * without.metrics.equal_error_rate
         remarks.append(f"  without {name}: area {auc:.2f}, equal error rate {error:.2f} ({without.remark})")
-    worst = [one for one in result.subjects if one.rate > 0][:_SHOWN]
+    worst = ", ".join(
+        f"{errors.subject} {100 * errors.rate:.1f} %" for errors in result.subjects[:_SHOWN] if errors.rate
+    )
     if worst:
-        named = ", ".join(f"{one.subject} {100 * one.rate:.1f} %" for one in worst)
-        remarks.append(f"  subjects whose pairs are most often decided wrongly: {named}")
+        remarks.append(f"  subjects whose pairs are most often decided wrongly: {worst}")
     return [table, *remarks]
-
-
-_SHOWN = 5
-
-
-def _hardest_page(results: Sequence[VerificationResult], count: int, checkpoint: str) -> str:
-
-    sets = []
-    for result in results:
-        rows = read_images(result.manifest, row_groups(result.manifest))
-        sets.append((result.name, hardest_pairs(result.scored, rows, result.metrics.threshold, count)))
-    return render_hardest(sets, checkpoint, results[0].metrics.threshold)
 
 
 def _log(
@@ -258,15 +236,13 @@ def _log(
     loaded: LoadedModel,
     results: Sequence[VerificationResult],
     threshold: float,
-    hardest: str,
 ) -> None:
-    """Logs one run with the metrics as `test/<set>/…`, the ROC curve and densities, and the hardest pairs."""
-    sets = [EvaluatedSet(one.name, one.manifest, one.metric_values(f"test/{one.name}")) for one in results]
+    """Logs one run with the metrics as `test/<set>/…`, and the ROC curve and densities."""
+    sets = [EvaluatedSet(r.name, r.manifest, r.metric_values(f"test/{r.name}")) for r in results]
     report = Report(
         values=as_json(results, threshold),
         page=page([part for result in results for part in printed(result, loaded.uri)]),
         figure=verification_figure(results),
-        pages={"hardest_pairs.html": hardest},
     )
     log_evaluation(flags.experiment, loaded, sets, {"task": "verification", "threshold": threshold}, report)
 
@@ -293,12 +269,7 @@ def _set_json(result: VerificationResult) -> Mapping[str, Any]:
         "loss": result.loss,
         "folds": None if folds is None else {"mean": folds.mean, "se": folds.standard_error, "each": folds.folds},
         "subjects": {
-            one.subject: {
-                "rejected": one.rejected,
-                "matching": one.matching,
-                "accepted": one.accepted,
-                "different": one.different,
-            }
-            for one in result.subjects
+            errors.subject: {name: count for name, count in vars(errors).items() if name != "subject"}
+            for errors in result.subjects
         },
     }

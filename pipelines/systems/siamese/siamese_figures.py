@@ -60,7 +60,7 @@ def drawn_model(title: str, run: str, data: str) -> DrawnModel:
         vectors=faces.vectors,
         subjects=faces.subject,
         different=scored["euclidean"].different,
-        distances={kind: found.distance for kind, found in scored.items()},
+        distances={kind: pairs.distance for kind, pairs in scored.items()},
         trained_with=pair_loss(loaded.config).distance,
     )
 
@@ -120,7 +120,7 @@ def _curves(models: Sequence[DrawnModel], axes: Axes) -> None:
 def _encodings(model: DrawnModel, axes: Axes) -> None:
     points = plane(model.vectors)
     for subject in dict.fromkeys(model.subjects):
-        chosen = np.array([one == subject for one in model.subjects])
+        chosen = np.array(model.subjects) == subject
         axes.scatter(points[chosen, 0], points[chosen, 1], s=8)
     axes.set(xticks=[], yticks=[], xlabel="two principal components;\na colour is a subject")
     axes.set_title(model.title, loc="left", fontsize=9)

@@ -21,10 +21,6 @@ class VerificationFlags:
     """One or more data sets of images with pair lists."""
     threshold: float | None = None
     """Distance above which two images count as different faces (default: the equal-error threshold of validation)."""
-    hardest: int = 12
-    """Pairs of each kind on the page of the hardest pairs."""
-    page: str | None = None
-    """Also write that page to this file."""
     allow_seen: bool = False
     """Allow subjects of the training data."""
     knock_out: tuple[str, ...] = ()

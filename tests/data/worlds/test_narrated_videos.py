@@ -208,7 +208,7 @@ def test_the_world_can_be_learned() -> None:
     clips = {split: [] for split in ("train", "val", "test")}
     for video in source.videos(Drops()):
         clips[video.split] += source.clips(video, Drops())
-    vocabulary = Vocabulary.from_captions(clip.caption for clip in clips["train"])
+    vocabulary = Vocabulary.from_counts(word_counts((clip.caption for clip in clips["train"]), "words"))
 
     def arrays(split: str) -> tuple[np.ndarray, np.ndarray]:
         words = np.zeros((len(clips[split]), len(vocabulary) + 1))

@@ -68,8 +68,7 @@ def test_concepts_are_the_most_probable_ones(dual: str, videos: Manifest, tmp_pa
     rows = written(dual, videos, tmp_path / "c", "concepts", top=2).to_pylist()
     computed = embed_dual(load_model(dual), videos)
     assert [row["video_id"] for row in rows] == list(computed.video_id)
-    assert computed.concept_video is not None
-    for row, scores, present in zip(rows, computed.concept_video, computed.video_present, strict=True):
+    for row, scores, present in zip(rows, computed.video["concept"], computed.video_present, strict=True):
         probabilities = dict(zip(CONCEPTS, 1 / (1 + np.exp(-scores.astype(np.float64))), strict=True))
         best = sorted(CONCEPTS, key=lambda name: -probabilities[name])[:2] if present else []
         assert row["has_frames"] == present
@@ -100,7 +99,7 @@ def test_captions_are_those_of_vtr_caption(settings: dict[str, float], videos: M
     rows = written(checkpoint, videos, tmp_path / "c", "captions", **settings).to_pylist()
     told = caption(CaptionFlags(checkpoint, videos.uri, str(tmp_path / "page"), **settings))  # type: ignore[arg-type]
     assert {row["video_id"]: row["caption"] for row in rows} == told.hypotheses
-    assert {row["video_id"]: row["has_frames"] for row in rows} == told.seen
+    assert {row["video_id"]: row["has_frames"] for row in rows} == told.has_frames
 
 
 def test_activations_are_the_capsules_own(clips: Manifest, tmp_path: Path) -> None:

@@ -75,8 +75,8 @@ def test_scores_are_those_of_the_evaluation(
     rows = embed_dual(load_model(checkpoint), data)
     kept = rows.video_present
     asked = rows.captions.index(QUERY)
-    spaces = [torch.from_numpy(space) for space in (rows.latent_text, rows.concept_text) if space is not None]
-    videos = [torch.from_numpy(space[kept]) for space in (rows.latent_video, rows.concept_video) if space is not None]
+    spaces = [torch.from_numpy(space) for space in rows.text.values()]
+    videos = [torch.from_numpy(space[kept]) for space in rows.video.values()]
     latent = cosine(spaces[0], videos[0])[asked][None]
     concept = generalized_jaccard(spaces[1].sigmoid(), videos[1].sigmoid())[asked][None]
     for space, expected in (

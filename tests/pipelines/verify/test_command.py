@@ -53,13 +53,10 @@ def saved(folder: Path, data: dict[str, str], validated: bool = True, seed: int 
 
 
 def test_evaluation_and_two_files(data: dict[str, str], raw: Path, tmp_path: Path) -> None:
-    checkpoint, page = saved(tmp_path / "run", data), tmp_path / "hardest.html"
-    flags = VerificationFlags(
-        checkpoint, (data["test"],), page=str(page), out=str(tmp_path / "f.json"), hardest=2, experiment="faces"
-    )
+    checkpoint = saved(tmp_path / "run", data)
+    flags = VerificationFlags(checkpoint, (data["test"],), out=str(tmp_path / "f.json"), experiment="faces")
     (result,) = evaluate(flags)
     assert result.metrics.num_matching == result.metrics.num_different == 18
-    assert page.read_text().count("data:image/png;base64,") == 8
     found = json.loads((tmp_path / "f.json").read_text())["sets"]["test"]["figures"]
     assert found["accuracy"] == result.metrics.accuracy
     first = str(raw / "s4" / "1.pgm")

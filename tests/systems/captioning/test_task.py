@@ -20,13 +20,7 @@ from vtr_core.run.build import build_model, build_task
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.systems.all import SYSTEMS
-from vtr_core.systems.captioning.model import Captioner
-from vtr_core.systems.task import LossTables, Task
-from vtr_core.train.checkpoint import load_model
-from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, load_checkpoint, save_checkpoint
-from vtr_core.train.checkpoint.run_folder import RunFolder
-from vtr_core.train.loop.learner import Learner
+from vtr_core.systems.task import LossTables
 
 CPU, ROWS = torch.device("cpu"), 8
 SMALL = {
@@ -171,39 +165,3 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
     silent = captioned_videos(tmp_path / "s", {"a": ["a man runs"], "b": []})
     with pytest.raises(DatasetError, match="video b has no captions, and training needs some of every video"):
         with_inputs(preset("caption-msrvtt-tiny"), silent)
-
-
-@pytest.mark.parametrize("changes", [{}, {"loss.self_critical": {"weight": 0.1}}], ids=["plain", "self-critical"])
-def test_a_restored_learner_goes_on_bit_for_bit_from_the_warm_up_into_the_margin(
-    changes: dict[str, object], tmp_path: Path
-) -> None:
-    """The extractor and the scorer of pairs are part of a checkpoint's state."""
-    known = captioned_videos(tmp_path / "known", {"a": ["a man runs fast", "a dog sleeps"]})
-    settings = with_inputs(config(**{"model.inputs": {}, "loss.score.score": "fusion", **changes}), known)
-    settings = override(settings, {"model.inputs.features": {"video": DIM}})
-    folder, words = RunFolder.at(str(tmp_path / "run")), WordTable.load(known).vocabulary
-    batch = part(0, 1)
-    batch["tokens"] = np.minimum(batch["tokens"], len(words))
-    torch.manual_seed(0)
-    tasks = [build_task(settings, 0, 1, tables(settings)) for _ in range(2)]
-    through, resumed = (
-        Learner(build_model(settings.model), task.objective, settings, lambda module: module) for task in tasks
-    )
-
-    def step(learner: Learner, task: Task, number: int) -> float:
-        learner.set_learning_rate(1e-2)
-        loss = task.step(learner.model, batch, number, CPU).loss
-        assert learner.update(loss) is not None
-        return float(loss.detach())
-
-    first = step(through, tasks[0], 0)
-    found = Checkpoint(settings, progress=Progress(step=1), vocabulary=words, **through.state())
-    save_checkpoint(folder.checkpoint_at(1), found)
-    resumed.restore(load_checkpoint(folder.checkpoint_at(1), SYSTEMS), folder)
-    expected = [step(through, tasks[0], number) for number in (1, 2, 3)]
-    assert [step(resumed, tasks[1], number) for number in (1, 2, 3)] == expected
-    losses = [step(through, tasks[0], 1) for _ in range(20)]
-    assert losses[-1] < 0.9 * first
-    loaded = load_model(folder.checkpoint_at(1).uri)
-    assert loaded.config.loss == settings.loss
-    assert isinstance(loaded.model, Captioner)

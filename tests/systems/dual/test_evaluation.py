@@ -26,8 +26,8 @@ from vtr_core.systems.dual.dual_embeddings import (
     DualRows,
     concatenate_dual,
     embed_dual,
-    embed_dual_captions,
     embed_dual_rows,
+    encode_texts,
 )
 from vtr_core.systems.dual.evaluation import dual_metric_values, evaluate_dual
 from vtr_core.systems.dual.hybrid_scores import whole_scores
@@ -48,10 +48,8 @@ def _rows(no_text: tuple[int, ...] = (), no_video: tuple[int, ...] = ()) -> Dual
         return np.where(present[:, None], random.normal(size=(rows, dim)), 0).astype(np.float32)
 
     return DualRows(
-        latent_text=drawn(CAPTIONS, 4, text_present),
-        latent_video=drawn(VIDEOS, 4, video_present),
-        concept_text=drawn(CAPTIONS, 6, text_present),
-        concept_video=drawn(VIDEOS, 6, video_present),
+        text={"latent": drawn(CAPTIONS, 4, text_present), "concept": drawn(CAPTIONS, 6, text_present)},
+        video={"latent": drawn(VIDEOS, 4, video_present), "concept": drawn(VIDEOS, 6, video_present)},
         caption_video=np.arange(CAPTIONS, dtype=np.int64) * VIDEOS // CAPTIONS,
         captions=tuple(f"caption {row}" for row in range(CAPTIONS)),
         video_id=tuple(f"v{row}" for row in range(VIDEOS)),
@@ -80,8 +78,8 @@ def test_figures_equal_those_of_whole_matrices(
     monkeypatch.setattr(tiles, "CAPTION_CHUNK", 4)
     monkeypatch.setattr(tiles, "VIDEO_CHUNK", 3)
     rows = _rows()
-    latent = _matrix(rows.latent_text, rows.latent_video, "cosine")  # type: ignore[arg-type]
-    concept = _matrix(rows.concept_text, rows.concept_video, similarity)  # type: ignore[arg-type]
+    latent = _matrix(rows.text["latent"], rows.video["latent"], "cosine")
+    concept = _matrix(rows.text["concept"], rows.video["concept"], similarity)
     relevant = torch.from_numpy(rows.caption_video).unsqueeze(1) == torch.arange(VIDEOS)
     ranges = torch.from_numpy(rows.ranges)
     figures = evaluate_dual(rows, similarity, 0.7, normalise)  # type: ignore[arg-type]
@@ -123,7 +121,8 @@ def test_what_is_missing_counts_as_a_failure_and_is_no_item() -> None:
 
 
 def test_one_space_alone_has_the_plain_names() -> None:
-    rows = replace(_rows(), latent_text=None, latent_video=None)
+    rows = _rows()
+    rows = replace(rows, text={"concept": rows.text["concept"]}, video={"concept": rows.video["concept"]})
     figures = evaluate_dual(rows, "jaccard")
     assert [one.space for one in figures] == ["concept"]
     assert {"val/t2v/r1", "val/v2t/map", "val/t2v/sum_r"} <= dual_metric_values(figures, "val").keys()
@@ -170,10 +169,8 @@ def test_every_video_and_caption_is_embedded_once_in_file_order(toy: Manifest) -
     assert rows.video_present.tolist() == [v != 3 for v in order]
     assert rows.text_present.all()
     assert rows.concepts == tuple("abcd")
-    assert rows.latent_video is not None
-    assert rows.concept_text is not None
-    assert (rows.latent_video.shape, rows.concept_text.shape) == ((5, 6), (15, 4))
-    assert (rows.latent_video[order.index(3)] == 0).all()
+    assert (rows.video["latent"].shape, rows.text["concept"].shape) == ((5, 6), (15, 4))
+    assert (rows.video["latent"][order.index(3)] == 0).all()
     evaluate_dual(rows, "jaccard")
 
 
@@ -188,25 +185,24 @@ def test_shares_of_the_row_groups_are_the_whole(toy: Manifest) -> None:
     together = concatenate_dual(parts)
     assert together.video_id == whole.video_id
     assert together.caption_video.tolist() == whole.caption_video.tolist()
-    np.testing.assert_allclose(together.latent_text, whole.latent_text, atol=1e-6)  # type: ignore[arg-type]
+    np.testing.assert_allclose(together.text["latent"], whole.text["latent"], atol=1e-6)
 
 
 def test_captions_of_another_vocabulary_are_encoded_anew(toy: Manifest) -> None:
     words = WordTable.load(toy).vocabulary
     other = Vocabulary(tuple(reversed(words.words)))
     loaded, rows = _loaded(toy, other), embed_dual(_loaded(toy, other), toy)
-    found = embed_dual_captions(loaded, rows.captions)
-    np.testing.assert_allclose(found.latent, rows.latent_text, atol=1e-6)  # type: ignore[arg-type]
-    np.testing.assert_allclose(found.concept, rows.concept_text, atol=1e-6)  # type: ignore[arg-type]
+    found = encode_texts(loaded, rows.captions)
+    np.testing.assert_allclose(found.vectors["latent"], rows.text["latent"], atol=1e-6)
+    np.testing.assert_allclose(found.vectors["concept"], rows.text["concept"], atol=1e-6)
 
 
 def test_captions_without_a_known_word_and_no_captions(toy: Manifest) -> None:
     loaded = _loaded(toy)
-    found = embed_dual_captions(loaded, ["video", "xyzzy", ""])
-    assert found.present.tolist() == [True, False, False]
-    assert found.latent is not None
-    assert (found.latent[1:] == 0).all()
-    assert embed_dual_captions(loaded, []).present.shape == (0,)
+    found = encode_texts(loaded, ["video", "xyzzy", ""])
+    assert found.known.tolist() == [True, False, False]
+    assert (found.vectors["latent"][1:] == 0).all()
+    assert encode_texts(loaded, []).known.shape == (0,)
 
 
 def test_models_and_data_that_do_not_fit_are_errors(toy: Manifest, tmp_path: Path) -> None:

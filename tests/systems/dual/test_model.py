@@ -1,6 +1,5 @@
 """The dual encoder: its size, what missing modalities do, and that rows do not influence each other."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,11 +18,9 @@ from vtr_core.embedding.embedded_rows import encode
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.nn.embeddings import DualEmbeddings
 from vtr_core.run.build import build_model, check_model
-from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.systems.all import SYSTEMS
-from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
+from vtr_core.systems.dual.config import DualTripletConfig
 from vtr_core.systems.dual.loss import DualObjective
 from vtr_core.systems.dual.model import HybridEncoder
 
@@ -184,11 +181,6 @@ def test_inputs_that_make_no_model_are_errors() -> None:
         _model(inputs=ModelInputs())
     with pytest.raises(ConfigError, match="at least one space"):
         override(preset("hybrid-msrvtt"), {"model.latent_dim": None, "model.num_concepts": None})
-
-
-def test_a_configuration_survives_json() -> None:
-    config = TrainConfig(model=HybridEncoderConfig(concept_similarity="cosine"), loss=DualTripletConfig(margin=0.1))
-    assert SYSTEMS.config(json.loads(config.model_dump_json())) == config
 
 
 def test_words_with_their_part_of_speech_are_counted_apart(tmp_path: Path) -> None:

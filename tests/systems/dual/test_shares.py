@@ -24,13 +24,11 @@ def _part(first: int, last: int) -> DualRows:
     """Some of the videos with their captions, of which some are missing and some exactly alike."""
     rows = _rows(no_text=(2, 9), no_video=(1,))
     kept = (rows.caption_video >= first) & (rows.caption_video < last)
-    rows.latent_text[4] = rows.latent_text[5]  # type: ignore[index]
+    rows.text["latent"][4] = rows.text["latent"][5]
     return replace(
         rows,
-        latent_text=rows.latent_text[kept],  # type: ignore[index]
-        concept_text=rows.concept_text[kept],  # type: ignore[index]
-        latent_video=rows.latent_video[first:last],  # type: ignore[index]
-        concept_video=rows.concept_video[first:last],  # type: ignore[index]
+        text={space: vectors[kept] for space, vectors in rows.text.items()},
+        video={space: vectors[first:last] for space, vectors in rows.video.items()},
         caption_video=rows.caption_video[kept] - first,
         text_present=rows.text_present[kept],
         video_present=rows.video_present[first:last],
@@ -65,8 +63,8 @@ def test_workers_together_find_the_figures_of_one(world: int, tmp_path: Path) ->
 def test_sampled_queries_have_the_figures_of_their_rows_of_the_whole_matrix() -> None:
     rows, sample = _rows(), QuerySample(3, seed=5)
     scores = torch.nn.functional.cosine_similarity(
-        torch.from_numpy(rows.latent_text)[:, None],  # type: ignore[arg-type]
-        torch.from_numpy(rows.latent_video)[None],  # type: ignore[arg-type]
+        torch.from_numpy(rows.text["latent"])[:, None],
+        torch.from_numpy(rows.video["latent"])[None],
         dim=2,
     ).numpy()
     relevant = rows.caption_video[:, None] == np.arange(VIDEOS)

@@ -14,22 +14,18 @@ from vtr_core.data.plan import Plan, row_groups
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.stream.assemble import assemble
-from vtr_core.embedding.embedded_rows import EmbeddedRows, concatenate
+from vtr_core.embedding.embedded_rows import EmbeddedRows
 from vtr_core.embedding.rankings import evaluate_retrieval
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError, SchemaMismatch
 from vtr_core.run.build import build_model, build_task
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import usable_data, with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.joint_space import RetrievalTask
 from vtr_core.systems.muse.model import Muse
 from vtr_core.systems.muse.video_embeddings import embed_words
 from vtr_core.systems.spaces import embed_rows
-from vtr_core.systems.task import Task
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress
-from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.loop.learner import Learner
 
 CPU = torch.device("cpu")
@@ -123,14 +119,6 @@ def test_the_first_loss_is_that_of_mean_pooling(data: Manifest) -> None:
     assert float(loss.detach()) == pytest.approx(expected / len(rows), rel=1e-4)
 
 
-@pytest.mark.parametrize("changes", [{}, WORDS], ids=["vectors", "words"])
-def test_validation_has_both_directions_and_mean_ranks(changes: dict[str, object], data: Manifest) -> None:
-    settings = config(data, **changes)
-    values = build_task(settings, 0, 1).evaluate(model(settings), data, WordTable.load(data).vocabulary)
-    names = {f"val/{way}/{name}" for way in ("t2v", "v2t") for name in ("r1", "r5", "r10", "medr", "meanr", "map")}
-    assert set(values) == names | {"val/t2v/sum_r"}
-
-
 def embedded(settings: TrainConfig, data: Manifest, words: Vocabulary | None = None) -> EmbeddedRows:
     vocabulary = words or WordTable.load(data).vocabulary
     return embed_rows(model(settings), settings, data, vocabulary, row_groups(data))
@@ -165,14 +153,6 @@ def _order(data: Manifest) -> list[int]:
     return [int(name[1:]) for place in row_groups(data) for name in reader.read_arrow(place)["video_id"].to_pylist()]
 
 
-def test_shares_of_the_row_groups_are_the_whole(data: Manifest) -> None:
-    settings, words, groups = config(data), WordTable.load(data).vocabulary, row_groups(data)
-    parts = [embed_rows(model(settings), settings, data, words, places) for places in (groups[:2], groups[2:], [])]
-    together, whole = concatenate(parts), embedded(settings, data)
-    assert together.clip_key.tolist() == whole.clip_key.tolist()
-    np.testing.assert_allclose(together.vectors["video"], whole.vectors["video"], atol=1e-6)
-
-
 def test_captions_of_another_vocabulary_are_encoded_anew(data: Manifest) -> None:
     settings = config(data, **WORDS)
     other = Vocabulary(tuple(reversed(WordTable.load(data).vocabulary.words)))
@@ -199,34 +179,6 @@ def test_without_a_learner_the_temperature_alone_is_trained(data: Manifest) -> N
     assert learner.update(task.step(learner.model, columns(data, settings), 0, CPU).loss) is not None
     assert task.objective.temperature.log_scale.item() != before
     assert learner.state()["model"] == {}
-
-
-def test_a_restored_learner_goes_on_bit_for_bit(data: Manifest, tmp_path: Path) -> None:
-    """Rates of their own, decay and temperature included."""
-    settings, folder = config(data, **{"training.ema_decay": 0.5}), RunFolder.at(str(tmp_path))
-    task, again = build_task(settings, 0, 1), build_task(settings, 0, 1)
-    through = Learner(model(settings), task.objective, settings, lambda module: module)
-    resumed = Learner(build_model(settings.model), again.objective, settings, lambda module: module)
-    batch = columns(data, settings)
-
-    def step(learner: Learner, of: Task, number: int) -> float:
-        learner.set_learning_rate(1e-3 / (number + 1))
-        loss = of.step(learner.model, batch, number, CPU).loss
-        assert learner.update(loss) is not None
-        return float(loss.detach())
-
-    for number in range(3):
-        step(through, task, number)
-    words = WordTable.load(data).vocabulary
-    folder.save(Checkpoint(settings, progress=Progress(step=3), vocabulary=words, **through.state()), keep=1)
-    found = folder.latest(SYSTEMS)
-    assert found is not None
-    resumed.restore(found, folder)
-    for number in range(3, 6):
-        assert step(through, task, number) == step(resumed, again, number)
-    for kind in ("model", "trained", "objective"):
-        for name, tensor in through.state()[kind].items():
-            assert torch.equal(resumed.state()[kind][name], tensor)
 
 
 def test_word_vectors_without_given_ones_are_trained(data: Manifest) -> None:

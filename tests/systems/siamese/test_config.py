@@ -10,11 +10,6 @@ from vtr_core.run.presets import PRESETS, preset
 SIAMESE = [name for name in PRESETS if name.startswith("siamese")]
 
 
-@pytest.mark.parametrize("name", SIAMESE)
-def test_every_preset_has_its_name(name: str):
-    assert preset(name).preset == name
-
-
 def test_published_sizes():
     att, lfw = preset("siamese-att"), preset("siamese-lfw")
     assert (att.model.size, att.model.tower.channels, att.model.tower.num_face_capsules) == (100, 256, 32)

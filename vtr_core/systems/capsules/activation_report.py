@@ -77,7 +77,7 @@ def activation_report(
     summaries = []
     for number, dataset in enumerate(datasets):
         read, modalities = dataset.read, []
-        for name in read.activations.keys() - read.absent:
+        for name in read.known:
             own = _cells(number, dataset, name, options)
             cells.setdefault(name, []).append(own)
             modalities.append({"modality": name, **_summary(read, name, own)})
@@ -89,7 +89,7 @@ def activation_report(
                 "num_clips": read.num_clips,
                 "sampled_clips": len(read.clips["clip_id"]),
                 "absent": read.absent,
-                "modalities": sorted(modalities, key=lambda one: list(read.activations).index(one["modality"])),
+                "modalities": modalities,
             }
         )
     order = [name for name in datasets[0].read.activations if name in cells]
@@ -182,8 +182,8 @@ def render_page(report: Mapping[str, Any], thumbnails: Sequence[Mapping[str, Thu
     """
     environment = page_environment("vtr_core.systems.capsules")
     environment.filters["clock"] = clock
-    found = [((place, clip), known[clip]) for place, known in enumerate(thumbnails) for clip in known]
-    pictures = {key: {"number": number, "href": one.href} for number, (key, one) in enumerate(found)}
+    by_clip = {(place, clip): own[clip] for place, own in enumerate(thumbnails) for clip in own}
+    pictures = {key: {"number": number, "href": by_clip[key].href} for number, key in enumerate(by_clip)}
     return environment.get_template("activations.html").render(report=report, pictures=pictures)
 
 
@@ -204,15 +204,16 @@ def responses(
     read = read_activations(model, features, manifest, loaded.vocabulary, **sampled)
     if TEXT in read.absent:
         return None
-    known = [name for name in read.activations if name not in read.absent]
-    means = {name: np.maximum(read.of(name)[1].mean(axis=0), np.finfo(np.float32).tiny) for name in known}
+    means = {name: np.maximum(read.of(name)[1].mean(axis=0), np.finfo(np.float32).tiny) for name in read.known}
     with evaluating(model):
         columns = with_absent(caption_columns(loaded.vocabulary, texts, config.model.inputs.max_words), features)
-        asked, _ = row_activations(model, columns, features, batch_rows)[TEXT]
-        shown = dict(_responses_shown(loaded, model, manifest, item_ids))
-    items = {one: {name: _over(values, means[name]) for name, values in parts.items()} for one, parts in shown.items()}
-    names = {name: _names(_profiles(read, name, options), options) for name in known}
-    return Responses(names, _over(asked, means[TEXT]), items)
+        of_texts, _ = row_activations(model, columns, features, batch_rows)[TEXT]
+        of_items = dict(_item_activations(loaded, model, manifest, item_ids))
+    items = {
+        item: {name: _over(values, means[name]) for name, values in parts.items()} for item, parts in of_items.items()
+    }
+    names = {name: _names(_profiles(read, name, options), options) for name in read.known}
+    return Responses(names, _over(of_texts, means[TEXT]), items)
 
 
 def _names(profiles: ConceptProfiles, options: ReportOptions) -> tuple[str, ...]:
@@ -220,25 +221,25 @@ def _names(profiles: ConceptProfiles, options: ReportOptions) -> tuple[str, ...]
     return tuple(" ".join([str(n), *(profiles.words[word] for word in words)]) for n, words in enumerate(strongest))
 
 
-def _responses_shown(
+def _item_activations(
     loaded: TrainedModel, model: CapsuleModel, manifest: Manifest, item_ids: Collection[str]
 ) -> Iterator[tuple[str, dict[str, Units]]]:
-    """The activations of the wanted clips, of the modalities beside text that each has."""
+    """The activations of the chosen clips, of the modalities beside text that each has."""
     features, batch_rows = loaded.config.model.inputs.features, loaded.config.evaluation.batch_rows
     for columns in described_groups(manifest, loaded.vocabulary, features, row_groups(manifest)):
         first = _first_rows(columns["clip_id"], item_ids)
         if not len(first):
             continue
         chosen = {name: array[first] for name, array in columns.items()}
-        seen = row_activations(model, chosen, features, batch_rows)
+        activations = row_activations(model, chosen, features, batch_rows)
         for row, clip_id in enumerate(chosen["clip_id"]):
-            yield str(clip_id), {n: values[row] for n, (values, has) in seen.items() if n != TEXT and has[row]}
+            yield str(clip_id), {n: values[row] for n, (values, has) in activations.items() if n != TEXT and has[row]}
 
 
-def _first_rows(clip_id: np.ndarray, wanted: Collection[str]) -> np.ndarray:
-    """The first row of every wanted clip: its rows differ in captions alone."""
-    known, first = np.unique(clip_id.astype(str), return_index=True)
-    return np.sort(first[np.isin(known, list(wanted))])
+def _first_rows(clip_id: np.ndarray, item_ids: Collection[str]) -> np.ndarray:
+    """The first row of every chosen clip: its rows differ in captions alone."""
+    clips, first = np.unique(clip_id.astype(str), return_index=True)
+    return np.sort(first[np.isin(clips, list(item_ids))])
 
 
 def _over(values: Float32[np.ndarray, "*_ capsules"], mean: np.ndarray) -> Float32[np.ndarray, "*_ capsules"]:

@@ -63,7 +63,12 @@ class ClipActivations:
         """The model's modalities that no clip has."""
         return tuple(name for name, has in self.present.items() if not has.any())
 
-    def of(self, modality: str) -> tuple[Int64[np.ndarray, " kept"], Float32[np.ndarray, "kept capsules"]]:
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Its other modalities."""
+        return tuple(name for name in self.activations if self.present[name].any())
+
+    def of(self, modality: str) -> tuple[Int64[np.ndarray, " rows"], Float32[np.ndarray, "rows capsules"]]:
         """The clips that have a modality, and their activations."""
         rows = np.flatnonzero(self.present[modality])
         return rows, self.activations[modality][rows]
@@ -92,20 +97,20 @@ def read_activations(
             num_clips += len(parts[-1]["priority"])
             if sum(len(part["priority"]) for part in parts) > 2 * max_clips:
                 parts = [_sample(parts, max_clips)]
-    kept = _sample(parts, max_clips)
+    sample = _sample(parts, max_clips)
 
     def by_modality(prefix: str) -> dict[str, np.ndarray]:
-        return {name.removeprefix(prefix): values for name, values in kept.items() if name.startswith(prefix)}
+        return {name.removeprefix(prefix): values for name, values in sample.items() if name.startswith(prefix)}
 
-    clips = {name: values for name, values in kept.items() if "/" not in name and name != "priority"}
+    clips = {name: values for name, values in sample.items() if "/" not in name and name != "priority"}
     return ClipActivations(num_clips, clips, by_modality("present/"), by_modality("activations/"))
 
 
 def _sample(parts: Sequence[Columns], count: int) -> Columns:
     """The `count` clips of the lowest priorities, in order."""
     joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    kept = lowest(joined["priority"], count)
-    return {name: values[kept] for name, values in joined.items()}
+    rows = lowest(joined["priority"], count)
+    return {name: values[rows] for name, values in joined.items()}
 
 
 def _clips(columns: Columns, rows: "Rows", seed: int) -> Columns:
@@ -193,12 +198,8 @@ def _table(
             rows = row_activations(model, columns, features, loaded.config.evaluation.batch_rows)
             described = {name: pa.array(columns[name], pa.string()) for name in _TEXTS}
             described |= {name: pa.array(columns[name], pa.float64()) for name in _TIMES}
-            parts.append(pa.table({**described, **_lists(rows)}))
+            parts.append(pa.table({**described, **{name: _list(values, has) for name, (values, has) in rows.items()}}))
     return pa.concat_tables(parts)
-
-
-def _lists(rows: Rows) -> dict[str, pa.Array]:
-    return {name: _list(values, has) for name, (values, has) in rows.items()}
 
 
 def _list(values: np.ndarray, has: np.ndarray) -> pa.Array:

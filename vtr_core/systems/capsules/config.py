@@ -1,7 +1,8 @@
 """Configurations of the capsule network and its baselines, and the `System` of them."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from operator import attrgetter
+from typing import Any, Literal
 
 from pydantic import model_validator
 
@@ -9,10 +10,7 @@ from vtr_core.config.data_sets import WordEncoderConfig
 from vtr_core.config.routing import RoutingConfig, SelfAttentionRouting
 from vtr_core.config.run import ModelConfig
 from vtr_core.config.settings import ModelInputs, PositiveInt, Probability
-from vtr_core.systems.system import Presets, System, columns, margin_setting
-
-if TYPE_CHECKING:
-    from vtr_core.systems.implementation import Implementation
+from vtr_core.systems.system import System, columns, imported, margin_setting
 
 
 class JointSpaceSettings(ModelConfig):
@@ -100,18 +98,6 @@ class SelfAttentionBaselineConfig(JointSpaceSettings):
     """Attention heads; the scale is 1/sqrt(head width)."""
 
 
-def _implementation() -> "Implementation":
-    from vtr_core.systems.capsules.task import IMPLEMENTATION
-
-    return IMPLEMENTATION
-
-
-def _presets() -> Presets:
-    from vtr_core.systems.capsules.presets import CAPSULE_PRESETS
-
-    return CAPSULE_PRESETS
-
-
 def _trained_vectors(model: JointSpaceSettings) -> str | None:
     return None if _reads_texts(model) else "model.words.train_vectors"
 
@@ -130,27 +116,19 @@ def _usual_features(model: JointSpaceSettings) -> "Mapping[str, int]":
     return {name: dim for name, dim in dims.items() if name in (model.modalities or dims)}
 
 
-def _takes(model: JointSpaceSettings) -> Sequence[str]:
-    return model.modalities
-
-
-def _standardizes(model: JointSpaceSettings) -> bool:
-    return model.standardize
-
-
 CAPSULES = System(
     name="capsules",
     configs=(CapsuleNetConfig, FullyConnectedConfig, SelfAttentionBaselineConfig),
     used_by="vtr evaluate, vtr index, vtr search and vtr explain",
     reads="clips",
-    implementation=_implementation,
-    presets=_presets,
+    implementation=imported("vtr_core.systems.capsules.task", "IMPLEMENTATION"),
+    presets=imported("vtr_core.systems.capsules.presets", "CAPSULE_PRESETS"),
     trained_vectors=_trained_vectors,
     reads_texts=_reads_texts,
     text_encoder=_text_encoder,
-    standardizes=_standardizes,
+    standardizes=attrgetter("standardize"),
     usual_features=_usual_features,
-    takes=_takes,
+    takes=attrgetter("modalities"),
     reads_features=columns,
     granularity=margin_setting,
 )

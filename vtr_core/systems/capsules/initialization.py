@@ -49,14 +49,14 @@ def _linear(layer: nn.Module) -> nn.Linear:
 
 def _embedding_layers(layers: nn.Sequential | GatedUnit, embedding_dim: int) -> None:
     """Initialises a baseline's layers; a gate's logits have size 1."""
-    wanted = contrasted_size(embedding_dim)
+    size = contrasted_size(embedding_dim)
     match layers:
         case GatedUnit():
-            keep_size(layers.linear, out_size=wanted / SIGMOID_SIZE)
-            keep_size(layers.gate, in_size=wanted / SIGMOID_SIZE)
+            keep_size(layers.linear, out_size=size / SIGMOID_SIZE)
+            keep_size(layers.gate, in_size=size / SIGMOID_SIZE)
         case _:
             keep_size(_linear(layers[0]))
-            keep_size(_linear(layers[2]), in_size=RELU_SIZE, out_size=wanted)
+            keep_size(_linear(layers[2]), in_size=RELU_SIZE, out_size=size)
 
 
 def _attention(attention: TokenAttention, embedding_dim: int) -> None:

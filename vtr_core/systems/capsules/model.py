@@ -30,15 +30,15 @@ class WordEncoder(nn.Module):
     Token 0 is padding and takes no part in the pooling, neither in a maximum nor in a mean. A caption of no words gives
     zeros. Word vectors are trained; those that `load_word_vectors` has loaded only with `train_vectors`.
 
-    given: a module from tokens to (e, which of them are words), in the place of these vectors.
+    vectors: a module from tokens to (e, which of them are words), in the place of these vectors.
     """
 
     def __init__(
-        self, num_words: int, word_dim: int, config: WordEncoderConfig, given: nn.Module | None = None
+        self, num_words: int, word_dim: int, config: WordEncoderConfig, vectors: nn.Module | None = None
     ) -> None:
         super().__init__()
         self.config = config
-        self.vectors = nn.Embedding(num_words + 1, word_dim, padding_idx=PADDING) if given is None else given
+        self.vectors = vectors or nn.Embedding(num_words + 1, word_dim, padding_idx=PADDING)
         self.linear = nn.Linear(word_dim, config.hidden_dim)
         self.dropout = nn.Dropout(config.dropout)
         self.out_dim = config.hidden_dim * (2 if config.pooling == "max_mean" else 1)
@@ -162,8 +162,8 @@ class EncoderTokens(nn.Module):
         self, tokens: Int64[Tensor, "captions bytes"]
     ) -> tuple[Float[Tensor, "captions tokens dim"], Bool[Tensor, "captions tokens"]]:
         """The vectors, and which places are tokens."""
-        found = self.text.tokens(tokens)
-        return layer_norm(found.vectors, (self.dim,)), found.mask
+        encoded = self.text.tokens(tokens)
+        return layer_norm(encoded.vectors, (self.dim,)), encoded.mask
 
 
 def captions(batch: ClipBatch) -> Int64[Tensor, "captions max_words"]:

@@ -42,18 +42,18 @@ def mean_activations(model: CapsuleNet) -> Iterator[Remark]:
     present: deque[Bool[Tensor, " rows"]] = deque()
     """Of the batch, one a modality that is not routed yet."""
 
-    def begin(module: nn.Module, given: tuple[ClipBatch]) -> None:  # noqa: ARG001
+    def begin(module: nn.Module, inputs: tuple[ClipBatch]) -> None:  # noqa: ARG001
         present.clear()
-        present.extend(_present(name, given[0]) for name in model.inputs.dims)
+        present.extend(_present(name, inputs[0]) for name in model.inputs.dims)
 
-    def average(module: nn.Module, given: tuple[Any, ...], found: Capsules) -> Capsules:  # noqa: ARG001
+    def average(module: nn.Module, inputs: tuple[Any, ...], capsules: Capsules) -> Capsules:  # noqa: ARG001
         rows = present.popleft()
         if not rows.any():
-            return found
-        known = Capsules(found.poses[rows], found.activations[rows])
+            return capsules
+        known = Capsules(capsules.poses[rows], capsules.activations[rows])
         entropies.append(mean_entropy(known))
-        mean = known.activations.mean(dim=0, keepdim=True).expand_as(found.activations)
-        return replace(found, activations=mean)
+        mean = known.activations.mean(dim=0, keepdim=True).expand_as(capsules.activations)
+        return replace(capsules, activations=mean)
 
     handles = [model.inputs.register_forward_pre_hook(begin)]
     handles += [routing.register_forward_hook(average) for routing in model.routing.values()]

@@ -1,6 +1,7 @@
 """The captioner's configurations: transformer, losses, decoding; and the `System` of it."""
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
@@ -11,10 +12,10 @@ from vtr_core.config.run import ModelConfig
 from vtr_core.config.settings import ModelInputs, NonNegativeInt, PositiveInt, Probability, Settings
 from vtr_core.errors import ConfigError
 from vtr_core.systems.system import (
-    Presets,
     RecordKind,
     System,
     columns,
+    imported,
     margin_setting,
     never,
     picture_inputs,
@@ -23,7 +24,6 @@ from vtr_core.systems.system import (
 if TYPE_CHECKING:
     from vtr_core.config.run import TrainConfig
     from vtr_core.data.manifest import Manifest
-    from vtr_core.systems.implementation import Implementation
 
 
 class DecodingConfig(Settings):
@@ -149,18 +149,6 @@ class CaptioningLossConfig(Settings):
         return self.fusion or self.granularity_margin is not None
 
 
-def _implementation() -> "Implementation":
-    from vtr_core.systems.captioning.task import IMPLEMENTATION
-
-    return IMPLEMENTATION
-
-
-def _presets() -> Presets:
-    from vtr_core.systems.captioning.presets import CAPTION_PRESETS
-
-    return CAPTION_PRESETS
-
-
 def _check(config: "TrainConfig") -> None:
     model, rows = config.model, config.batch.max_frames
     if isinstance(model, CaptionerConfig) and model.grid is not None and rows % model.grid**2:
@@ -186,10 +174,6 @@ def _check_data(manifest: "Manifest") -> None:
     from vtr_core.data.captions import check_captioned, video_captions
 
     check_captioned(video_captions(manifest), manifest.uri)
-
-
-def _standardizes(model: CaptionerConfig) -> bool:
-    return model.standardize
 
 
 def _scores_captions(loss: CaptioningLossConfig) -> bool:
@@ -220,12 +204,12 @@ CAPTIONING = System(
     losses=(CaptioningLossConfig,),
     used_by="vtr evaluate --task captioning and vtr caption",
     reads="videos",
-    implementation=_implementation,
+    implementation=imported("vtr_core.systems.captioning.task", "IMPLEMENTATION"),
     evaluation="captioning",
-    presets=_presets,
+    presets=imported("vtr_core.systems.captioning.presets", "CAPTION_PRESETS"),
     check=_check,
     check_data=_check_data,
-    standardizes=_standardizes,
+    standardizes=attrgetter("standardize"),
     usual_features=_usual_features,
     reads_features=columns,
     reads_means=never,

@@ -27,7 +27,7 @@ class Hypotheses:
 
     def of(self, rows: Int64[Tensor, " chosen"]) -> "Hypotheses":
         """The hypotheses of these rows, which may repeat."""
-        past = [one.of(rows) for one in self.past]
+        past = [layer.of(rows) for layer in self.past]
         return Hypotheses(self.words[rows], self.score[rows], self.ended[rows], past, self.known[rows])
 
     def times(self, count: int) -> "Hypotheses":
@@ -40,8 +40,8 @@ def begun(
 ) -> Hypotheses:
     """A caption without words for every video; frames as `video_tokens` takes them."""
     tokens, known = model.video_tokens(frames, mask)
-    seen = known.unsqueeze(1) | torch.eye(tokens.shape[1], dtype=torch.bool, device=known.device)
-    _, past = model.go_on(tokens, seen, None)
+    attended = known.unsqueeze(1) | torch.eye(tokens.shape[1], dtype=torch.bool, device=known.device)
+    _, past = model.go_on(tokens, attended, None)
     return Hypotheses(
         words=torch.zeros((len(frames), 0), dtype=torch.int64, device=known.device),
         score=torch.zeros(len(frames), device=known.device),
@@ -53,18 +53,18 @@ def begun(
 
 def log_probabilities(model: Captioner, so_far: Hypotheses) -> tuple[Float[Tensor, "rows words"], list[KeyValues]]:
     """Log-probabilities of the next word, and keys and values of all words so far, without [MASK]."""
-    said = so_far.words.shape[1]
-    asked = torch.full((len(so_far.words), 1), model.mask, device=so_far.words.device)
-    tokens = torch.cat([so_far.words[:, -1:], asked], dim=1) if said else asked
+    length = so_far.words.shape[1]
+    masks = torch.full((len(so_far.words), 1), model.mask, device=so_far.words.device)
+    tokens = torch.cat([so_far.words[:, -1:], masks], dim=1) if length else masks
     new = tokens.shape[1]
     before = so_far.past[0].keys.shape[2]
     words_before = so_far.known.new_ones(len(tokens), before - so_far.known.shape[1])
     earlier = torch.cat([so_far.known, words_before], dim=1).unsqueeze(1).expand(-1, new, -1)
     among = torch.ones((new, new), dtype=torch.bool, device=tokens.device).tril().expand(len(tokens), -1, -1)
     states, whole = model.go_on(
-        model.text_tokens(tokens, max(0, said - 1)), torch.cat([earlier, among], dim=2), so_far.past
+        model.text_tokens(tokens, max(0, length - 1)), torch.cat([earlier, among], dim=2), so_far.past
     )
-    return model.logits(states[:, -1]).log_softmax(dim=1), [one.first(before + new - 1) for one in whole]
+    return model.logits(states[:, -1]).log_softmax(dim=1), [layer.first(before + new - 1) for layer in whole]
 
 
 def forbid(log_p: Float[Tensor, "rows words"], model: Captioner, so_far: Hypotheses, decoding: DecodingConfig) -> None:
@@ -109,22 +109,24 @@ def sample(
     """
     videos, count = len(start.words), codes.shape[1]
     code = codes.to(start.score.device).expand(videos, -1).reshape(-1, 1)
-    said = start.times(count)
-    while said.words.shape[1] < model.config.max_tokens - 1 and not bool(said.ended.all()):
-        log_p, past = log_probabilities(model, said)
-        forbid(log_p, model, said, decoding)
+    captions = start.times(count)
+    while captions.words.shape[1] < model.config.max_tokens - 1 and not bool(captions.ended.all()):
+        log_p, past = log_probabilities(model, captions)
+        forbid(log_p, model, captions, decoding)
         p = (log_p / temperature).double().softmax(dim=1)
         reached = p.cumsum(dim=1)
         point = code.clamp(max=_LARGEST) * reached[:, -1:]
         word = torch.searchsorted(reached, point, right=True)
         own = p.gather(1, word)
         code = ((point - reached.gather(1, word) + own) / own).clamp(min=0)
-        said = _longer(replace(said, past=past), word.squeeze(1).masked_fill(said.ended, 0), model.end)
-    return said.words.view(videos, count, -1)
+        captions = _longer(replace(captions, past=past), word.squeeze(1).masked_fill(captions.ended, 0), model.end)
+    return captions.words.view(videos, count, -1)
 
 
-def _longer(said: Hypotheses, word: Int64[Tensor, " rows"], end: int) -> Hypotheses:
-    return replace(said, words=torch.cat([said.words, word.unsqueeze(1)], dim=1), ended=said.ended | (word == end))
+def _longer(captions: Hypotheses, word: Int64[Tensor, " rows"], end: int) -> Hypotheses:
+    return replace(
+        captions, words=torch.cat([captions.words, word.unsqueeze(1)], dim=1), ended=captions.ended | (word == end)
+    )
 
 
 def most_agreed(hypotheses: Sequence[Sequence[int]], judges: Sequence[Sequence[int]]) -> list[int]:
@@ -133,10 +135,10 @@ def most_agreed(hypotheses: Sequence[Sequence[int]], judges: Sequence[Sequence[i
     All n-grams have the same weight, instead of document frequencies.
     """
     captions = [*hypotheses, *judges]
-    asked = np.arange(len(captions)) < len(hypotheses)
+    is_hypothesis = np.arange(len(captions)) < len(hypotheses)
     grams = ngrams(captions)
     vectors = weighted(grams, np.ones(grams.num_grams))
-    gains = consensus(vectors, np.zeros(len(captions), np.int64), asked, ~asked)[asked]
+    gains = consensus(vectors, np.zeros(len(captions), np.int64), is_hypothesis, ~is_hypothesis)[is_hypothesis]
     return list(hypotheses[int(gains.argmax())])
 
 
@@ -159,17 +161,17 @@ def generate(
     if not len(frames):
         return []
     start = begun(model, frames, mask)
-    found = _searched(model, start, decoding)
-    best = _normalised(found.score, found.words, decoding.length_penalty).view(-1, decoding.beams)
-    told = found.words.view(len(frames), decoding.beams, -1)
+    hypotheses = _searched(model, start, decoding)
+    best = _normalised(hypotheses.score, hypotheses.words, decoding.length_penalty).view(-1, decoding.beams)
+    candidates = hypotheses.words.view(len(frames), decoding.beams, -1)
     if not decoding.consensus_samples:
         chosen = best.argmax(dim=1).tolist()
-        return [_words(model, each[place]) for each, place in zip(told.tolist(), chosen, strict=True)]
+        return [_words(model, each[place]) for each, place in zip(candidates.tolist(), chosen, strict=True)]
     order = best.argsort(dim=1, descending=True).tolist()
     judges = sample(model, start, _even(decoding.consensus_samples), decoding.sample_temperature, decoding)
     return [
         most_agreed([_words(model, beams[place]) for place in places], [_words(model, judge) for judge in heard])
-        for beams, places, heard in zip(told.tolist(), order, judges.tolist(), strict=True)
+        for beams, places, heard in zip(candidates.tolist(), order, judges.tolist(), strict=True)
     ]
 
 
@@ -209,7 +211,7 @@ def _next(model: Captioner, beams: Hypotheses, decoding: DecodingConfig) -> Hypo
         words=torch.cat([beams.words[source], word.unsqueeze(1)], dim=1),
         score=total[source, word],
         ended=beams.ended[source] | (word == model.end),
-        past=[one.of(source) for one in past],
+        past=[layer.of(source) for layer in past],
         known=beams.known[source],
     )
 

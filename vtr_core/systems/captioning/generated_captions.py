@@ -129,30 +129,30 @@ def caption_videos(
     what the model reads.
     """
     check_data(manifest, model.config)
-    found, device = CaptionedVideos(), model.bias.device
+    captions, device = CaptionedVideos(), model.bias.device
     with evaluating(model):
         for rows in captioner_rows(config, manifest, places):
             frames, mask = rows.frames.to(device), rows.mask.to(device)
-            said = generate(model, frames, mask, decoding or model.config.decoding)
-            found.hypotheses.update(zip(rows.names, _sentences(said, vocabulary), strict=True))
-            found.seen.update(zip(rows.names, rows.mask.any(dim=1).tolist(), strict=True))
-            found.references.update(zip(rows.names, rows.references, strict=True))
-    return found
+            words = generate(model, frames, mask, decoding or model.config.decoding)
+            captions.hypotheses.update(zip(rows.names, _sentences(words, vocabulary), strict=True))
+            captions.has_frames.update(zip(rows.names, rows.mask.any(dim=1).tolist(), strict=True))
+            captions.references.update(zip(rows.names, rows.references, strict=True))
+    return captions
 
 
 def caption_frames(
     model: Captioner, config: TrainConfig, vocabulary: Vocabulary, videos: PaddedFrames
 ) -> list[str | None]:
     """A caption for each video, None where it has no frames; the model is left unchanged."""
-    device, count, found = model.bias.device, config.evaluation.batch_rows, list[str | None]()
+    device, count, captions = model.bias.device, config.evaluation.batch_rows, list[str | None]()
     with evaluating(model):
         for first in range(0, len(videos.kept), count):
             rows = slice(first, first + count)
             frames, mask = torch.from_numpy(videos.values[rows]), torch.from_numpy(videos.mask[rows])
-            said = generate(model, as_given(frames, model.config).to(device), mask.to(device), model.config.decoding)
-            texts = _sentences(said, vocabulary)
-            found += [text if kept else None for text, kept in zip(texts, videos.kept[rows], strict=True)]
-    return found
+            words = generate(model, as_given(frames, model.config).to(device), mask.to(device), model.config.decoding)
+            texts = _sentences(words, vocabulary)
+            captions += [text if kept else None for text, kept in zip(texts, videos.kept[rows], strict=True)]
+    return captions
 
 
 def together(parts: Sequence[CaptionedVideos]) -> CaptionedVideos:
@@ -161,7 +161,7 @@ def together(parts: Sequence[CaptionedVideos]) -> CaptionedVideos:
     for part in parts:
         whole.hypotheses.update(part.hypotheses)
         whole.references.update(part.references)
-        whole.seen.update(part.seen)
+        whole.has_frames.update(part.has_frames)
     return whole
 
 
@@ -183,8 +183,8 @@ def caption_values(figures: CaptionMetrics, prefix: str) -> dict[str, float]:
     return {f"{prefix}/{name}": 100 * value for name, value in values.items()}
 
 
-def _sentences(said: Sequence[Sequence[int]], vocabulary: Vocabulary) -> list[str]:
-    return [" ".join(vocabulary.words[word - 1] for word in words) for words in said]
+def _sentences(captions: Sequence[Sequence[int]], vocabulary: Vocabulary) -> list[str]:
+    return [" ".join(vocabulary.words[word - 1] for word in words) for words in captions]
 
 
 def check_vocabulary(vocabulary: Vocabulary, references: Sequence[str], where: str) -> None:
@@ -206,13 +206,13 @@ def nearest_captions(training: Manifest, manifest: Manifest, feature: str) -> Ca
     """
     typical = typical_captions([video for video in video_captions(training) if video.captions])
     known, known_ids, _ = _means(training, feature)
-    kept = [place for place, name in enumerate(known_ids) if name in typical]
-    if not kept:
+    captioned = [place for place, name in enumerate(known_ids) if name in typical]
+    if not captioned:
         raise DatasetError(f"{training.uri} has no video with captions, so the baseline has no caption to give")
-    known, known_ids = known[kept], [known_ids[place] for place in kept]
-    asked, ids, references = _means(manifest, feature)
+    known, known_ids = known[captioned], [known_ids[place] for place in captioned]
+    queries, ids, references = _means(manifest, feature)
     mean, spread = known.mean(axis=0), known.std(axis=0) + 1e-6
-    nearest = (_unit((asked - mean) / spread) @ _unit((known - mean) / spread).T).argmax(axis=1)
+    nearest = (_unit((queries - mean) / spread) @ _unit((known - mean) / spread).T).argmax(axis=1)
     hypotheses = {name: typical[known_ids[place]] for name, place in zip(ids, nearest.tolist(), strict=True)}
     return CaptionedVideos(hypotheses, references, dict.fromkeys(ids, True))
 
@@ -220,12 +220,12 @@ def nearest_captions(training: Manifest, manifest: Manifest, feature: str) -> Ca
 def typical_captions(videos: list[VideoCaptions]) -> Mapping[str, str]:
     """By video id, the caption with the highest CIDEr against the video's other captions; ties: the first."""
     table = information_table(videos, "leave_one_out")
-    found = {}
+    typical = {}
     for video in videos:
         keys = np.array([caption_key(caption) for caption in video.captions], np.int64)
         values = table.of_captions(np.full(len(keys), video.video_key), keys)
-        found[video.video_id] = video.captions[int(values.argmax())]
-    return found
+        typical[video.video_id] = video.captions[int(values.argmax())]
+    return typical
 
 
 def _means(
@@ -274,7 +274,7 @@ def examples(videos: CaptionedVideos, count: int) -> list[CaptionExample]:
 
 def _example(videos: CaptionedVideos, name: str, scores: Mapping[str, float]) -> CaptionExample:
     score = 100 * scores[name] if name in scores else None
-    return CaptionExample(name, videos.hypotheses[name], videos.references[name], score, videos.seen[name])
+    return CaptionExample(name, videos.hypotheses[name], videos.references[name], score, videos.has_frames[name])
 
 
 def render_captions(shown: Sequence[CaptionExample], **details: object) -> str:
@@ -328,12 +328,12 @@ def _check(loaded: TrainedModel, manifest: Manifest, settings: OutputSettings) -
 def _table(loaded: TrainedModel, manifest: Manifest, places: Sequence[RowGroup], settings: OutputSettings) -> pa.Table:
     """Columns video_id, has_frames, caption; those of `vtr caption`."""
     model = require_captioner(loaded.model, loaded.uri)
-    found = caption_videos(model, loaded.config, manifest, loaded.vocabulary, places, _decoding(loaded, settings))
-    names = list(found.hypotheses)
+    captions = caption_videos(model, loaded.config, manifest, loaded.vocabulary, places, _decoding(loaded, settings))
+    names = list(captions.hypotheses)
     columns = {
         "video_id": pa.array(names, pa.string()),
-        "has_frames": pa.array([found.seen[name] for name in names], pa.bool_()),
-        "caption": pa.array(list(found.hypotheses.values()), pa.string()),
+        "has_frames": pa.array([captions.has_frames[name] for name in names], pa.bool_()),
+        "caption": pa.array(list(captions.hypotheses.values()), pa.string()),
     }
     return pa.table(columns)
 

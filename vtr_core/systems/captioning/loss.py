@@ -53,8 +53,8 @@ class CaptioningObjective(nn.Module):
         terms = {"fusion": nothing + self._fusion(pairs, keys, block)} if self._config.fusion else {}
         if self.margin is None:
             return GranularityLosses(terms)
-        found = self.margin(pairs[block], keys, block, step)
-        return GranularityLosses({**terms, **found.by_term}, found.metrics)
+        margin = self.margin(pairs[block], keys, block, step)
+        return GranularityLosses({**terms, **margin.by_term}, margin.metrics)
 
     def _fusion(self, pairs: Float[Tensor, "items items"], keys: RowKeys, block: slice) -> Float[Tensor, ""]:
         """The share's rows and columns of `fusion_contrastive_loss`."""
@@ -105,12 +105,14 @@ class SelfCritic:
     def judge(self, draws: Draws, output: Captioned, clip_key: Int64[Tensor, " rows"]) -> Criticism:
         """The sums of this worker's rows; output: of the model, with log p of the draws."""
         assert output.log_p is not None
-        seen, samples = output.present, draws.words.shape[1]
-        scores = self._scores(draws, clip_key).to(output.log_p) * seen.unsqueeze(1)
-        others = (scores.sum(dim=1, keepdim=True) - scores) / (samples - 1)
-        loss = -self._config.weight * ((scores - others) * output.log_p).sum()
-        return Criticism(loss, int((draws.words[seen] != 0).sum()), scores.sum(), samples * int(seen.sum()))
+        present, samples = output.present, draws.words.shape[1]
+        scores = self._scores(draws, clip_key).to(output.log_p) * present.unsqueeze(1)
+        baseline = (scores.sum(dim=1, keepdim=True) - scores) / (samples - 1)
+        loss = -self._config.weight * ((scores - baseline) * output.log_p).sum()
+        return Criticism(loss, int((draws.words[present] != 0).sum()), scores.sum(), samples * int(present.sum()))
 
     def _scores(self, draws: Draws, clip_key: Int64[Tensor, " rows"]) -> Float64[Tensor, "rows samples"]:
-        told = [[[word for word in row if word not in (0, draws.end)] for row in one] for one in draws.words.tolist()]
-        return torch.from_numpy(self._references.ciders(clip_key.cpu().numpy(), told))
+        captions = [
+            [[word for word in row if word not in (0, draws.end)] for row in drawn] for drawn in draws.words.tolist()
+        ]
+        return torch.from_numpy(self._references.ciders(clip_key.cpu().numpy(), captions))

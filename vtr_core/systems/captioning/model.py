@@ -111,16 +111,16 @@ class Captioner(HasLanguage):
         masked = masked_tokens(tokens, hidden, self.config.mask_rate) & batch.text_present.unsqueeze(1)
         frames, known = self.video_tokens(*given_frames(batch, self.config.feature))
         text = self.text_tokens(tokens.masked_fill(masked, self.mask))
-        both, kept = self.go_on(torch.cat([frames, text], dim=1), sequence_mask(known, tokens.shape[1]), None)
+        both, past = self.go_on(torch.cat([frames, text], dim=1), sequence_mask(known, tokens.shape[1]), None)
         logits = self.logits(both[:, frames.shape[1] :])
         loss = cross_entropy(logits.flatten(0, 1), tokens.flatten(), reduction="none").view(tokens.shape)
-        found = Captioned((loss * masked).sum(dim=1), masked.sum(dim=1), known.any(dim=1))
+        output = Captioned((loss * masked).sum(dim=1), masked.sum(dim=1), known.any(dim=1))
         if contrasted:
-            seen = Sequences(both[:, : frames.shape[1]], known)
-            found = replace(found, videos=seen, captions=self.caption(tokens))
+            video_tokens = Sequences(both[:, : frames.shape[1]], known)
+            output = replace(output, videos=video_tokens, captions=self.caption(tokens))
         if draws is not None:
-            found = replace(found, log_p=self._drawn(draws, known, [one.first(frames.shape[1]) for one in kept]))
-        return found
+            output = replace(output, log_p=self._drawn(draws, known, [layer.first(frames.shape[1]) for layer in past]))
+        return output
 
     def language(self) -> list[nn.Parameter]:
         """The words, their places, the transformer and the scores of words."""
@@ -143,8 +143,8 @@ class Captioner(HasLanguage):
     def caption(self, tokens: Int64[Tensor, "rows length"]) -> Sequences:
         """Caption tokens encoded without video, with full self-attention."""
         mask = tokens != 0
-        seen = mask.unsqueeze(1) | torch.eye(tokens.shape[1], dtype=torch.bool, device=tokens.device)
-        return Sequences(self._through(self.text_tokens(tokens), seen), mask)
+        attended = mask.unsqueeze(1) | torch.eye(tokens.shape[1], dtype=torch.bool, device=tokens.device)
+        return Sequences(self.go_on(self.text_tokens(tokens), attended, None)[0], mask)
 
     def video_tokens(
         self, frames: Shaped[Tensor, "rows frames *values"], mask: Bool[Tensor, "rows frames"]
@@ -165,18 +165,18 @@ class Captioner(HasLanguage):
         values, mask = whole_frames(values, mask, spots)
         if self.config.video_tokens is not None:
             values, mask = pooled_frames(values, mask, self.config.video_tokens, spots)
-        there = mask.unflatten(1, (-1, spots)).any(dim=2)
-        last = (there.sum(dim=1, keepdim=True) - 1).clamp(min=1)
-        time = torch.arange(there.shape[1], device=mask.device) / last
+        frame_mask = mask.unflatten(1, (-1, spots)).any(dim=2)
+        last = (frame_mask.sum(dim=1, keepdim=True) - 1).clamp(min=1)
+        time = torch.arange(frame_mask.shape[1], device=mask.device) / last
         tokens = self.frames(values) + self.times(time.to(values.dtype).repeat_interleave(spots, dim=1).unsqueeze(2))
         if self.grid is not None:
-            tokens = tokens + self.grid.repeat(there.shape[1], 1)
+            tokens = tokens + self.grid.repeat(frame_mask.shape[1], 1)
         return self.dropout(_normed(tokens, self.video_norm)), mask
 
     def text_tokens(self, tokens: Int64[Tensor, "rows length"], first: int = 0) -> Float[Tensor, "rows length hidden"]:
         """Embeddings of words at positions from `first` on."""
-        given = self.words(tokens) + self.places[first : first + tokens.shape[1]]
-        return self.dropout(_normed(given, self.word_norm))
+        embedded = self.words(tokens) + self.places[first : first + tokens.shape[1]]
+        return self.dropout(_normed(embedded, self.word_norm))
 
     def logits(self, states: Float[Tensor, "*rows hidden"]) -> Float[Tensor, "*rows words"]:
         """Scores of all words: products with their embeddings, plus a bias."""
@@ -186,16 +186,16 @@ class Captioner(HasLanguage):
     def go_on(
         self,
         tokens: Float[Tensor, "rows length hidden"],
-        seen: Bool[Tensor, "#rows length all"],
+        attended: Bool[Tensor, "#rows length all"],
         past: list[KeyValues] | None,
     ) -> tuple[Float[Tensor, "rows length hidden"], list[KeyValues]]:
         """The states of tokens after those of `past`, and the keys and values of all."""
-        kept = []
+        layers = []
         for place, block in enumerate(self.blocks):
             assert isinstance(block, TransformerBlock)
-            tokens, whole = block.go_on(tokens, seen, None if past is None else past[place])
-            kept.append(whole)
-        return self.norm(tokens), kept
+            tokens, whole = block.go_on(tokens, attended, None if past is None else past[place])
+            layers.append(whole)
+        return self.norm(tokens), layers
 
     def _drawn(
         self, draws: Draws, known: Bool[Tensor, "rows frames"], past: list[KeyValues]
@@ -210,19 +210,18 @@ class Captioner(HasLanguage):
         word_at = place.expand(2 * length, -1) < place.unsqueeze(1)
         word_at[:, length:] = False  # nobody but itself sees a [MASK]
         among = word_at | torch.eye(2 * length, dtype=torch.bool, device=known.device)
-        seen = torch.cat([known[each].unsqueeze(1).expand(-1, 2 * length, -1), among.expand(len(words), -1, -1)], dim=2)
-        asked = torch.cat([self.text_tokens(words), self.text_tokens(torch.full_like(words, self.mask))], dim=1)
-        states, _ = self.go_on(asked, seen, [one.of(each) for one in past])
+        attended = torch.cat(
+            [known[each].unsqueeze(1).expand(-1, 2 * length, -1), among.expand(len(words), -1, -1)], dim=2
+        )
+        words_and_masks = torch.cat(
+            [self.text_tokens(words), self.text_tokens(torch.full_like(words, self.mask))], dim=1
+        )
+        states, _ = self.go_on(words_and_masks, attended, [layer.of(each) for layer in past])
         logits = self.logits(states[:, length:]) / draws.temperature
         logits[:, :, [0, self.mask]] = -torch.inf
         logits[:, 0, self.end] = -torch.inf
         log_p = logits.log_softmax(dim=2).gather(2, words.masked_fill(words == 0, self.end).unsqueeze(2)).squeeze(2)
         return torch.where(words == 0, 0, log_p).sum(dim=1).view(rows, samples)
-
-    def _through(
-        self, tokens: Float[Tensor, "rows length hidden"], seen: Bool[Tensor, "rows length length"]
-    ) -> Float[Tensor, "rows length hidden"]:
-        return self.go_on(tokens, seen, None)[0]
 
 
 def masked_tokens(
@@ -260,18 +259,18 @@ def pooled_frames(
     """`segment_means` over the frames, for each of the `spots` rows of a frame by itself."""
     videos = len(rows)
     apart = rows.unflatten(1, (-1, spots)).transpose(1, 2).flatten(0, 1)
-    means, kept = segment_means(apart, mask.unflatten(1, (-1, spots)).transpose(1, 2).flatten(0, 1), segments)
+    means, pooled_mask = segment_means(apart, mask.unflatten(1, (-1, spots)).transpose(1, 2).flatten(0, 1), segments)
     together = means.unflatten(0, (videos, spots)).transpose(1, 2).flatten(1, 2)
-    return together, kept.unflatten(0, (videos, spots)).transpose(1, 2).flatten(1, 2)
+    return together, pooled_mask.unflatten(0, (videos, spots)).transpose(1, 2).flatten(1, 2)
 
 
 def segment_means(
     frames: Float[Tensor, "rows frames dim"], mask: Bool[Tensor, "rows frames"], segments: int
 ) -> tuple[Float[Tensor, "rows segments dim"], Bool[Tensor, "rows segments"]]:
     """Means of `segments` runs of frames, frame t of n in run ⌊t · segments / n⌋; with fewer frames each is a run."""
-    kept = mask.sum(dim=1, keepdim=True)
+    frames_of = mask.sum(dim=1, keepdim=True)
     place = torch.arange(mask.shape[1], device=mask.device)
-    run = torch.where(kept > segments, place * segments // kept.clamp(min=1), place)
+    run = torch.where(frames_of > segments, place * segments // frames_of.clamp(min=1), place)
     member = (run.unsqueeze(1) == torch.arange(segments, device=mask.device).unsqueeze(1)) & mask.unsqueeze(1)
     counts = member.sum(dim=2, keepdim=True)
     return member.to(frames.dtype) @ frames / counts.clamp(min=1), counts.squeeze(2) > 0

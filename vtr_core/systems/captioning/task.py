@@ -85,18 +85,18 @@ class CaptioningTask:
         output = model(batch, hidden, self._loss.contrasts, draws)
         assert isinstance(output, Captioned)
         masked = max(1, sum_all(int(output.masked.sum()), device))
-        found, compared = GranularityLosses(), Compared()
+        contrastive, compared = GranularityLosses(), Compared()
         if self._loss.contrasts:
             scores = self._scores(output, batch.text_present)
             present = batch.text_present & output.present
-            found, compared = self._contrasts(scores, present, batch.keys, step), self._compared(output, scores)
-        terms = {"gen": output.loss.sum() / masked, **found.by_term}
+            contrastive, compared = self._contrasts(scores, present, batch.keys, step), self._compared(output, scores)
+        terms = {"gen": output.loss.sum() / masked, **contrastive.by_term}
         metrics: dict[str, float | Tensor] = {}
         if draws is not None:
             terms["self_critical"], metrics["train/drawn_cider"] = self._criticised(draws, output, batch)
         sums = sum_shares(torch.stack(list(terms.values())))
         metrics |= {f"train/loss_{name}": value.detach() for name, value in zip(terms, sums.unbind(), strict=True)}
-        metrics |= {f"train/{name}": value for name, value in found.metrics.items()}
+        metrics |= {f"train/{name}": value for name, value in contrastive.metrics.items()}
         return StepOutput(sums.sum(), metrics, compared)
 
     def _drawn(self, model: nn.Module, batch: FrameBatch | PictureBatch, step: int) -> Draws | None:
@@ -116,12 +116,12 @@ class CaptioningTask:
         words, captions = (max(1, sum_all(count, own.loss.device)) for count in (own.words, own.captions))
         return own.loss / words, 100 * sum_shares(own.cider.unsqueeze(0))[0] / captions
 
-    def _scores(self, output: Captioned, told: Bool[Tensor, " rows"]) -> Float[Tensor, "batch batch"]:
-        """The scores of all workers' videos with all captions; `told`: the rows with a caption."""
+    def _scores(self, output: Captioned, has_caption: Bool[Tensor, " rows"]) -> Float[Tensor, "batch batch"]:
+        """The scores of all workers' videos with all captions; `has_caption`: the rows with one."""
         assert output.videos is not None
         assert output.captions is not None
         assert self.objective.scorer is not None
-        own = Sequences(output.captions.tokens, output.captions.mask & told.unsqueeze(1))
+        own = Sequences(output.captions.tokens, output.captions.mask & has_caption.unsqueeze(1))
         captions = gather_sequences(own, self._config.scaling.wire)
         return gather_rows(self.objective.scorer(output.videos, captions))
 
@@ -224,18 +224,9 @@ def _pretrained(model: nn.Module) -> None:
         load_swin(model.backbone, model.config.backbone.weights)
 
 
-def _task(
-    config: TrainConfig,
-    rank: int,
-    world: int,
-    tables: LossTables,
-) -> CaptioningTask:
-    return CaptioningTask(config, rank, world, tables)
-
-
 IMPLEMENTATION = Implementation(
     build=_build,
-    task=_task,
+    task=CaptioningTask,
     predict=predict,
     signature=signature,
     describe=describe_data,

@@ -1,6 +1,7 @@
 """CLIP4Clip's configuration: CLIP, and how frames become one vector; and the `System` of it."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from operator import attrgetter
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, NonNegativeFloat, model_validator
 
@@ -8,10 +9,7 @@ from vtr_core.config.pretrained import ClipConfig
 from vtr_core.config.run import ModelConfig
 from vtr_core.config.sequence_models import Aggregation, LearnerConfig, MambaLearner, NormPlace
 from vtr_core.config.settings import ModelInputs, PositiveInt, Settings
-from vtr_core.systems.system import Presets, System, margin_setting, picture_inputs
-
-if TYPE_CHECKING:
-    from vtr_core.systems.implementation import Implementation
+from vtr_core.systems.system import System, imported, margin_setting, picture_inputs
 
 
 class MeanPooling(Settings):
@@ -85,18 +83,6 @@ class Clip4ClipConfig(ModelConfig):
         return self
 
 
-def _implementation() -> "Implementation":
-    from vtr_core.systems.clip4clip.task import IMPLEMENTATION
-
-    return IMPLEMENTATION
-
-
-def _presets() -> Presets:
-    from vtr_core.systems.clip4clip.presets import CLIP4CLIP_PRESETS
-
-    return CLIP4CLIP_PRESETS
-
-
 def _of_source(model: Clip4ClipConfig) -> dict[str, Any]:
     """The encoder's record and sizes, and texts as bytes in the place of the data set's words."""
     if not model.backbone.reads_texts:
@@ -108,18 +94,14 @@ def _of_source(model: Clip4ClipConfig) -> dict[str, Any]:
     return {"model.backbone": recorded(model.backbone).model_dump(), "model.inputs": inputs.model_dump()}
 
 
-def _reads_texts(model: Clip4ClipConfig) -> bool:
-    return model.backbone.reads_texts
-
-
 CLIP4CLIP = System(
     name="clip4clip",
     configs=(Clip4ClipConfig,),
     reads="frames",
-    implementation=_implementation,
-    presets=_presets,
+    implementation=imported("vtr_core.systems.clip4clip.task", "IMPLEMENTATION"),
+    presets=imported("vtr_core.systems.clip4clip.presets", "CLIP4CLIP_PRESETS"),
     inputs=picture_inputs,
     of_source=_of_source,
-    reads_texts=_reads_texts,
+    reads_texts=attrgetter("backbone.reads_texts"),
     granularity=margin_setting,
 )

@@ -42,8 +42,8 @@ class Clip4Clip(nn.Module):
     ) -> Float[Tensor, "rows dim"]:
         """Unit vectors. CLIP sees only the frames of `mask`."""
         encode = self.clip.encode_patches if isinstance(self.temporal, MuseBlock) else self._encode_alone
-        seen = encode(frames[mask])
-        tokens = seen.new_zeros((*mask.shape, *seen.shape[1:])).index_put((mask,), seen)
+        encoded = encode(frames[mask])
+        tokens = encoded.new_zeros((*mask.shape, *encoded.shape[1:])).index_put((mask,), encoded)
         return self.pooled(tokens, mask)
 
     def pooled(
@@ -60,13 +60,17 @@ class Clip4Clip(nn.Module):
                 frames = self.temporal(cls, mask)
         return mean_direction(frames, mask)
 
-    def _encode_alone(self, pictures: UInt8[Tensor, "pictures 3 height width"]) -> Float[Tensor, "pictures one dim"]:
+    def _encode_alone(self, pictures: UInt8[Tensor, "pictures 3 height width"]) -> Float[Tensor, "pictures 1 dim"]:
         return self.clip.encode_pictures(pictures).unsqueeze(1)
 
     def text(self, tokens: Int64[Tensor, "captions max_words"]) -> Float[Tensor, "captions dim"]:
         """Unit vectors; exactly 0 for a caption without an in-vocabulary word."""
-        found = normalize(at_least_float32(self.clip.encode_text(tokens)), dim=1)
-        return torch.where((tokens != 0).any(dim=1, keepdim=True), found, 0)
+        vectors = normalize(at_least_float32(self.clip.encode_text(tokens)), dim=1)
+        return torch.where(self.known(tokens).unsqueeze(1), vectors, 0)
+
+    def known(self, tokens: Int64[Tensor, "captions max_words"]) -> Bool[Tensor, " captions"]:
+        """Which captions have an in-vocabulary word."""
+        return (tokens != 0).any(dim=1)
 
 
 class FrameTransformer(nn.Module):
@@ -112,8 +116,8 @@ def load_pretrained(model: nn.Module) -> None:
     assert isinstance(model, Clip4Clip)
     load_encoder(model.clip)
     backbone = model.config.backbone
-    given = backbone.source is not None or backbone.weights is not None
-    if given and isinstance(model.temporal, FrameTransformer):
+    is_pretrained = backbone.source is not None or backbone.weights is not None
+    if is_pretrained and isinstance(model.temporal, FrameTransformer):
         _begin_with_text(model.temporal, model.clip)
 
 

@@ -47,14 +47,14 @@ def embed_clips(
     assert isinstance(model, Clip4Clip)
     check(config, manifest)
     known, max_rows = manifest.vocabulary.fingerprint == vocabulary.fingerprint, config.evaluation.batch_rows
-    found = [_no_rows(model)]
+    parts = [_no_rows(model)]
     with evaluating(model):
         for clips in picture_rows(manifest, places, config.batch.max_frames, max_rows):
             tokens = torch.from_numpy(clips.tokens.astype(np.int64))
             if not known:
                 tokens = encode(vocabulary, clips.captions, model.config.inputs.max_words)
-            found.append(_embedded(model, clips, tokens, max_rows))
-    return concatenate(found)
+            parts.append(_embedded(model, clips, tokens, max_rows))
+    return concatenate(parts)
 
 
 def embed_words(
@@ -82,11 +82,11 @@ def encode_pictures(loaded: TrainedModel, videos: Mapping[str, Sequence[Any]]) -
     with evaluating(model):
         for rows in torch.from_numpy(np.flatnonzero(present)).split(config.evaluation.batch_rows):
             if len(rows):  # else no clip has frames
-                vectors[rows.numpy()] = _seen(model, [clips[row] for row in rows.tolist()])
+                vectors[rows.numpy()] = _vectors(model, [clips[row] for row in rows.tolist()])
     return Encoded({VIDEO: vectors}, {VIDEO: present})
 
 
-def _seen(model: Clip4Clip, clips: Sequence[Tensor]) -> Float32[np.ndarray, "clips dim"]:
+def _vectors(model: Clip4Clip, clips: Sequence[Tensor]) -> Float32[np.ndarray, "clips dim"]:
     counts = torch.tensor([len(clip) for clip in clips])
     frames = pad_sequence(list(clips), batch_first=True)
     mask = torch.arange(frames.shape[1]) < counts[:, None]
@@ -110,22 +110,22 @@ def _embedded(model: Clip4Clip, clips: PictureRows, tokens: Tensor, max_rows: in
     frames = torch.from_numpy(clips.frames).permute(0, 1, 4, 2, 3)
     mask = torch.arange(frames.shape[1]) < torch.from_numpy(clips.kept)[:, None]
     cut = centre(frames, model.config.backbone.image_size).to(model.device)
-    seen = model.video(cut, mask.to(model.device)).float().cpu().numpy()
-    texts, told = _texts(model, tokens, max_rows)
+    vectors = model.video(cut, mask.to(model.device)).float().cpu().numpy()
+    texts, known = _texts(model, tokens, max_rows)
     rows = clips.caption_clip
-    present = {TEXT: told, VIDEO: np.ones(len(rows), np.bool_)}
-    return EmbeddedRows({TEXT: texts, VIDEO: seen[rows]}, present, clips.clip_key[rows], clips.video_key[rows])
+    present = {TEXT: known, VIDEO: np.ones(len(rows), np.bool_)}
+    return EmbeddedRows({TEXT: texts, VIDEO: vectors[rows]}, present, clips.clip_key[rows], clips.video_key[rows])
 
 
 def _texts(
     model: Clip4Clip, tokens: Tensor, max_rows: int
 ) -> tuple[Float32[np.ndarray, "captions dim"], Bool[np.ndarray, " captions"]]:
     vectors = [model.text(part.to(model.device)).float().cpu().numpy() for part in tokens.split(max_rows)]
-    return np.concatenate(vectors), (tokens != 0).any(dim=1).numpy()
+    return np.concatenate(vectors), model.known(tokens).numpy()
 
 
 def _no_rows(model: Clip4Clip) -> EmbeddedRows:
     """The empty result of a worker without a share of a small data set."""
     nothing = np.zeros((0, model.config.backbone.embedding_dim), np.float32)
-    nobody, keys = np.zeros(0, np.bool_), np.zeros(0, np.int64)
-    return EmbeddedRows({TEXT: nothing, VIDEO: nothing}, {TEXT: nobody, VIDEO: nobody}, keys, keys)
+    no_flags, no_keys = np.zeros(0, np.bool_), np.zeros(0, np.int64)
+    return EmbeddedRows({TEXT: nothing, VIDEO: nothing}, {TEXT: no_flags, VIDEO: no_flags}, no_keys, no_keys)

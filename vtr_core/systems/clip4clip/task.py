@@ -3,22 +3,18 @@
 from collections.abc import Mapping
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import nn
 
 from vtr_core.config.run import TrainConfig
 from vtr_core.data.batches import Crops
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
-from vtr_core.embedding.data_frames import captions_of
-from vtr_core.nn.embeddings import TEXT
 from vtr_core.nn.mamba.learners import scan_event
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig, MuseFrames
 from vtr_core.systems.clip4clip.model import Clip4Clip, current_names, load_pretrained
 from vtr_core.systems.clip4clip.picture_embeddings import check, embed_clips, embed_words, encode_pictures
 from vtr_core.systems.implementation import Implementation
-from vtr_core.systems.joint_space import RetrievalTask
-from vtr_core.systems.loaded_model import Column, Signature, TrainedModel
+from vtr_core.systems.joint_space import RetrievalTask, predict, signature
 from vtr_core.systems.spaces import JointSpace
 from vtr_core.systems.task import LossTables
 
@@ -52,30 +48,11 @@ def _events(model: nn.Module, device: torch.device, dtype: torch.dtype) -> Mappi
     return scan_event(frames.learner, device, dtype) if isinstance(frames, MuseFrames) else {}
 
 
-def _predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
-    """In: only the column `caption`; out: `text`, None for a caption without an in-vocabulary word."""
-    vectors, known = embed_words(loaded.model, loaded.config, loaded.vocabulary, captions_of(table))
-    cells = [vector if told else None for vector, told in zip(vectors, known, strict=True)]
-    return pd.DataFrame({TEXT: cells}, index=table.index, dtype=object)
-
-
-def _signature(model: Clip4ClipConfig) -> Signature:  # noqa: ARG001  all systems' are called alike
-    """The signature: text in; its vector out."""
-    return Signature(
-        description="Embeds captions in the space of videos. Input: `caption`; output: a vector.",
-        example_input='{"caption": ["a man cooks rice"]}',
-        example_output="text",
-        inputs=(Column("caption", "text"),),
-        outputs=(Column("text", "floats", required=False),),
-        example_row={"caption": ["a person cooks rice"]},
-    )
-
-
 IMPLEMENTATION = Implementation(
     build=_build,
     task=_task,
-    predict=_predict,
-    signature=_signature,
+    predict=predict,
+    signature=signature,
     retrieval=JointSpace(check=check, rows=embed_clips, queries=embed_words, arrays=encode_pictures),
     events=_events,
     pretrained=load_pretrained,

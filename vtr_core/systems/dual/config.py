@@ -1,6 +1,7 @@
 """The dual encoder's configurations: a latent space, a concept space, or both; and the `System` of it."""
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
@@ -12,11 +13,10 @@ from vtr_core.config.run import ModelConfig
 from vtr_core.config.sequence_models import FrameBlock, TemporalLevelsConfig
 from vtr_core.config.settings import ModelInputs, PositiveInt, Probability, Settings
 from vtr_core.errors import ConfigError
-from vtr_core.systems.system import Presets, System, columns, margin_setting
+from vtr_core.systems.system import System, columns, imported, margin_setting
 
 if TYPE_CHECKING:
     from vtr_core.config.run import TrainConfig
-    from vtr_core.systems.implementation import Implementation
 
 
 Compat = Literal["none", "hybrid_space"]
@@ -105,18 +105,6 @@ class DualTripletConfig(Settings):
     """`hybrid_space`: captions of the same video and identical captions are negatives, as in the published code."""
 
 
-def _implementation() -> "Implementation":
-    from vtr_core.systems.dual.task import IMPLEMENTATION
-
-    return IMPLEMENTATION
-
-
-def _presets() -> Presets:
-    from vtr_core.systems.dual.presets import DUAL_PRESETS
-
-    return DUAL_PRESETS
-
-
 def _check(config: "TrainConfig") -> None:
     if config.batch.micro_rows is not None:
         raise ConfigError(
@@ -137,10 +125,6 @@ def _text_encoder(model: HybridEncoderConfig) -> str | None:
     return "model.text_encoder" if _reads_texts(model) else None
 
 
-def _num_concepts(model: HybridEncoderConfig) -> int | None:
-    return model.num_concepts
-
-
 def _usual_features(model: HybridEncoderConfig) -> "Mapping[str, int]":
     """ResNeXt-101's and ResNet-152's features of frames, concatenated."""
     return {model.feature: 4096}
@@ -152,15 +136,15 @@ DUAL = System(
     losses=(DualTripletConfig,),
     used_by="vtr evaluate, vtr index, vtr search, vtr explain and vtr analyze",
     reads="videos",
-    implementation=_implementation,
-    presets=_presets,
+    implementation=imported("vtr_core.systems.dual.task", "IMPLEMENTATION"),
+    presets=imported("vtr_core.systems.dual.presets", "DUAL_PRESETS"),
     check=_check,
     trained_vectors=_trained_vectors,
     reads_unknown_words=True,
     reads_texts=_reads_texts,
     reads_words_too=True,
     text_encoder=_text_encoder,
-    num_concepts=_num_concepts,
+    num_concepts=attrgetter("num_concepts"),
     usual_features=_usual_features,
     reads_features=columns,
     granularity=margin_setting,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import torch
-from jaxtyping import Bool, Float, Float32, Int64
+from jaxtyping import Bool, Float32, Int64
 from torch import Tensor, nn
 
 from vtr_core.config.run import TrainConfig
@@ -18,6 +18,7 @@ from vtr_core.data.reading.stored_rows import video_texts
 from vtr_core.embedding.data_frames import given_frames
 from vtr_core.embedding.embedded_rows import EmbeddedRows, check_frames, encode, evaluating
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError
+from vtr_core.nn.embeddings import DualVectors
 from vtr_core.systems.dual.model import HybridEncoder
 from vtr_core.systems.implementation import Output, OutputSettings
 from vtr_core.systems.loaded_model import TrainedModel
@@ -27,15 +28,14 @@ from vtr_core.text.tokens.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class DualRows:
-    """Captions and videos of a data set. Concept scores are h, before the sigmoid; a space the model lacks is None.
+    """Captions and videos of a data set by space, `latent` and `concept`, that the model has; concept scores are h,
+    before the sigmoid.
 
     A row that is not present (a caption without a known word, a video without frames) is exactly 0 throughout.
     """
 
-    latent_text: Float32[np.ndarray, "captions dim"] | None
-    latent_video: Float32[np.ndarray, "videos dim"] | None
-    concept_text: Float32[np.ndarray, "captions concepts"] | None
-    concept_video: Float32[np.ndarray, "videos concepts"] | None
+    text: Mapping[str, Float32[np.ndarray, "captions _"]]
+    video: Mapping[str, Float32[np.ndarray, "videos _"]]
     caption_video: Int64[np.ndarray, " captions"]
     """The index of each caption's video."""
     captions: tuple[str, ...]
@@ -48,16 +48,6 @@ class DualRows:
     """Lowest and highest similarity of the latent and the concept space in training batches, from the model."""
     concepts: tuple[str, ...] = ()
     """Names of the concepts."""
-
-
-@dataclass(frozen=True)
-class DualCaptions:
-    """Captions in the spaces of a dual encoder; rows without an in-vocabulary word are not `present` and are 0."""
-
-    latent: Float32[np.ndarray, "captions dim"] | None
-    concept: Float32[np.ndarray, "captions concepts"] | None
-    """Scores h, before the sigmoid."""
-    present: Bool[np.ndarray, " captions"]
 
 
 def embed_dual(loaded: TrainedModel, manifest: Manifest, stored: EmbeddedRows | None = None) -> DualRows:
@@ -83,8 +73,7 @@ def table_rows(
     assert isinstance(model, HybridEncoder), "of this system"
     rows = embed_dual_rows(model, config, manifest, vocabulary, places)
     order = _table_order(len(rows.video_id), rows.caption_video)
-    spaces = {"latent": (rows.latent_video, rows.latent_text), "concept": (rows.concept_video, rows.concept_text)}
-    vectors = {name: whole[order] for name, sides in spaces.items() if (whole := _together(sides)) is not None}
+    vectors = {space: np.concatenate([videos, rows.text[space]])[order] for space, videos in rows.video.items()}
     return EmbeddedRows(
         vectors=vectors,
         present=dict.fromkeys(vectors, np.concatenate([rows.video_present, rows.text_present])[order]),
@@ -101,13 +90,10 @@ def _from_table(stored: EmbeddedRows, model: HybridEncoder, manifest: Manifest, 
         raise DatasetError(f"the embeddings have other rows than {manifest.uri}; run vtr embed again")
     place = np.argsort(order)
     videos, captions = place[: len(texts.video_id)], place[len(texts.video_id) :]
-    latent, concept = stored.vectors.get("latent"), stored.vectors.get("concept")
     present = next(iter(stored.present.values()))
     return DualRows(
-        latent_text=None if latent is None else latent[captions],
-        latent_video=None if latent is None else latent[videos],
-        concept_text=None if concept is None else concept[captions],
-        concept_video=None if concept is None else concept[videos],
+        text={space: vectors[captions] for space, vectors in stored.vectors.items()},
+        video={space: vectors[videos] for space, vectors in stored.vectors.items()},
         caption_video=texts.caption_video,
         captions=texts.captions,
         video_id=texts.video_id,
@@ -125,18 +111,20 @@ def _table_order(num_videos: int, caption_video: Int64[np.ndarray, " captions"])
     return np.argsort(np.concatenate([np.arange(num_videos), caption_video]), kind="stable")
 
 
-def embed_dual_captions(loaded: TrainedModel, captions: Sequence[str]) -> DualCaptions:
-    """Embeds captions, at most `evaluation.batch_rows` at once, on the model's device; the model is left unchanged."""
-    model, rows = dual_encoder(loaded), loaded.config.evaluation.batch_rows
-    max_words = model.config.inputs.max_words
-    with evaluating(model):
-        return _text(model, encode(loaded.vocabulary, captions, max_words), rows)
-
-
 def encode_texts(loaded: TrainedModel, texts: Sequence[str]) -> Encoded:
-    """Texts in each space of the model."""
-    found = embed_dual_captions(loaded, texts)
-    return _encoded(found.latent, found.concept, found.present)
+    """Texts in each space of the model, at most `evaluation.batch_rows` at once; the model is left unchanged.
+
+    Those without an in-vocabulary word are not present.
+    """
+    model = dual_encoder(loaded)
+    with evaluating(model):
+        tokens = encode(loaded.vocabulary, texts, model.config.inputs.max_words)
+        return _encoded_texts(model, tokens, loaded.config.evaluation.batch_rows)
+
+
+def _encoded_texts(model: HybridEncoder, tokens: Int64[Tensor, "captions max_words"], max_rows: int) -> Encoded:
+    parts = [_by_space(model.text(part.to(_device(model)))) for part in tokens.split(max_rows)]
+    return _encoded(parts, model.known(tokens).numpy())
 
 
 def encode_frames(loaded: TrainedModel, videos: Mapping[str, Sequence[Any]]) -> Encoded:
@@ -144,21 +132,31 @@ def encode_frames(loaded: TrainedModel, videos: Mapping[str, Sequence[Any]]) -> 
 
     Frames are cut to the first `batch.max_frames`, and become float16, as in data sets.
     """
-    model, feature = dual_encoder(loaded), dual_encoder(loaded).config.feature
+    model = dual_encoder(loaded)
+    feature, device = model.config.feature, _device(model)
     dim = model.config.inputs.features[feature]
-    latent, concept, present = [], [], []
+    parts, present = [], []
     with evaluating(model):
-        for given in given_frames(videos, feature, dim, loaded.config.batch.max_frames):
-            seen = model.video(*(part.to(_device(model)) for part in (given.frames, given.mask, given.mean)))
-            latent.append(_array(seen.latent))
-            concept.append(_array(seen.concept_scores))
-            present.append(given.mask.any(dim=1).numpy())
-    return _encoded(_together(latent), _together(concept), np.concatenate(present))
+        for batch in given_frames(videos, feature, dim, loaded.config.batch.max_frames):
+            parts.append(_by_space(model.video(*(part.to(device) for part in (batch.frames, batch.mask, batch.mean)))))
+            present.append(batch.mask.any(dim=1).numpy())
+    return _encoded(parts, np.concatenate(present))
 
 
-def _encoded(latent: np.ndarray | None, concept: np.ndarray | None, present: Bool[np.ndarray, " rows"]) -> Encoded:
-    held = {name: values for name, values in (("latent", latent), ("concept", concept)) if values is not None}
-    return Encoded(held, dict.fromkeys(held, present))
+def _by_space(vectors: DualVectors) -> dict[str, Float32[np.ndarray, "rows _"]]:
+    """The vectors by the spaces that the model has."""
+    spaces = {"latent": vectors.latent, "concept": vectors.concept_scores}
+    return {name: values.float().cpu().numpy() for name, values in spaces.items() if values is not None}
+
+
+def _together(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """The rows of all parts, by space."""
+    return {space: np.concatenate([part[space] for part in parts]) for space in parts[0]}
+
+
+def _encoded(parts: Sequence[Mapping[str, np.ndarray]], present: Bool[np.ndarray, " rows"]) -> Encoded:
+    vectors = _together(parts)
+    return Encoded(vectors, dict.fromkeys(vectors, present))
 
 
 def dual_encoder(loaded: TrainedModel) -> HybridEncoder:
@@ -185,12 +183,12 @@ def embed_dual_rows(
     """
     check_frames(manifest, model.config)
     known = manifest.vocabulary.fingerprint == vocabulary.fingerprint
-    found = [_no_rows(model, concepts)]
+    parts = [_no_rows(model, concepts)]
     with evaluating(model):
         for videos in video_rows(manifest, places, config.batch.max_frames, features=[model.config.feature]):
             tokens = videos.tokens if known else encode(vocabulary, videos.captions, model.config.inputs.max_words)
-            found.append(_embedded(model, videos, tokens, concepts, config.evaluation.batch_rows))
-    return concatenate_dual(found)
+            parts.append(_embedded(model, videos, tokens, concepts, config.evaluation.batch_rows))
+    return concatenate_dual(parts)
 
 
 def concatenate_dual(parts: Sequence[DualRows]) -> DualRows:
@@ -198,10 +196,8 @@ def concatenate_dual(parts: Sequence[DualRows]) -> DualRows:
     before = np.cumsum([0, *(len(part.video_id) for part in parts)])
     caption_video = [part.caption_video + first for part, first in zip(parts, before[:-1], strict=True)]
     return DualRows(
-        latent_text=_together([part.latent_text for part in parts]),
-        latent_video=_together([part.latent_video for part in parts]),
-        concept_text=_together([part.concept_text for part in parts]),
-        concept_video=_together([part.concept_video for part in parts]),
+        text=_together([part.text for part in parts]),
+        video=_together([part.video for part in parts]),
         caption_video=np.concatenate(caption_video).astype(np.int64),
         captions=tuple(text for part in parts for text in part.captions),
         video_id=tuple(name for part in parts for name in part.video_id),
@@ -214,20 +210,18 @@ def concatenate_dual(parts: Sequence[DualRows]) -> DualRows:
     )
 
 
-def only_captions(rows: DualRows, kept: Bool[np.ndarray, " captions"]) -> DualRows:
-    """The captions that are `kept`, and the videos of at least one of them, in order (thesis, section 3.3.2: C)."""
-    videos, caption_video = np.unique(rows.caption_video[kept], return_inverse=True)
+def only_captions(rows: DualRows, chosen: Bool[np.ndarray, " captions"]) -> DualRows:
+    """The `chosen` captions, and the videos of at least one of them, in order (thesis, section 3.3.2: C)."""
+    videos, caption_video = np.unique(rows.caption_video[chosen], return_inverse=True)
     return DualRows(
-        latent_text=None if rows.latent_text is None else rows.latent_text[kept],
-        latent_video=None if rows.latent_video is None else rows.latent_video[videos],
-        concept_text=None if rows.concept_text is None else rows.concept_text[kept],
-        concept_video=None if rows.concept_video is None else rows.concept_video[videos],
+        text={space: vectors[chosen] for space, vectors in rows.text.items()},
+        video={space: vectors[videos] for space, vectors in rows.video.items()},
         caption_video=caption_video.astype(np.int64),
-        captions=tuple(text for text, stays in zip(rows.captions, kept, strict=True) if stays),
+        captions=tuple(text for text, is_chosen in zip(rows.captions, chosen, strict=True) if is_chosen),
         video_id=tuple(rows.video_id[video] for video in videos),
         video_key=rows.video_key[videos],
-        caption_key=rows.caption_key[kept],
-        text_present=rows.text_present[kept],
+        caption_key=rows.caption_key[chosen],
+        text_present=rows.text_present[chosen],
         video_present=rows.video_present[videos],
         ranges=rows.ranges,
         concepts=rows.concepts,
@@ -238,51 +232,30 @@ def _embedded(
     model: HybridEncoder, videos: VideoRows, tokens: Tensor, concepts: tuple[str, ...], max_rows: int
 ) -> DualRows:
     device, name = _device(model), model.config.feature
-    seen = model.video(videos.frames[name].to(device), videos.mask[name].to(device), videos.mean[name].to(device))
-    text = _text(model, tokens, max_rows)
+    vectors = model.video(*(part[name].to(device) for part in (videos.frames, videos.mask, videos.mean)))
+    texts = _encoded_texts(model, tokens, max_rows)
     return DualRows(
-        latent_text=text.latent,
-        latent_video=_array(seen.latent),
-        concept_text=text.concept,
-        concept_video=_array(seen.concept_scores),
+        text=texts.vectors,
+        video=_by_space(vectors),
         caption_video=videos.caption_video,
         captions=videos.captions,
         video_id=videos.video_id,
         video_key=videos.video_key,
         caption_key=videos.caption_key,
-        text_present=text.present,
+        text_present=texts.known,
         video_present=videos.present[name].numpy(),
         ranges=model.ranges.float().cpu().numpy(),
         concepts=concepts,
     )
 
 
-def _text(model: HybridEncoder, tokens: Int64[Tensor, "captions max_words"], max_rows: int) -> DualCaptions:
-    found = [model.text(part.to(_device(model))) for part in tokens.split(max_rows)]
-    return DualCaptions(
-        latent=_together([_array(part.latent) for part in found]),
-        concept=_together([_array(part.concept_scores) for part in found]),
-        present=model.known(tokens).numpy(),
-    )
-
-
 def _no_rows(model: HybridEncoder, concepts: tuple[str, ...]) -> DualRows:
     """The empty result of a worker without a share of a small data set."""
-    config = model.config
-    latent = None if config.latent_dim is None else np.zeros((0, config.latent_dim), np.float32)
-    concept = None if config.num_concepts is None else np.zeros((0, config.num_concepts), np.float32)
+    dims = {"latent": model.config.latent_dim, "concept": model.config.num_concepts}
+    vectors = {space: np.zeros((0, dim), np.float32) for space, dim in dims.items() if dim is not None}
     keys, flags = np.zeros(0, np.int64), np.zeros(0, np.bool_)
     ranges = model.ranges.float().cpu().numpy()
-    return DualRows(latent, latent, concept, concept, keys, (), (), keys, keys, flags, flags, ranges, concepts)
-
-
-def _together(parts: Sequence[Float32[np.ndarray, "_ dim"] | None]) -> Float32[np.ndarray, "rows dim"] | None:
-    held = [part for part in parts if part is not None]
-    return np.concatenate(held) if held else None
-
-
-def _array(values: Float[Tensor, "rows dim"] | None) -> Float32[np.ndarray, "rows dim"] | None:
-    return None if values is None else values.float().cpu().numpy()
+    return DualRows(vectors, vectors, keys, (), (), keys, keys, flags, flags, ranges, concepts)
 
 
 def _device(model: nn.Module) -> torch.device:
@@ -307,20 +280,19 @@ def _table(loaded: TrainedModel, manifest: Manifest, places: Sequence[RowGroup],
     model = dual_encoder(loaded)
     empty = _rows(loaded.concepts, (), np.zeros(0, np.bool_), np.zeros((0, len(loaded.concepts)), np.float32), 1)
     with evaluating(model):
-        frames = loaded.config.batch.max_frames
-        found = video_rows(manifest, places, frames, features=[model.config.feature])
-        parts = [_rows(loaded.concepts, *part, _top(settings)) for part in _probabilities(model, found)]
+        videos = video_rows(manifest, places, loaded.config.batch.max_frames, features=[model.config.feature])
+        parts = [_rows(loaded.concepts, *part, int(settings.get("top", TOP))) for part in _probabilities(model, videos)]
     return pa.concat_tables([empty, *parts])
 
 
 def _probabilities(
-    model: HybridEncoder, found: Iterator[VideoRows]
+    model: HybridEncoder, batches: Iterator[VideoRows]
 ) -> Iterator[tuple[Sequence[str], np.ndarray, Float32[np.ndarray, "videos concepts"]]]:
     name, device = model.config.feature, next(model.parameters()).device
-    for videos in found:
-        seen = model.video(*(part[name].to(device) for part in (videos.frames, videos.mask, videos.mean)))
-        assert seen.concept_scores is not None, "checked"
-        probabilities = torch.sigmoid(seen.concept_scores.float()).cpu().numpy()
+    for videos in batches:
+        vectors = model.video(*(part[name].to(device) for part in (videos.frames, videos.mask, videos.mean)))
+        assert vectors.concept_scores is not None, "checked"
+        probabilities = torch.sigmoid(vectors.concept_scores.float()).cpu().numpy()
         yield videos.video_id, videos.present[name].numpy(), probabilities
 
 
@@ -341,10 +313,6 @@ def _rows(
 
 
 _WORDS, _NUMBERS = pa.list_(pa.string()), pa.list_(pa.float32())
-
-
-def _top(settings: OutputSettings) -> int:
-    return int(settings.get("top", TOP))
 
 
 CONCEPTS = Output(_check, _table, frozenset({"top"}))

@@ -27,22 +27,20 @@ def directions(
     grid: Grid, asks: Asks, spaces: Sequence[DualSpace], hybrid: Hybrid | None
 ) -> dict[DualSpace, Direction]:
     """The metrics of one direction under the scores of each of `spaces`; equal on every worker."""
-    asked = _captions_ask(grid) if asks == "captions" else _videos_ask(grid)
-    check_relevance(asked.relevance, "count_as_failure")
-    counts = {space: PairCounts(asked.relevance) for space in spaces}
+    search = _by_captions(grid) if asks == "captions" else _by_videos(grid)
+    check_relevance(search.relevance, "count_as_failure")
+    by_space = {space: PairCounts(search.relevance) for space in spaces}
     for tile in grid.tiles():
-        for space, one in counts.items():
-            asked.take(one, tile, _scores(tile, space, asks, hybrid))
-    for one in counts.values():
-        add_scores(one, grid.shared.device)
+        for space, counts in by_space.items():
+            search.take(counts, tile, _scores(tile, space, asks, hybrid))
+    for counts in by_space.values():
+        add_scores(counts, grid.shared.device)
     for tile in grid.tiles():
-        for space, one in counts.items():
-            asked.count(one, tile, _scores(tile, space, asks, hybrid))
-    found = {}
-    for space, one in counts.items():
-        add_counts(one, grid.shared.device)
-        found[space] = asked.direction(one)
-    return found
+        for space, counts in by_space.items():
+            search.count(counts, tile, _scores(tile, space, asks, hybrid))
+    for counts in by_space.values():
+        add_counts(counts, grid.shared.device)
+    return {space: search.direction(counts) for space, counts in by_space.items()}
 
 
 def _scores(tile: Tile, space: DualSpace, asks: Asks, hybrid: Hybrid | None) -> Tensor:
@@ -53,7 +51,7 @@ def _scores(tile: Tile, space: DualSpace, asks: Asks, hybrid: Hybrid | None) -> 
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Search:
     """One direction: the captions and videos of a grid that are queries and items, and which are relevant."""
 
     name: str
@@ -89,24 +87,24 @@ class _Asked:
         return (scores if self.asks == "captions" else scores.T.contiguous()).numpy()
 
 
-def _within(kept: Int64[np.ndarray, " kept"], part: slice) -> slice:
-    first, last = np.searchsorted(kept, [part.start, part.stop]).tolist()
+def _within(chosen: Int64[np.ndarray, " chosen"], part: slice) -> slice:
+    first, last = np.searchsorted(chosen, [part.start, part.stop]).tolist()
     return slice(first, last)
 
 
-def _captions_ask(grid: Grid) -> _Asked:
+def _by_captions(grid: Grid) -> _Search:
     """Every caption is a query; the videos with frames are items."""
     videos = np.flatnonzero(grid.video_present())
     relevance = from_labels(grid.shared.caption_video[grid.captions], grid.videos[videos]).only(grid.text_present())
-    return _Asked("t2v", "text → video", "captions", np.arange(len(grid.captions)), videos, relevance)
+    return _Search("t2v", "text → video", "captions", np.arange(len(grid.captions)), videos, relevance)
 
 
-def _videos_ask(grid: Grid) -> _Asked:
+def _by_videos(grid: Grid) -> _Search:
     """The videos with frames and a caption are queries; the captions with a known word are items."""
     captions = np.flatnonzero(grid.text_present())
     videos = np.flatnonzero(np.isin(grid.videos, grid.shared.asking))
     relevance = from_labels(grid.videos[videos], grid.shared.caption_video[grid.captions[captions]])
-    return _Asked("v2t", "video → text", "videos", captions, videos, relevance)
+    return _Search("v2t", "video → text", "videos", captions, videos, relevance)
 
 
 _CPU = torch.device("cpu")
@@ -134,21 +132,21 @@ def evaluate_dual(
     """
     shared = SharedDual(rows, concept_similarity, rank, device)
     captions, videos = np.arange(len(shared.caption_video)), np.arange(len(shared.video_present))
-    there = back = Grid(shared, captions, videos)
+    to_video = to_text = Grid(shared, captions, videos)
     if sample is not None:
-        there = Grid(shared, sample.drawn(len(captions)), videos)
-        back = Grid(shared, captions, shared.asking[sample.drawn(len(shared.asking))])
+        to_video = Grid(shared, sample.drawn(len(captions)), videos)
+        to_text = Grid(shared, captions, shared.asking[sample.drawn(len(shared.asking))])
     spaces: list[DualSpace] = list(shared.spaces)
     if len(spaces) == 2:
         spaces.insert(0, "hybrid")
-    how = latent_weight, normalise, rows.ranges
-    hybrid = hybrid_of(there, *how) if len(shared.spaces) == 2 else None
-    found = [directions(there, "captions", spaces, hybrid)]
+    scoring = latent_weight, normalise, rows.ranges
+    hybrid = hybrid_of(to_video, *scoring) if len(shared.spaces) == 2 else None
+    by_direction = [directions(to_video, "captions", spaces, hybrid)]
     if len(shared.asking):
-        if hybrid is not None and back is not there:
-            hybrid = hybrid_of(back, *how)
-        found.append(directions(back, "videos", spaces, hybrid))
-    return [SpaceFigures(space, [one[space] for one in found]) for space in spaces]
+        if hybrid is not None and to_text is not to_video:
+            hybrid = hybrid_of(to_text, *scoring)
+        by_direction.append(directions(to_text, "videos", spaces, hybrid))
+    return [SpaceFigures(space, [figures[space] for figures in by_direction]) for space in spaces]
 
 
 def checkpoint_figures(
@@ -166,20 +164,20 @@ def checkpoint_figures(
     model, rows = dual_encoder(loaded).config, embed_dual(loaded, manifest, stored)
     if not rows.video_present.any() or not len(rows.captions):
         raise DatasetError(f"{manifest.uri}: no video has frames of {model.feature}, or there is no caption")
-    how = model.concept_similarity, evaluation.latent_weight, evaluation.normalise, sample
-    found = evaluate_dual(rows, *how)
+    scoring = model.concept_similarity, evaluation.latent_weight, evaluation.normalise, sample
+    figures = evaluate_dual(rows, *scoring)
     if subset is None:
-        return found
-    kept = np.isin(rows.caption_key, subset.caption_keys)
-    part = only_captions(rows, kept)
-    if not part.video_present.any() or not kept.any():
+        return figures
+    chosen = np.isin(rows.caption_key, subset.caption_keys)
+    part = only_captions(rows, chosen)
+    if not part.video_present.any() or not chosen.any():
         raise DatasetError(f"{manifest.uri} has no {subset.name} query whose video has frames")
-    return [*found, *(replace(one, queries=subset.name) for one in evaluate_dual(part, *how))]
+    return [*figures, *(replace(of_space, queries=subset.name) for of_space in evaluate_dual(part, *scoring))]
 
 
 def dual_metric_values(figures: Sequence[SpaceFigures], prefix: str) -> dict[str, float]:
     """The metrics by name: `<prefix>/t2v/r1` … by the first score, `<prefix>/latent/t2v/r1` … by the others."""
     values: dict[str, float] = {}
-    for number, one in enumerate(figures):
-        values.update(metric_values(one.directions, prefix if number == 0 else f"{prefix}/{one.space}"))
+    for number, of_space in enumerate(figures):
+        values.update(metric_values(of_space.directions, f"{prefix}/{of_space.space}" if number else prefix))
     return values

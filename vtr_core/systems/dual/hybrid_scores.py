@@ -22,6 +22,9 @@ from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.spaces import Encoded
 
 DualSpace = Literal["hybrid", "latent", "concept"]
+BOTH: tuple[DualSpace, DualSpace] = ("latent", "concept")
+Asks = Literal["captions", "videos"]
+"""Which side of the scores are the queries."""
 CAPTION_CHUNK, VIDEO_CHUNK = 1024, 4096
 HELD = 2**28
 """Maximum number of scores of a space that all workers keep together (1 GiB); beyond, tiles are computed anew."""
@@ -44,20 +47,21 @@ class SharedDual:
         (self.video_present,), starts = gather_columns([own.video_present], device)
         video = own.caption_video + starts[rank]
         (self.caption_video, self.text_present), captions = gather_columns([video, own.text_present], device)
-        sides = {"latent": (own.latent_text, own.latent_video), "concept": (own.concept_text, own.concept_video)}
-        self.spaces: dict[DualSpace, tuple[SharedVectors, SharedVectors]] = {}
-        for name in ("latent", "concept"):
-            text, seen = sides[name]
-            if text is not None and seen is not None:
-                of_captions = SharedVectors(text, captions, rank, device)
-                self.spaces[name] = of_captions, SharedVectors(seen, starts, rank, device)
+        self.spaces: dict[DualSpace, tuple[SharedVectors, SharedVectors]] = {
+            space: (
+                SharedVectors(own.text[space], captions, rank, device),
+                SharedVectors(own.video[space], starts, rank, device),
+            )
+            for space in BOTH
+            if space in own.text
+        }
 
     @cached_property
     def asking(self) -> Int64[np.ndarray, " videos"]:
         """The videos with frames and a caption with a known word."""
-        told = np.zeros(len(self.video_present), bool)
-        told[self.caption_video[self.text_present]] = True
-        return np.flatnonzero(self.video_present & told)
+        captioned = np.zeros(len(self.video_present), bool)
+        captioned[self.caption_video[self.text_present]] = True
+        return np.flatnonzero(self.video_present & captioned)
 
 
 class Grid:
@@ -100,10 +104,11 @@ class Grid:
 
     def _computed(self) -> Iterator[Tile]:
         for videos in slices(len(self.videos), VIDEO_CHUNK):
-            seen = {space: held[1].fetch(self.videos[videos]) for space, held in self.shared.spaces.items()}
+            vectors = {space: both[1].fetch(self.videos[videos]) for space, both in self.shared.spaces.items()}
             for captions in self.own:
                 texts = self._fetched.get(captions.start) or self._texts(captions)
-                yield Tile(captions, videos, {space: self._score(space, texts[space], seen[space]) for space in seen})
+                scores = {space: self._score(space, texts[space], vectors[space]) for space in vectors}
+                yield Tile(captions, videos, scores)
 
     def _texts(self, captions: slice) -> dict[DualSpace, Float32[Tensor, "captions dim"]]:
         return {space: held[0].own(self.captions[captions]) for space, held in self.shared.spaces.items()}
@@ -115,11 +120,6 @@ class Grid:
         if space == "concept" and self.shared.jaccard:
             return generalized_jaccard(torch.sigmoid(texts), torch.sigmoid(videos))
         return cosine(texts, videos)
-
-
-Asks = Literal["captions", "videos"]
-"""Which side of the scores are the queries."""
-BOTH: tuple[DualSpace, DualSpace] = ("latent", "concept")
 
 
 @dataclass(frozen=True)
@@ -162,8 +162,8 @@ def hybrid_of(grid: Grid, weight: float, normalise: Normalisation, known: Float[
     if normalise == "query":
         return Hybrid(weight, *({s: _finite(of[s]) for s in BOTH} for of in (by_caption, by_video)))
     text = torch.from_numpy(grid.text_present())
-    found = [widest(_extent(by_caption[space][text]).to(grid.shared.device)).cpu() for space in BOTH]
-    return _everywhere(grid, weight, _finite(torch.cat(found)))
+    extents = [widest(_extent(by_caption[space][text]).to(grid.shared.device)).cpu() for space in BOTH]
+    return _everywhere(grid, weight, _finite(torch.cat(extents)))
 
 
 def _extremes(grid: Grid) -> tuple[dict[DualSpace, Tensor], dict[DualSpace, Tensor]]:
@@ -205,9 +205,11 @@ def _finite(ranges: Float[Tensor, "rows 2"]) -> Float[Tensor, "rows 2"]:
 
 
 def _everywhere(grid: Grid, weight: float, ranges: Float[Tensor, "spaces 2"]) -> Hybrid:
-    held = zip(BOTH, ranges.float(), strict=True)
-    sides = [(one.expand(len(grid.captions), 2), one.expand(len(grid.videos), 2)) for _, one in held]
-    return Hybrid(weight, *(dict(zip(BOTH, side, strict=True)) for side in zip(*sides, strict=True)))
+    of_captions, of_videos = (
+        {space: bounds.expand(rows, 2) for space, bounds in zip(BOTH, ranges.float(), strict=True)}
+        for rows in (len(grid.captions), len(grid.videos))
+    )
+    return Hybrid(weight, of_captions, of_videos)
 
 
 def whole_scores(
@@ -222,22 +224,20 @@ def whole_scores(
     grid = Grid(shared, np.arange(captions), np.arange(videos))
     hybrid = hybrid_of(grid, latent_weight, normalise, rows.ranges) if len(shared.spaces) == 2 else None
     spaces: list[DualSpace] = list(shared.spaces) if hybrid is None else ["hybrid", *shared.spaces]
-    found: dict[DualSpace, np.ndarray] = {space: np.empty((captions, videos), np.float32) for space in spaces}
+    matrices: dict[DualSpace, np.ndarray] = {space: np.empty((captions, videos), np.float32) for space in spaces}
     for tile in grid.tiles():
         scores = tile.scores if hybrid is None else {**tile.scores, "hybrid": hybrid.scores(tile, "captions")}
-        for space, whole in found.items():
+        for space, whole in matrices.items():
             whole[tile.captions, tile.videos] = scores[space].numpy()
-    return found
+    return matrices
 
 
 def compare(loaded: TrainedModel, texts: Encoded, videos: Encoded) -> Float32[np.ndarray, "texts videos"]:
     """The scores by which evaluation ranks videos for texts: hybrid where the model has both spaces."""
     model, evaluation = dual_encoder(loaded), loaded.config.evaluation
     rows = DualRows(
-        latent_text=texts.vectors.get("latent"),
-        latent_video=videos.vectors.get("latent"),
-        concept_text=texts.vectors.get("concept"),
-        concept_video=videos.vectors.get("concept"),
+        text=texts.vectors,
+        video=videos.vectors,
         caption_video=np.zeros(len(texts), np.int64),
         captions=(),
         video_id=(),
@@ -247,5 +247,5 @@ def compare(loaded: TrainedModel, texts: Encoded, videos: Encoded) -> Float32[np
         video_present=videos.known,
         ranges=model.ranges.float().cpu().numpy(),
     )
-    found = whole_scores(rows, model.config.concept_similarity, evaluation.latent_weight, evaluation.normalise)
-    return next(iter(found.values()))
+    scores = whole_scores(rows, model.config.concept_similarity, evaluation.latent_weight, evaluation.normalise)
+    return next(iter(scores.values()))

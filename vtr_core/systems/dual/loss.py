@@ -133,10 +133,10 @@ class DualObjective(nn.Module):
     def _negatives(
         self, keys: RowKeys, scores: Float[Tensor, "block items"], block: slice
     ) -> Bool[Tensor, "block items"]:
-        others = ~is_match(scores, block.start)
+        unmatched = ~is_match(scores, block.start)
         if self._config.compat == "hybrid_space":
-            return others
-        return others & (negative_weights(keys, block, MaskSameVideo(), scores.dtype) > 0)
+            return unmatched
+        return unmatched & (negative_weights(keys, block, MaskSameVideo(), scores.dtype) > 0)
 
     def _detection(
         self, concept: Embeddings, modality: str, labels: Float[Tensor, "batch concepts"], share: Share

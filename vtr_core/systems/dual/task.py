@@ -30,11 +30,9 @@ from vtr_core.similarity import Similarity, cosine
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 from vtr_core.systems.dual.dual_embeddings import (
     CONCEPTS,
-    DualCaptions,
     DualRows,
     dual_encoder,
     embed_dual,
-    embed_dual_captions,
     embed_dual_rows,
     encode_frames,
     encode_texts,
@@ -100,15 +98,15 @@ class DualEncodingTask:
         assert isinstance(model, HybridEncoder)
         places = contiguous_share(row_groups(manifest), self._rank, self._world)
         rows = embed_dual_rows(model, self._config, manifest, vocabulary, places)
-        asked = self._config.evaluation
-        how = self._model.concept_similarity, asked.latent_weight, asked.normalise, None
-        return dual_metric_values(evaluate_dual(rows, *how, self._rank, next(model.parameters()).device), "val")
+        settings = self._config.evaluation
+        scoring = self._model.concept_similarity, settings.latent_weight, settings.normalise, None
+        return dual_metric_values(evaluate_dual(rows, *scoring, self._rank, next(model.parameters()).device), "val")
 
 
 def _bare(model: nn.Module) -> HybridEncoder:
-    found = bare(model)
-    assert isinstance(found, HybridEncoder)
-    return found
+    encoder = bare(model)
+    assert isinstance(encoder, HybridEncoder)
+    return encoder
 
 
 def compared_spaces(embeddings: DualEmbeddings, of_concepts: Similarity, margin: float) -> Compared:
@@ -144,15 +142,15 @@ def dual_videos(rows: DualRows, loaded: TrainedModel) -> tuple[DualVideos, Int64
 
     Raises DatasetError where no video has frames.
     """
-    kept = np.flatnonzero(rows.video_present)
-    if not len(kept):
+    with_frames = np.flatnonzero(rows.video_present)
+    if not len(with_frames):
         raise DatasetError("no video of the data set has a frame of the model's feature; there is nothing to find")
     position = np.full(len(rows.video_present), -1, np.int64)
-    position[kept] = np.arange(len(kept))
+    position[with_frames] = np.arange(len(with_frames))
     videos = DualVideos(
-        video_id=tuple(rows.video_id[i] for i in kept),
-        latent=as_tensor(None if rows.latent_video is None else rows.latent_video[kept]),
-        concept=as_tensor(None if rows.concept_video is None else rows.concept_video[kept]),
+        video_id=tuple(rows.video_id[i] for i in with_frames),
+        latent=as_tensor(rows.video["latent"][with_frames] if "latent" in rows.video else None),
+        concept=as_tensor(rows.video["concept"][with_frames] if "concept" in rows.video else None),
         concepts=loaded.concepts,
         similarity=dual_encoder(loaded).config.concept_similarity,
     )
@@ -163,18 +161,18 @@ def embedded_videos(loaded: TrainedModel, manifest: Manifest, stored: EmbeddedRo
     """The videos that have frames, and all their captions."""
     rows = embed_dual(loaded, manifest, stored)
     videos, position = dual_videos(rows, loaded)
-    told = [(text, int(position[v])) for text, v in zip(rows.captions, rows.caption_video, strict=True)]
-    known = [(text, place) for text, place in told if place >= 0]
-    return EmbeddedVideos(videos, tuple(text for text, _ in known), tuple(place for _, place in known))
+    places = position[rows.caption_video].tolist()
+    captions = [(text, place) for text, place in zip(rows.captions, places, strict=True) if place >= 0]
+    return EmbeddedVideos(videos, tuple(text for text, _ in captions), tuple(place for _, place in captions))
 
 
 def dual_queries(loaded: TrainedModel, texts: Sequence[str]) -> list[DualQuery | None]:
     """Queries in the model's spaces; None for one without an in-vocabulary word."""
-    captions = embed_dual_captions(loaded, list(texts))
-    latent, concept = as_tensor(captions.latent), as_tensor(captions.concept)
+    captions = encode_texts(loaded, list(texts))
+    latent, concept = (as_tensor(captions.vectors.get(space)) for space in ("latent", "concept"))
     return [
         DualQuery(text, None if latent is None else latent[i], None if concept is None else concept[i])
-        if captions.present[i]
+        if captions.known[i]
         else None
         for i, text in enumerate(texts)
     ]
@@ -185,19 +183,15 @@ def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
 
     `concepts` are the probabilities of each concept in the order of the checkpoint's concepts.json.
     """
-    return _spaces_frame(embed_dual_captions(loaded, captions_of(table)), table)
-
-
-def _spaces_frame(found: DualCaptions, frame: pd.DataFrame) -> pd.DataFrame:
-    """Columns `latent` and `concepts` (probabilities), for the spaces that the model has, with the index of `frame`."""
-    probabilities = None if found.concept is None else torch.sigmoid(torch.from_numpy(found.concept)).numpy()
-    spaces = {"latent": found.latent, "concepts": probabilities}
+    captions = encode_texts(loaded, captions_of(table))
+    spaces = dict(captions.vectors)
+    if "concept" in spaces:
+        spaces["concepts"] = torch.sigmoid(torch.from_numpy(spaces.pop("concept"))).numpy()
     cells = {
-        name: [vector if known else None for vector, known in zip(values, found.present, strict=True)]
+        name: [vector if known else None for vector, known in zip(values, captions.known, strict=True)]
         for name, values in spaces.items()
-        if values is not None
     }
-    return pd.DataFrame(cells, index=frame.index, dtype=object)
+    return pd.DataFrame(cells, index=table.index, dtype=object)
 
 
 def signature(model: HybridEncoderConfig) -> Signature:

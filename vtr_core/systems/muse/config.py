@@ -17,11 +17,10 @@ from vtr_core.config.sequence_models import (
 )
 from vtr_core.config.settings import ModelInputs, PositiveInt, Probability, Settings
 from vtr_core.errors import ConfigError
-from vtr_core.systems.system import Presets, System, columns, margin_setting, never
+from vtr_core.systems.system import System, columns, imported, margin_setting, never
 
 if TYPE_CHECKING:
     from vtr_core.config.run import TrainConfig
-    from vtr_core.systems.implementation import Implementation
 
 
 Compat = Literal["none", "muse_official"]
@@ -133,18 +132,6 @@ _CLIP_DIM = 512
 """Dimension of ViT-B/32's tokens in the joint space of images and captions."""
 
 
-def _implementation() -> "Implementation":
-    from vtr_core.systems.muse.task import IMPLEMENTATION
-
-    return IMPLEMENTATION
-
-
-def _presets() -> Presets:
-    from vtr_core.systems.muse.presets import MUSE_PRESETS
-
-    return MUSE_PRESETS
-
-
 def _check(config: "TrainConfig") -> None:
     """ConfigError for parts of the model that could never be trained: tokens that no layer reads."""
     model = config.model
@@ -182,8 +169,8 @@ MUSE = System(
     name="muse",
     configs=(MuseConfig,),
     reads="videos",
-    implementation=_implementation,
-    presets=_presets,
+    implementation=imported("vtr_core.systems.muse.task", "IMPLEMENTATION"),
+    presets=imported("vtr_core.systems.muse.presets", "MUSE_PRESETS"),
     check=_check,
     trained_vectors=_trained_vectors,
     reads_texts=_reads_texts,

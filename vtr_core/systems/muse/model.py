@@ -38,17 +38,17 @@ class TokenProjection(nn.Module):
     there.
     """
 
-    def __init__(self, given: int, grid: int | None, dim: int) -> None:
+    def __init__(self, token_dim: int, grid: int | None, dim: int) -> None:
         super().__init__()
-        self._given = given
-        self.standardization = Standardization(given if grid is None else 2 * given)
-        self.linear = nn.Linear(given, dim)
+        self._token_dim = token_dim
+        self.standardization = Standardization(token_dim if grid is None else 2 * token_dim)
+        self.linear = nn.Linear(token_dim, dim)
         keep_size(self.linear)
 
     def load(self, statistics: FeatureStatistics) -> None:
         """Takes the statistics of a column of frames, of the values of all their tokens."""
         means, deviations = (
-            torch.from_numpy(values).double().unflatten(0, (-1, self._given))
+            torch.from_numpy(values).double().unflatten(0, (-1, self._token_dim))
             for values in (statistics.mean, statistics.std)
         )
         squares = means.square() + deviations.square()
@@ -58,9 +58,9 @@ class TokenProjection(nn.Module):
 
     def forward(self, tokens: Float[Tensor, "rows frames tokens given"]) -> Float[Tensor, "rows frames tokens dim"]:
         """The mapped tokens, [CLS] first."""
-        which = [0] + [1] * (tokens.shape[2] - 1)
+        kinds = [0] + [1] * (tokens.shape[2] - 1)  # [CLS], patches
         mean, std = (
-            values.unflatten(0, (-1, self._given))[which]
+            values.unflatten(0, (-1, self._token_dim))[kinds]
             for values in (self.standardization.mean, self.standardization.std)
         )
         return self.linear((tokens.to(self.linear.weight.dtype) - mean) / std)
@@ -85,9 +85,9 @@ class Muse(nn.Module):
     def __init__(self, config: MuseConfig) -> None:
         super().__init__()
         self.config = config
-        given = _token_dim(config)
-        self.tokens = None if config.token_dim is None else TokenProjection(given, config.grid, config.token_dim)
-        self.dim = given if config.token_dim is None else config.token_dim
+        dim = _token_dim(config)
+        self.tokens = None if config.token_dim is None else TokenProjection(dim, config.grid, config.token_dim)
+        self.dim = dim if config.token_dim is None else config.token_dim
         published = config.compat == "muse_official"
         self.pyramid = None if config.grid is None else Pyramid(self.dim, config.grid, config.scales)
         self.temporal = nn.ModuleList(TemporalScale(self.dim, width) for width in config.temporal_scales)
@@ -112,7 +112,7 @@ class Muse(nn.Module):
         video = self.video(*self.split(batch.frames[self.config.feature]), mask)
         captions = self._captions(batch)
         return Embeddings(
-            {TEXT: self.text(captions), VIDEO: video}, {TEXT: self.told(captions), VIDEO: mask.any(dim=1)}
+            {TEXT: self.text(captions), VIDEO: video}, {TEXT: self.known(captions), VIDEO: mask.any(dim=1)}
         )
 
     def split(
@@ -157,7 +157,7 @@ class Muse(nn.Module):
         """Unit vectors of given vectors, or of tokens if the model has an encoder; exactly 0 for empty captions."""
         return normalize(at_least_float32(captions), dim=1) if self.words is None else self.words(captions)
 
-    def told(
+    def known(
         self, captions: Float[Tensor, "captions dim"] | Int64[Tensor, "captions max_words"]
     ) -> Bool[Tensor, " captions"]:
         """Whether each caption has an in-vocabulary word, a text for an encoder, or a vector other than 0."""

@@ -6,21 +6,18 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor, nn
 
 from vtr_core.config.run import TrainConfig
 from vtr_core.data.batches import frame_batch
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
-from vtr_core.embedding.data_frames import captions_of
-from vtr_core.nn.embeddings import TEXT
 from vtr_core.nn.mamba.learners import scan_event
 from vtr_core.nn.mamba.mixer import MambaMixer
 from vtr_core.nn.mamba.pyramid import TemporalTokens
 from vtr_core.systems.implementation import Implementation
-from vtr_core.systems.joint_space import RetrievalTask
-from vtr_core.systems.loaded_model import Column, KnockOuts, Remark, Signature, TrainedModel
+from vtr_core.systems.joint_space import RetrievalTask, predict, signature
+from vtr_core.systems.loaded_model import KnockOuts, Remark
 from vtr_core.systems.muse.config import MuseConfig
 from vtr_core.systems.muse.model import Muse, WordTower, initialize
 from vtr_core.systems.muse.video_embeddings import check, embed_videos, embed_words, encode_frames
@@ -38,7 +35,7 @@ def knock_outs(model: nn.Module) -> KnockOuts:
     assert isinstance(model, Muse)
     grids = () if model.pyramid is None else tuple(model.pyramid.scales)
     widths = zip(model.config.temporal_scales, model.temporal, strict=True)
-    mixers = [one for one in model.learner.modules() if isinstance(one, MambaMixer) and one.config.scan != "none"]
+    mixers = [m for m in model.learner.modules() if isinstance(m, MambaMixer) and m.config.scan != "none"]
     return {
         "learner": partial(_no_learner, model),
         **{f"scale-{scale}": partial(_no_grid, model, place) for place, scale in enumerate(grids)},
@@ -59,8 +56,8 @@ def _hooked(module: nn.Module, hook: Callable[..., Any], remark: str) -> Iterato
 
 @contextmanager
 def _no_learner(model: Muse) -> Iterator[Remark]:
-    def hook(module: nn.Module, given: tuple[Any, ...], learned: Tensor) -> Tensor:  # noqa: ARG001
-        tokens: Tensor = given[0]
+    def hook(module: nn.Module, inputs: tuple[Any, ...], learned: Tensor) -> Tensor:  # noqa: ARG001
+        tokens: Tensor = inputs[0]
         return tokens
 
     with _hooked(model.learner, hook, "a video is the mean of its frames' directions") as remark:
@@ -69,7 +66,7 @@ def _no_learner(model: Muse) -> Iterator[Remark]:
 
 @contextmanager
 def _no_grid(model: Muse, place: int) -> Iterator[Remark]:
-    def hook(module: nn.Module, given: tuple[Any, ...], grids: list[Tensor]) -> list[Tensor]:  # noqa: ARG001
+    def hook(module: nn.Module, inputs: tuple[Any, ...], grids: list[Tensor]) -> list[Tensor]:  # noqa: ARG001
         return [*grids[:place], *grids[place + 1 :]]
 
     assert model.pyramid is not None
@@ -79,8 +76,8 @@ def _no_grid(model: Muse, place: int) -> Iterator[Remark]:
 
 @contextmanager
 def _no_windows(scale: nn.Module) -> Iterator[Remark]:
-    def hook(module: nn.Module, given: tuple[Any, ...], found: TemporalTokens) -> TemporalTokens:  # noqa: ARG001
-        return TemporalTokens(found.tokens, torch.zeros_like(found.mask))
+    def hook(module: nn.Module, inputs: tuple[Any, ...], tokens: TemporalTokens) -> TemporalTokens:  # noqa: ARG001
+        return TemporalTokens(tokens.tokens, torch.zeros_like(tokens.mask))
 
     with _hooked(scale, hook, "the tokens of these windows are left out of the sequence") as remark:
         yield remark
@@ -93,25 +90,6 @@ def _forward_alone(mixers: list[MambaMixer]) -> Iterator[Remark]:
             stack.callback(setattr, mixer, "config", mixer.config)
             mixer.config = mixer.config.model_copy(update={"scan": "none"})
         yield lambda: "tokens know those before them alone"
-
-
-def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
-    """In: only the column `caption`; out: `text`, None for a caption without an in-vocabulary word."""
-    vectors, known = embed_words(loaded.model, loaded.config, loaded.vocabulary, captions_of(table))
-    cells = [vector if told else None for vector, told in zip(vectors, known, strict=True)]
-    return pd.DataFrame({TEXT: cells}, index=table.index, dtype=object)
-
-
-def signature(model: MuseConfig) -> Signature:  # noqa: ARG001  all systems' are called alike
-    """The signature: text in; its vector out."""
-    return Signature(
-        description="Embeds captions in the spaces of videos. Input: `caption`; output: vectors per space.",
-        example_input='{"caption": ["a man cooks rice"]}',
-        example_output=None,
-        inputs=(Column("caption", "text"),),
-        outputs=(Column("text", "floats", required=False),),
-        example_row={"caption": ["a person cooks rice"]},
-    )
 
 
 def _build(

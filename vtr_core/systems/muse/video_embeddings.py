@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int64
+from jaxtyping import Bool, Float32
 from torch import Tensor, nn
 
 from vtr_core.config.run import TrainConfig
@@ -39,7 +39,7 @@ def embed_videos(
     assert isinstance(model, Muse)
     check_frames(manifest, model.config)
     known = manifest.vocabulary.fingerprint == vocabulary.fingerprint
-    found, max_rows = [_no_rows(model)], config.evaluation.batch_rows
+    parts, max_rows = [_no_rows(model)], config.evaluation.batch_rows
     with evaluating(model):
         most, names = min(MAX_VIDEOS, max_rows), model.config.columns
         for videos in video_rows(manifest, places, config.batch.max_frames, most, names, mean=False):
@@ -47,8 +47,8 @@ def embed_videos(
             if model.words is not None and not known:
                 captions = encode(vocabulary, videos.captions, model.config.inputs.max_words)
             assert captions is not None, "the data set has the model's features"
-            found.append(_embedded(model, videos, captions, max_rows))
-    return concatenate(found)
+            parts.append(_embedded(model, videos, captions, max_rows))
+    return concatenate(parts)
 
 
 def embed_words(
@@ -73,46 +73,36 @@ def encode_frames(loaded: TrainedModel, videos: Mapping[str, Sequence[Any]]) -> 
     model, config = loaded.model, loaded.config
     assert isinstance(model, Muse)
     feature, most = model.config.feature, min(MAX_VIDEOS, config.evaluation.batch_rows)
-    vectors, present = [], []
+    dim, vectors, present = model.config.inputs.features[feature], [], []
     with evaluating(model):
-        for given in given_frames(
-            videos, feature, model.config.inputs.features[feature], config.batch.max_frames, most
-        ):
-            vectors.append(_seen(model, given.frames, given.mask))
-            present.append(given.mask.any(dim=1).numpy())
+        for batch in given_frames(videos, feature, dim, config.batch.max_frames, most):
+            vectors.append(_vectors(model, batch.frames, batch.mask))
+            present.append(batch.mask.any(dim=1).numpy())
     return Encoded({VIDEO: np.concatenate(vectors)}, {VIDEO: np.concatenate(present)})
 
 
-def _seen(model: Muse, frames: Tensor, mask: Tensor) -> Float32[np.ndarray, "videos dim"]:
+def _vectors(model: Muse, frames: Tensor, mask: Tensor) -> Float32[np.ndarray, "videos dim"]:
     return model.video(*model.split(frames.to(model.device)), mask.to(model.device)).float().cpu().numpy()
 
 
 def _embedded(model: Muse, videos: VideoRows, captions: Tensor, max_rows: int) -> EmbeddedRows:
     name = model.config.feature
-    seen = _seen(model, videos.frames[name], videos.mask[name])
-    texts, told = _texts(model, captions, max_rows)
+    vectors = _vectors(model, videos.frames[name], videos.mask[name])
+    texts, known = _texts(model, captions, max_rows)
     rows = videos.caption_video
-    return _rows({TEXT: texts, VIDEO: seen[rows]}, told, videos.present[name].numpy()[rows], videos.video_key[rows])
+    present = {TEXT: known, VIDEO: videos.present[name].numpy()[rows]}
+    video_key = videos.video_key[rows]
+    return EmbeddedRows({TEXT: texts, VIDEO: vectors[rows]}, present, clip_key=video_key, video_key=video_key)
 
 
 def _texts(
     model: Muse, captions: Tensor, max_rows: int
 ) -> tuple[Float32[np.ndarray, "captions dim"], Bool[np.ndarray, " captions"]]:
     vectors = [model.text(part.to(model.device)).float().cpu().numpy() for part in captions.split(max_rows)]
-    return np.concatenate(vectors), model.told(captions).numpy()
+    return np.concatenate(vectors), model.known(captions).numpy()
 
 
 def _no_rows(model: Muse) -> EmbeddedRows:
     """The empty result of a worker without a share of a small data set."""
-    nothing, nobody = np.zeros((0, model.dim), np.float32), np.zeros(0, np.bool_)
-    return _rows({TEXT: nothing, VIDEO: nothing}, nobody, nobody, np.zeros(0, np.int64))
-
-
-def _rows(
-    vectors: dict[str, np.ndarray],
-    told: Bool[np.ndarray, " rows"],
-    seen: Bool[np.ndarray, " rows"],
-    video_key: Int64[np.ndarray, " rows"],
-) -> EmbeddedRows:
-    """Rows of whole videos: each is its own only clip."""
-    return EmbeddedRows(vectors, {TEXT: told, VIDEO: seen}, clip_key=video_key, video_key=video_key)
+    nothing, no_flags, no_keys = np.zeros((0, model.dim), np.float32), np.zeros(0, np.bool_), np.zeros(0, np.int64)
+    return EmbeddedRows({TEXT: nothing, VIDEO: nothing}, {TEXT: no_flags, VIDEO: no_flags}, no_keys, no_keys)

@@ -8,12 +8,11 @@ from vtr_core.config.run import ModelConfig
 from vtr_core.config.settings import ModelInputs, PositiveInt, Settings
 from vtr_core.config.towers import CapsuleTower, TowerConfig
 from vtr_core.errors import ConfigError
-from vtr_core.systems.system import Presets, System
+from vtr_core.systems.system import System, imported
 
 if TYPE_CHECKING:
     from vtr_core.config.run import TrainConfig
     from vtr_core.data.manifest import Manifest
-    from vtr_core.systems.implementation import Implementation
 
 
 Colours = Literal[1, 3]
@@ -136,18 +135,6 @@ class PairDoubleMarginConfig(Settings):
         return self
 
 
-def _implementation() -> "Implementation":
-    from vtr_core.systems.siamese.task import IMPLEMENTATION
-
-    return IMPLEMENTATION
-
-
-def _presets() -> Presets:
-    from vtr_core.systems.siamese.presets import SIAMESE_PRESETS
-
-    return SIAMESE_PRESETS
-
-
 def _check(config: "TrainConfig") -> None:
     if config.batch.micro_rows is not None:
         raise ConfigError(
@@ -176,9 +163,9 @@ SIAMESE = System(
     losses=(PairContrastiveConfig, PairDoubleMarginConfig),
     used_by="vtr evaluate --task verification and vtr verify",
     reads="images",
-    implementation=_implementation,
+    implementation=imported("vtr_core.systems.siamese.task", "IMPLEMENTATION"),
     evaluation="verification",
-    presets=_presets,
+    presets=imported("vtr_core.systems.siamese.presets", "SIAMESE_PRESETS"),
     check=_check,
     inputs=_inputs,
 )

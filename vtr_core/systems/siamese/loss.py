@@ -62,9 +62,9 @@ def _nearest(
 ) -> Bool[Tensor, "batch batch"]:
     """The `count` different pairs of smallest distance, at least one, or all if there are fewer; ties: the first."""
     order = distance.masked_fill(~different, torch.inf).flatten().argsort(stable=True)
-    kept = torch.zeros_like(different).flatten()
-    kept[order[: max(1, count)]] = True
-    return kept.view_as(different) & different
+    nearest = torch.zeros_like(different).flatten()
+    nearest[order[: max(1, count)]] = True
+    return nearest.view_as(different) & different
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,6 @@ _VARIANTS = {
     "reconstruction": Row(
         about="a decoder of faces", model=SiameseConfig(tower=CapsuleTower(reconstruction_weight=1e-4))
     ),
-    "double-margin": Row(about="Table 1: a margin for matching pairs as well", loss=PairDoubleMarginConfig()),
 }
 
 
@@ -107,6 +106,7 @@ def _published_dropout(model: SiameseConfig) -> Change:
 
 
 _RECIPES = {
+    "double-margin": Row(about="Table 1: a margin for matching pairs as well", loss=PairDoubleMarginConfig()),
     "published": Row(
         about="section 4's training of any tower: AMSGrad at α/√t, no augmentation",
         of_model=_published_dropout,

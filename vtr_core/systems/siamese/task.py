@@ -44,7 +44,7 @@ from vtr_core.systems.siamese.verification import (
     pair_rows,
     paper_threshold,
 )
-from vtr_core.systems.task import MOST_ROWS, Compared, LossTables, StepOutput
+from vtr_core.systems.task import MOST_ROWS, NO_TABLES, Compared, LossTables, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 PAIRS_AT_ONCE = 4096
@@ -57,7 +57,13 @@ class VerificationTask:
     A batch has `batch.clips_per_video` images of each of `batch.videos` subjects.
     """
 
-    def __init__(self, config: TrainConfig, rank: int, world: int) -> None:
+    def __init__(
+        self,
+        config: TrainConfig,
+        rank: int,
+        world: int,
+        tables: LossTables = NO_TABLES,  # noqa: ARG002  all systems' are called alike
+    ) -> None:
         assert isinstance(config.model, SiameseConfig)
         self._config, self._model = config, config.model
         self._rank, self._world = rank, world
@@ -68,15 +74,15 @@ class VerificationTask:
         image = self._model.image
         batch = image_batch(columns, (image.height, image.width, image.channels)).to(device)
         transforms, batch = self._transforms(batch, step)
-        found = model(batch, transforms)
+        encodings = model(batch, transforms)
         keys = gather_integers(torch.stack([batch.image_key, batch.subject_key], dim=1))
-        vectors = gather_rows(found.vectors, self._config.scaling.wire)
+        vectors = gather_rows(encodings.vectors, self._config.scaling.wire)
         pairs = self.objective(vectors, keys[:, 0], keys[:, 1], Share(self._rank, self._world))
-        own = found.penalty / self._world + found.reconstruction.sum() / len(keys)
+        own = encodings.penalty / self._world + encodings.reconstruction.sum() / len(keys)
         total, of_pairs = sum_shares(torch.stack([pairs.total + own, pairs.total])).unbind()
         metrics = {f"train/{name}": value for name, value in pairs.metrics.items()}
         metrics["train/loss_pairs"] = of_pairs.detach()
-        return StepOutput(total, metrics, self._compared(found.vectors.detach()))
+        return StepOutput(total, metrics, self._compared(encodings.vectors.detach()))
 
     def _compared(self, vectors: Float[Tensor, "rows dim"]) -> Compared:
         """This worker's encodings, and their distances divided by the margin."""
@@ -215,15 +221,6 @@ def _build(
     return Siamese(config)
 
 
-def _task(
-    config: TrainConfig,
-    rank: int,
-    world: int,
-    tables: LossTables,  # noqa: ARG001  all systems' are called alike
-) -> VerificationTask:
-    return VerificationTask(config, rank, world)
-
-
 IMPLEMENTATION = Implementation(
-    build=_build, task=_task, predict=predict, signature=signature, decide=decide, knock_outs=knock_outs
+    build=_build, task=VerificationTask, predict=predict, signature=signature, decide=decide, knock_outs=knock_outs
 )

@@ -1,7 +1,5 @@
-"""The distances of a data set's pairs under a Siamese network: metrics, decisions, the hardest pairs."""
+"""The distances of a data set's pairs under a Siamese network: metrics and decisions."""
 
-import base64
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,14 +13,13 @@ from vtr_core.config.run import TrainConfig
 from vtr_core.data.batches import ImageBatch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
-from vtr_core.data.reading.evaluated_rows import ImageRows, read_images
+from vtr_core.data.reading.evaluated_rows import read_images
 from vtr_core.data.records.annotations import FacePair, load_pairs
 from vtr_core.data.records.schema import require_images
 from vtr_core.data.sources.faces import read_sized
 from vtr_core.embedding.embedded_rows import evaluating
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError
 from vtr_core.losses.pair import contrastive, double_margin
-from vtr_core.page_templates import page_environment
 from vtr_core.storage import locate
 from vtr_core.systems.loaded_model import PairDecision, TrainedModel
 from vtr_core.systems.siamese.config import PairContrastiveConfig, PairDoubleMarginConfig
@@ -94,12 +91,12 @@ def encode_pixels(
 ) -> Float32[np.ndarray, "images dim"]:
     """The encodings of images, at most `batch_rows` at once."""
     device = model.head.weight.device
-    found = [np.zeros((0, model.config.encoding_dim), np.float32)]
+    vectors = [np.zeros((0, model.config.encoding_dim), np.float32)]
     with evaluating(model):
         for part in pixels.split(batch_rows):
-            nobody = torch.zeros(len(part), dtype=torch.int64)
-            found.append(model(ImageBatch(part, nobody, nobody).to(device)).vectors.float().cpu().numpy())
-    return np.concatenate(found)
+            no_keys = torch.zeros(len(part), dtype=torch.int64)
+            vectors.append(model(ImageBatch(part, no_keys, no_keys).to(device)).vectors.float().cpu().numpy())
+    return np.concatenate(vectors)
 
 
 def score_pairs(
@@ -164,20 +161,8 @@ def subject_errors(scored: ScoredPairs, threshold: float) -> list[SubjectErrors]
             count = counts.setdefault(subject, [0, 0, 0, 0])
             count[2 * pair.different] += is_wrong
             count[2 * pair.different + 1] += 1
-    found = [SubjectErrors(subject, *count) for subject, count in counts.items()]
-    return sorted(found, key=lambda one: (-one.rate, one.subject))
-
-
-def hardest(scored: ScoredPairs, count: int) -> Mapping[str, list[int]]:
-    """The indices of the `count` matching pairs of largest distance and different ones of smallest, the
-    hardest first.
-    """
-    by_distance = np.argsort(scored.distance, kind="stable")
-    different = scored.different[by_distance]
-    return {
-        "matching": by_distance[~different][::-1][:count].tolist(),
-        "different": by_distance[different][:count].tolist(),
-    }
+    errors = [SubjectErrors(subject, *count) for subject, count in counts.items()]
+    return sorted(errors, key=lambda errors: (-errors.rate, errors.subject))
 
 
 def decide(loaded: TrainedModel, first: str, second: str, threshold: float | None, resize: bool) -> PairDecision:
@@ -206,12 +191,12 @@ def siamese(loaded: TrainedModel) -> Siamese:
     return loaded.model
 
 
-def decision_threshold(loaded: TrainedModel, given: float | None) -> float:
+def decision_threshold(loaded: TrainedModel, threshold: float | None) -> float:
     """The given threshold, or the one that the model stores from validation; ConfigError without a finite one."""
-    if given is not None:
-        if not math.isfinite(given):
-            raise ConfigError(f"--threshold is {given:g}; it must be a finite distance")
-        return given
+    if threshold is not None:
+        if not math.isfinite(threshold):
+            raise ConfigError(f"--threshold is {threshold:g}; it must be a finite distance")
+        return threshold
     threshold = float(siamese(loaded).threshold)
     if not math.isfinite(threshold):
         raise ConfigError(
@@ -219,67 +204,3 @@ def decision_threshold(loaded: TrainedModel, given: float | None) -> float:
             "train with --validation"
         )
     return threshold
-
-
-TEMPLATE = "hardest_pairs.html"
-
-
-@dataclass(frozen=True)
-class ShownPair:
-    """A pair for the page; pictures are data URIs."""
-
-    first: str
-    second: str
-    first_picture: str
-    second_picture: str
-    distance: float
-    wrong: bool
-
-
-@dataclass(frozen=True)
-class ShownKind:
-    """The hardest pairs of one kind."""
-
-    title: str
-    pairs: Sequence[ShownPair]
-
-
-def hardest_pairs(scored: ScoredPairs, rows: ImageRows, threshold: float, count: int) -> list[ShownKind]:
-    """The `count` hardest pairs of each kind, the hardest first."""
-    at = {image: row for row, image in enumerate(rows.image_id)}
-    chosen = hardest(scored, count)
-    return [
-        ShownKind(title, [_shown(scored, rows, at, index, threshold) for index in chosen[kind]])
-        for kind, title in (("matching", "the same face, far apart"), ("different", "different faces, near each other"))
-    ]
-
-
-def _shown(scored: ScoredPairs, rows: ImageRows, at: dict[str, int], index: int, threshold: float) -> ShownPair:
-    pair, distance = scored.pairs[index], float(scored.distance[index])
-    return ShownPair(
-        first=pair.first,
-        second=pair.second,
-        first_picture=picture(rows.pixels[at[pair.first]]),
-        second_picture=picture(rows.pixels[at[pair.second]]),
-        distance=distance,
-        wrong=(distance > threshold) != pair.different,
-    )
-
-
-def picture(pixels: UInt8[Tensor, "channels height width"]) -> str:
-    """The image as a PNG in a data URI."""
-    from PIL import Image
-
-    values: np.ndarray = pixels.permute(1, 2, 0).numpy()
-    content = io.BytesIO()
-    Image.fromarray(values[:, :, 0] if values.shape[2] == 1 else values).save(content, "PNG")
-    return f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"
-
-
-def render_hardest(sets: Sequence[tuple[str, Sequence[ShownKind]]], checkpoint: str, threshold: float) -> str:
-    """The page as HTML, with the distance that decided. All text is escaped: ids are arbitrary strings."""
-    return (
-        page_environment("vtr_core.systems.siamese")
-        .get_template(TEMPLATE)
-        .render(sets=sets, checkpoint=checkpoint, threshold=threshold)
-    )

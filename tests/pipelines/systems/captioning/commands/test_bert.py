@@ -8,7 +8,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from pipelines.cli import run
-from pipelines.systems.captioning.import_bert import renamed
+from pipelines.systems.captioning.import_bert import lavender_names
 from tests.builders.captioned import captioned_videos
 from tests.pipelines.systems.captioning.commands.test_lavender import PIECES, made_up
 from vtr_core.config.override import override
@@ -57,11 +57,15 @@ def test_a_captioner_with_a_backbone_begins_with_it(tmp_path: Path, capsys: pyte
     assert torch.equal(own["word_norm.weight"], state["bert.embeddings.LayerNorm.gamma"])
     pieces = state["bert.embeddings.word_embeddings.weight"]
     assert torch.allclose(own["words.weight"][words.ids["runs"]], pieces[[6, 7]].mean(dim=0))
-    with pytest.raises(CheckpointError, match=r"lacks encoder\.layer\.0"):
+    with pytest.raises(CheckpointError, match=r"lacks trsfr\.layer\.0"):
         save_file({"x": torch.zeros(1)}, file)
         run("import", ["bert", str(file), "--out", str(tmp_path / "d"), *flags])
 
 
 def test_names_of_both_kinds_are_known() -> None:
-    assert list(renamed({"bert.embeddings.LayerNorm.gamma": torch.zeros(1)})) == ["enc_txt.emb_txt.LayerNorm.weight"]
-    assert list(renamed({"encoder.layer.3.output.dense.bias": torch.zeros(1)})) == ["trsfr.layer.3.output.dense.bias"]
+    assert list(lavender_names({"bert.embeddings.LayerNorm.gamma": torch.zeros(1)})) == [
+        "enc_txt.emb_txt.LayerNorm.weight"
+    ]
+    assert list(lavender_names({"encoder.layer.3.output.dense.bias": torch.zeros(1)})) == [
+        "trsfr.layer.3.output.dense.bias"
+    ]

@@ -12,18 +12,14 @@ def rows(
 ) -> DualRows:
     """Five captions of three videos; every value tells its row."""
 
-    def side(count: int, dim: int | None) -> np.ndarray | None:
-        return (
-            None
-            if dim is None
-            else np.arange(1, count + 1, dtype=np.float32)[:, None] + np.arange(dim, dtype=np.float32)
-        )
+    def side(count: int, dim: int) -> np.ndarray:
+        return np.arange(1, count + 1, dtype=np.float32)[:, None] + np.arange(dim, dtype=np.float32)
+
+    dims = {"latent": 2} if concepts is None else {"latent": 2, "concept": concepts}
 
     return DualRows(
-        latent_text=side(5, 2),
-        latent_video=side(3, 2),
-        concept_text=side(5, concepts),
-        concept_video=side(3, concepts),
+        text={name: side(5, dim) for name, dim in dims.items()},
+        video={name: side(3, dim) for name, dim in dims.items()},
         caption_video=np.array([0, 1, 0, 2, 2]),
         captions=tuple("abcde"),
         video_id=("x", "y", "z"),
@@ -38,20 +34,20 @@ def rows(
 
 def test_what_is_absent_is_left_out_and_counted():
     found = analysed_set("toy", rows())
-    assert found.latent_text[:, 0].tolist() == [1, 4, 5]
-    assert found.latent_video[:, 0].tolist() == [1, 3]
+    assert found.text["latent"][:, 0].tolist() == [1, 4, 5]
+    assert found.video["latent"][:, 0].tolist() == [1, 3]
     assert found.caption_video.tolist() == [0, 1, 1]
     assert (found.caption_key.tolist(), found.video_key.tolist()) == ([5, 8, 9], [30, 20])
     assert found.left_out == 3
     assert found.latent_scores.shape == (3, 2)
-    assert torch.equal(found.concept_space("cosine").text, found.concept_text)
+    assert torch.equal(found.concept_space("cosine").text, found.text["concept"])
 
 
 def test_few_captions_stay_with_their_videos():
     few = analysed_set("toy", rows()).few_captions(1, seed=0)
     assert few.caption_video.tolist() == [0, 1]
-    assert few.latent_text[:, 0].tolist() == [few.caption_key[0] - 4, few.caption_key[1] - 4]
-    assert len(few.concept_text) == 2
+    assert few.text["latent"][:, 0].tolist() == [few.caption_key[0] - 4, few.caption_key[1] - 4]
+    assert len(few.text["concept"]) == 2
 
 
 def test_captions_that_another_model_knows():

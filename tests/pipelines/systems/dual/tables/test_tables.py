@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.systems.dual.thesis_tables import FUSED, PAPER, TRAININGS, TablesFlags, tables
+from pipelines.systems.dual.thesis_rows import FUSED, PAPER, tables, training
+from pipelines.systems.dual.thesis_tables import TablesFlags
+from pipelines.tables.runs import variant_configs, variants_of
 from tests.builders.toy import written
 from tests.text.tagged import FixedTagger
 from vtr_core.data.concepts.building import TableSettings, build_concept_table
@@ -76,12 +78,14 @@ def test_the_hybrid_s_own_row_is_called_base(tmp_path: Path) -> None:
     assert "Dual Encoding TPAMI: not run. No training data was given" in page
 
 
-def test_every_row_is_a_training_and_every_training_a_row() -> None:
-    variants = {row.variant for table in PAPER.tables for row in table.rows if row.variant is not None}
-    trained = {variant for variant in variants if not variant.startswith("data-")}
-    assert trained == {*TRAININGS, FUSED}
-    for training in TRAININGS.values():
-        assert training.config("hybrid-msrvtt-tiny", {}).preset.startswith("hybrid-msrvtt-tiny")
+def test_every_row_is_a_training_of_a_preset() -> None:
+    rows = [row for row in variants_of(PAPER.tables) if not row.startswith("data-")]
+    variant_configs("hybrid-msrvtt-tiny", [training(row)[0] for row in rows], {})  # all are presets
+    assert {row: training(row) for row in rows if training(row) != (row, "")} == {
+        FUSED: ("equal-latent", ""),
+        **{f"pos-{tagger}": ("pos", tagger) for tagger in ("treetagger", "wordnet", "spacy")},
+        **{f"concept-pos-{tagger}": ("concept-pos", tagger) for tagger in ("treetagger", "wordnet", "spacy")},
+    }
 
 
 @pytest.mark.parametrize(
@@ -89,7 +93,7 @@ def test_every_row_is_a_training_and_every_training_a_row() -> None:
     [
         ({"only": ("3.9",)}, r"the paper has tables 3\.1, 3\.2"),
         ({"test": ("msrvtt=x",)}, "leave out --test"),
-        ({"rows": ("none",)}, "--rows none: the tables' rows are base, latent"),
+        ({"rows": ("none",)}, "--rows: there is no row 'none'; rows: base, latent"),
         ({"seeds": 0}, "--seeds is 0; it must be 1 or more"),
         ({"tagged": ("brill=x",)}, "write NAME=URI, with a name of treetagger, wordnet, spacy"),
         ({"size": ("tgif",)}, "--size 'tgif': write NAME=URI"),

@@ -2,10 +2,11 @@
 
 import pytest
 
-from pipelines.systems.muse.muse_tables import PAPER, TablesFlags, _alike
+from pipelines.systems.muse.muse_tables import PAPER
+from pipelines.tables.runs import first_alike, variant_configs, variants_of
 from vtr_core.run.presets import preset
 
-VARIANTS = [row.variant for table in PAPER.tables for row in table.rows if row.variant is not None]
+VARIANTS = variants_of(PAPER.tables)
 ABLATIONS = (4, 5, 6, 7, 8, 11)
 
 
@@ -24,9 +25,9 @@ def test_ours_of_the_paper_is_the_same_in_all_tables() -> None:
 
 
 def test_rows_of_one_configuration_are_trained_once() -> None:
-    published = _alike(TablesFlags(), {}, VARIANTS)  # type: ignore[arg-type]
+    published = first_alike(variant_configs("muse-msrvtt", ["", *VARIANTS], {}))
     assert {name for name, trained in published.items() if trained == ""} == {"", "scale", "scales-4", "layers-4"}
     assert all(published[name] in (name, "") for name in published)
-    small = _alike(TablesFlags(preset="muse-tokens-tiny"), {"seed": 3}, VARIANTS)  # type: ignore[arg-type]
+    small = first_alike(variant_configs("muse-tokens-tiny", ["", *VARIANTS], {"seed": 3}))
     assert {name for name, trained in small.items() if trained == ""} >= {"", "scale"}
     assert small["layers-4"] == "layers-4"

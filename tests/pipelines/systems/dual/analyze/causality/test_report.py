@@ -25,10 +25,8 @@ def _set(latent=True):
     scores = 2 * torch.randn(16, 12, generator=generator)
     return AnalysedSet(
         "toy",
-        rows[:12] if latent else None,
-        rows[12:] if latent else None,
-        scores[:12],
-        scores[12:],
+        {**({"latent": rows[:12]} if latent else {}), "concept": scores[:12]},
+        {**({"latent": rows[12:]} if latent else {}), "concept": scores[12:]},
         torch.arange(12) % 4,
         np.arange(12),
         np.array([7, 3, 5, 9]),

@@ -52,7 +52,9 @@ def test_ways_with_the_same_spaces_are_named_by_what_differs():
     many = {"loss.margin": 0.1, "optimizer.learning_rate": 0.1, "model.dropout": 0.1, "optimizer.gradient_clip": 1.0}
     other = {**many, "optimizer.gradient_clip": 3.0}
     named = list(names_of([usual, _way(many), _way(other)]).values())
-    assert named[1].endswith("[loss.margin 0.1, model.dropout 0.1, optimizer.gradient_clip 1.0, and 1 more]")
+    assert named[1].endswith(
+        "[loss.margin 0.1, model.dropout 0.1, optimizer.gradient_clip 1.0, optimizer.learning_rate 0.1]"
+    )
     assert len(set(named)) == 3
 
 

@@ -25,10 +25,8 @@ def _set(seed=0, videos=6, per_video=4, latent=True, concept=True):
     scores = 2 * torch.randn(captions + videos, 7, generator=generator)
     return AnalysedSet(
         "toy",
-        rows[:captions] if latent else None,
-        rows[captions:] if latent else None,
-        scores[:captions] if concept else None,
-        scores[captions:] if concept else None,
+        {**({"latent": rows[:captions]} if latent else {}), **({"concept": scores[:captions]} if concept else {})},
+        {**({"latent": rows[captions:]} if latent else {}), **({"concept": scores[captions:]} if concept else {})},
         torch.arange(captions) % videos,
         np.arange(captions),
         np.arange(videos),
@@ -67,13 +65,13 @@ def test_components_of_both_sides_and_the_whole_space_at_the_end():
     data = _set()
     found = component_curve(data)
     assert list(found["map"]) == [1, 2, 3, 4, 5]
-    assert 100 * found["map"][5] == pytest.approx(_map(cosine(data.latent_text, data.latent_video), data))
+    assert 100 * found["map"][5] == pytest.approx(_map(cosine(data.text["latent"], data.video["latent"]), data))
     assert sum(found["normalised_variances"]) == pytest.approx(1.0)
 
 
 def test_correlations_are_fitted_on_half_of_the_videos():
     data, other = _set(videos=40), _set(1, videos=40)
-    first, second = (data.latent_text, data.latent_video), (other.latent_text, other.latent_video)
+    first, second = (data.text["latent"], data.video["latent"]), (other.text["latent"], other.video["latent"])
     captions, videos = correlation_curves(
         first, second, data.caption_video, _flags(ridge=0.01, samples=1000, pairs=9, seed=3)
     )
@@ -100,6 +98,6 @@ def test_as_many_pairs_as_dimensions_where_they_are_asked_for():
 
 def test_too_few_videos_to_hold_any_out():
     data = _set(videos=3)
-    space = data.latent_text, data.latent_video
+    space = data.text["latent"], data.video["latent"]
     with pytest.raises(DatasetError, match="at least 4 videos"):
         correlation_curves(space, space, data.caption_video, _flags())
