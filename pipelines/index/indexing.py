@@ -8,8 +8,7 @@ import numpy as np
 
 from pipelines.arguments import check_counts
 from pipelines.evaluation_inputs import RowsRead, device
-from pipelines.extract.command import ExtractFlags, extractor
-from pipelines.extract.command import remark
+from pipelines.extract.command import ExtractFlags, extractor, remark
 from pipelines.index.command import IndexFlags
 from pipelines.progress import Meter
 from pipelines.systems.registry import SYSTEMS

@@ -54,7 +54,6 @@ WORK = (
     "pipelines.data.command._check",
     "pipelines.data.command._list",
     "pipelines.data.command._show",
-    "pipelines.data.command._statistics",
     "pipelines.demo.command.demo",
     "pipelines.doctor.findings.as_text",
     "pipelines.doctor.findings.machine_findings",

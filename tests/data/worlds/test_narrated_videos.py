@@ -30,7 +30,7 @@ from vtr_core.data.worlds.narrated_videos import (
     scenes,
     truth,
 )
-from vtr_core.text.tokens.vocabulary import Vocabulary, tokenise
+from vtr_core.text.tokens.vocabulary import Vocabulary, tokenise, word_counts
 
 WORLD = SyntheticSettings(num_clips=1500, seed=5, dim_2d=48, dim_3d=32, dim_audio=16)
 SOURCE = Synthetic(num_clips=600, dim_2d=24, dim_3d=16, dim_audio=8)

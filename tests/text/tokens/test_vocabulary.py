@@ -4,7 +4,7 @@ import pickle
 import numpy as np
 import pytest
 
-from vtr_core.config.caption_text import Tokenizer, UnknownWords
+from vtr_core.config.data_sets import Tokenizer, UnknownWords
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.text.tokens.vocabulary import Vocabulary, WordTags, tokenise, word_counts, words_of

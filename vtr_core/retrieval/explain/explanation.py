@@ -11,7 +11,7 @@ from torch import Tensor
 
 from vtr_core.analysis.causality import causality_at_k
 from vtr_core.analysis.transforms import Transform
-from vtr_core.config.caption_text import Comparison
+from vtr_core.config.data_sets import Comparison
 from vtr_core.embedding.video_ranking import Scoring, Space, VideoScores
 from vtr_core.errors import ConfigError, InputError
 from vtr_core.similarity import contributions

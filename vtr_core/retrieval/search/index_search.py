@@ -15,8 +15,7 @@ from torch import Tensor
 
 from vtr_core import storage
 from vtr_core.analysis.transforms import Transform
-from vtr_core.config.caption_text import ConceptSimilarity
-from vtr_core.config.data_sets import joined_uris
+from vtr_core.config.data_sets import ConceptSimilarity, joined_uris
 from vtr_core.data.manifest import FILE, Manifest
 from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.embedding.embedded_rows import model_fingerprint
