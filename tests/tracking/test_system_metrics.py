@@ -12,6 +12,12 @@ from vtr_core.tracking.run import TrackedRun, open_run
 MEMORY = "system/system_memory_usage_percentage"
 
 
+@pytest.fixture(autouse=True)
+def as_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests have the samples switched off."""
+    monkeypatch.delenv("MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", raising=False)
+
+
 def test_samples_are_logged_meanwhile(tracking_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL", "0.05")
     run = open_run(tracking_store, "vtr", "name", {})
