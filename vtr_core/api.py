@@ -37,7 +37,7 @@ from vtr_core.systems.spaces import (
     spaces_of,
     unknown_words,
 )
-from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
+from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model, read_stated_model
 from vtr_core.unusable import UnusableError
 from vtr_core.video.process import Limits
 
@@ -273,8 +273,10 @@ class Index:
         scored (default: as the model is evaluated). DatasetError where there is no index, or it is of another model.
         """
         index = load_index(locate(str(uri)))
-        ready = model if isinstance(model, Model) else load(model or index.record.checkpoint)
-        return cls(index, ready, options)
+        if not isinstance(model, Model):
+            checkpoint = None if model is None else str(model)
+            model = Model(read_stated_model(checkpoint, index.record.checkpoint, str(uri), SYSTEMS, None))
+        return cls(index, model, options)
 
     @property
     def description(self) -> str:

@@ -46,7 +46,7 @@ from vtr_core.run.inputs import usable_data
 from vtr_core.storage import locate
 from vtr_core.systems.spaces import DualSpaces, JointSpace, dual_spaces_of, known_queries, spaces_of
 from vtr_core.tracking.run import TrackedRun
-from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
+from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model, read_stated_model
 
 Queries = Sequence[tuple[str, str | None]]
 """Texts, each with the id of its relevant item where one is given."""
@@ -77,7 +77,7 @@ def explain(flags: ExplainQueriesFlags) -> Report:
     check_frames(None if flags.keyframes is None else locate(flags.keyframes))
     if flags.index is not None:
         index = load_index(locate(flags.index))
-        loaded = read_model(flags.checkpoint or index.record.checkpoint, SYSTEMS, device())
+        loaded = read_stated_model(flags.checkpoint, index.record.checkpoint, flags.index, SYSTEMS, device())
         captions = [(item.caption, place) for place, item in enumerate(index.items) if item.caption]
         ids = [item.item_id for item in index.items]
         right = asked_queries(queries, ids, [text for text, _ in captions], [place for _, place in captions])

@@ -13,7 +13,7 @@ from pipelines.index.command import IndexFlags
 from pipelines.progress import Meter
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
-from vtr_core.config.data_sets import JOINED, joined_weights
+from vtr_core.config.data_sets import JOINED, joined_uris, joined_weights
 from vtr_core.data.sources.video_files import Inventory
 from vtr_core.embedding.embedded_rows import model_fingerprint
 from vtr_core.encoders.encoder import BUNDLED, is_encoder, source_of
@@ -28,8 +28,9 @@ from vtr_core.retrieval.index.index import MARKER, IndexRecord, Shard, load_inde
 from vtr_core.retrieval.index.windows import VideoVersion, WindowSettings, WindowStore, plan_window_index, versions
 from vtr_core.run.inputs import usable_data
 from vtr_core.storage import Location, check_writable, delete_folder, locate
+from vtr_core.storage.stated_places import stated_place
 from vtr_core.systems.spaces import clip_space_of, spaces_of
-from vtr_core.train.checkpoint.trained_model import ENCODER, LoadedModel, read_model
+from vtr_core.train.checkpoint.trained_model import ENCODER, LoadedModel, read_model, read_stated_model
 
 DEFAULT_WINDOW_S = 5.0
 THUMBNAIL_SIZE = 192
@@ -99,16 +100,16 @@ def _index_data(flags: IndexFlags, out: Location) -> IndexRecord:
         raise ConfigError(f"vtr index: give {flags.checkpoint} or --encoder {flags.encoder} for the data set, not both")
     embeddings = None if flags.embeddings is None else load_embeddings(flags.embeddings)
     checkpoint = flags.checkpoint if flags.encoder is None else _model_uri(flags.encoder)
-    checkpoint = checkpoint or (None if embeddings is None else embeddings.checkpoint)
-    data = flags.data or (None if embeddings is None else embeddings.data)
-    if checkpoint is None or data is None:
+    stated = None if embeddings is None else embeddings.checkpoint
+    data = flags.data or (None if embeddings is None else _stated_data(embeddings.data, str(flags.embeddings)))
+    if (checkpoint is None and stated is None) or data is None:
         raise ConfigError(
             "vtr index: give a checkpoint and --data URI, or --embeddings URI; or videos (a folder, glob, list or "
             "table); or --delete IDS"
         )
     if max(joined_weights(data)) > 1:
         raise ConfigError(f"vtr index --data {data}: an index has every video once; leave out the weights")
-    loaded = read_model(checkpoint, SYSTEMS, device())
+    loaded = read_stated_model(checkpoint, str(stated), str(flags.embeddings), SYSTEMS, device())
     spaces_of(loaded, "an index")
     manifest = usable_data(loaded.config.model, data)
     stored = None
@@ -123,8 +124,14 @@ def _index_data(flags: IndexFlags, out: Location) -> IndexRecord:
             record = save_index(out, planned)
             delete_folder(windows.location)  # of an index of video files that this one replaces
             return record
-        both = usable_data(loaded.config.model, f"{existing.record.data}{JOINED}{manifest.uri}")
+        before = _stated_data(existing.record.data, str(flags.out))
+        both = usable_data(loaded.config.model, f"{before}{JOINED}{manifest.uri}")
         return save_index(out, extended(existing, planned.whole(), both))
+
+
+def _stated_data(data: str, file: str) -> str:
+    """The data sets that a file names, as far as it may: `stated_place`."""
+    return JOINED.join(stated_place(part, file, "--data") for part in joined_uris(data))
 
 
 def _once(shards: Iterator[Shard], data: str) -> Iterator[Shard]:
@@ -198,7 +205,10 @@ def _model_uri(encoder: str) -> str:
 def _window_model(flags: IndexFlags, store: WindowStore) -> LoadedModel:
     """The encoder that the flags name, else the index's own, else the bundled one."""
     own = str(store.record()["checkpoint"]) if flags.encoder is None and store else None
-    loaded = read_model(own or _model_uri(flags.encoder or BUNDLED), SYSTEMS, device())
+    if own is None:
+        loaded = read_model(_model_uri(flags.encoder or BUNDLED), SYSTEMS, device())
+    else:
+        loaded = read_stated_model(None, own, str(flags.out), SYSTEMS, device())
     clip_space_of(loaded, "an index of video files")
     if loaded.config.model.system().records(loaded.config.model) == "videos":
         raise ConfigError(

@@ -44,7 +44,7 @@ from vtr_core.retrieval.search.topics import (
 from vtr_core.storage import Location, check_file_writable, check_writable, locate
 from vtr_core.systems.spaces import dual_spaces_of, not_known, unknown_words
 from vtr_core.time_span import time_span
-from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
+from vtr_core.train.checkpoint.trained_model import LoadedModel, read_stated_model
 
 _JPEG = b"\xff\xd8\xff"
 _COLUMNS = ("query", "rank", "item_id", "video_id", "score", "latent", "concept", "start", "end", "caption", "link")
@@ -107,7 +107,7 @@ def search(flags: SearchFlags) -> None:
     # The data set is read for pictures alone; the address of a window is beside an index of video files.
     with_frames = flags.page is not None or flags.thumbnails is not None or is_of_videos(flags.index)
     frames = key_frames(flags.index, index.record) if with_frames else None
-    loaded = read_model(flags.checkpoint or index.record.checkpoint, SYSTEMS, None)
+    loaded = read_stated_model(flags.checkpoint, index.record.checkpoint, flags.index, SYSTEMS, None)
     transform = None
     if flags.transform is not None:
         spaces = dual_spaces_of(loaded, "--transform, which changes concepts,")

@@ -55,6 +55,8 @@ def ask(
     """Status, headers and content of an answer; JSON is parsed."""
     connection = http.client.HTTPConnection("127.0.0.1", server.address.port, timeout=3600)
     settings = {name.replace("_", "-"): value for name, value in headers.items()}
+    if body is not None:
+        settings.setdefault("Content-Type", "application/json")
     connection.request("GET" if body is None else "POST", path, body, settings)
     response = connection.getresponse()
     content = response.read()

@@ -78,7 +78,6 @@ def search_app(site: SearchSite, address: Address, token: str | None) -> ASGIApp
         redoc_url=None,
         dependencies=[] if token is None else [Depends(HTTPBearer(auto_error=False))],  # for the description; see Guard
         responses={"4XX": {"model": Error, "description": "what is asked for is not possible, or not allowed"}},
-        strict_content_type=False,
         max_body_size=BODY_BYTES,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # queries are private
     )
@@ -136,7 +135,7 @@ class _Answers:
 
     async def _answer(self, query: SearchQuery, offset: int) -> Answer:
         """The page of hits from `offset` on."""
-        chosen = self._catalogue.chosen(query.filters)
+        chosen = await asyncio.to_thread(self._catalogue.chosen, query.filters) if query.filters else None
         num_items = len(self._catalogue.items) if chosen is None else len(chosen)
         hits = await self._batcher.ask(replace(query, k=min(query.k, num_items))) if num_items else ()
         if hits is None:

@@ -23,7 +23,7 @@ from vtr_core.retrieval.search.index_search import Hit, Searcher, SearchOptions,
 from vtr_core.storage import locate
 from vtr_core.systems.registry import Systems
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint.trained_model import read_model
+from vtr_core.train.checkpoint.trained_model import read_stated_model
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
@@ -224,7 +224,7 @@ class Source:
     def shard(self, number: int = 0, shards: int = 1) -> Shard:
         """Part `number` of `shards` of the index's shards, of which no others are read. Raises what loading raises."""
         index = load_index(locate(self.index), number, shards)
-        loaded = read_model(self.checkpoint or index.record.checkpoint, self.systems, self.device)
+        loaded = read_stated_model(self.checkpoint, index.record.checkpoint, self.index, self.systems, self.device)
         return Shard(index.record, searcher(index, loaded, SearchOptions()), Catalogue(index, None))
 
 

@@ -14,7 +14,7 @@ from vtr_core.serving.engine import Column, Parameters, SearchQuery
 
 DEFAULT_K, LARGEST_K, FURTHEST = 24, 100, 1000
 """Items of a page, at most, and of all pages of a query together."""
-MOST_QUERIES = 32
+MOST_QUERIES, MOST_FILTERS = 32, 16
 
 QueryText = Annotated[str, Query(alias="q", description="the query")]
 PageSize = Annotated[int, Query(ge=1, le=LARGEST_K, description="hits of a page")]
@@ -23,6 +23,7 @@ Filters = Annotated[
     Sequence[str],
     Query(
         alias="filter",
+        max_length=MOST_FILTERS,
         description="a condition, any number of times; items meet all: column=value, or one of != ~ < <= > >= for =",
     ),
 ]
@@ -41,7 +42,7 @@ class SearchBody(BaseModel):
     queries: list[str] = Field(min_length=1, max_length=MOST_QUERIES)
     k: int = Field(DEFAULT_K, ge=1, le=LARGEST_K)
     offset: int = Field(0, ge=0)
-    filter: list[str] = []
+    filter: list[str] = Field([], max_length=MOST_FILTERS)
 
 
 def queries(

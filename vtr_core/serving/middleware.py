@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from http import HTTPStatus
 from typing import TypeVar
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.datastructures import MutableHeaders
@@ -62,6 +62,8 @@ class Guard:
                 return fault(HTTPStatus.FORBIDDEN, f"this server answers as {self._address.url} alone")
         elif _path(request) not in self._open and not _equal(self._token, _given(request)):
             return self._introduced(request, self._token)
+        if _is_of_another_site(request):
+            return fault(HTTPStatus.FORBIDDEN, "pages of other sites get no answer; open this server's own page")
         if int(request.headers.get("content-length", "0")) > BODY_BYTES:  # FastAPI would say so in plain text
             return fault(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body is larger than {BODY_BYTES} bytes")
         return None
@@ -76,6 +78,15 @@ class Guard:
         answer = RedirectResponse(f"{_path(request)}{'?' if rest else ''}{rest}", HTTPStatus.SEE_OTHER)
         answer.set_cookie(COOKIE, token, httponly=True, samesite="strict")
         return answer
+
+
+def _is_of_another_site(request: Request) -> bool:
+    """Whether a page of another origin asks, as browsers say; whoever follows a link to this server's page may."""
+    origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "none")
+    if origin is not None and urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower():
+        return True
+    is_link = request.method == "GET" and request.headers.get("sec-fetch-mode") == "navigate" and _path(request) == "/"
+    return site not in ("none", "same-origin") and not is_link
 
 
 def _path(request: Request) -> str:

@@ -88,6 +88,7 @@ class AppServer:
                 log_level="warning",
                 access_log=False,  # queries are private
                 server_header=False,
+                proxy_headers=False,  # who asks is who connects, whatever X-Forwarded-For says
                 lifespan="off",
                 ws="none",
                 timeout_graceful_shutdown=_SECONDS_TO_END,

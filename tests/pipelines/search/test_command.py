@@ -25,7 +25,7 @@ from vtr_core.embedding.embedded_rows import embed
 from vtr_core.embedding.rankings import rankings
 from vtr_core.errors import ConfigError, DatasetError, VtrError
 from vtr_core.retrieval.index.index import load_index
-from vtr_core.retrieval.search.index_search import check_data
+from vtr_core.retrieval.search.index_search import indexed_data
 from vtr_core.similarity import cosine, generalized_jaccard, hybrid
 from vtr_core.storage import locate
 from vtr_core.systems.dual.dual_embeddings import embed_dual
@@ -288,7 +288,7 @@ def test_several_data_sets_are_indexed_as_one(home: Path, data: Manifest, checkp
     assert [one.item_id for one in both.items] == [one.item_id for one in (*alone.items, *second.items)]
     vectors = [one.shards[0].tensors["latent"] for one in (both, alone, second)]
     np.testing.assert_array_equal(vectors[0], np.concatenate(vectors[1:]))
-    assert check_data(both.record)
+    assert indexed_data(str(home / "both"), both.record) is not None
     with pytest.raises(ConfigError, match="leave out the weights"):
         index(IndexFlags(checkpoint, f"2 * {data.uri} + {other.uri}", str(home / "none")))
     with pytest.raises(DatasetError, match="the id v0 is in several data sets"):

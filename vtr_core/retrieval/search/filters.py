@@ -55,8 +55,10 @@ def meeting(items: Sequence[Item], conditions: Sequence[Condition]) -> Int64[np.
     if not conditions:
         return None
     table = (items if isinstance(items, Items) else Items.of(items)).table
-    masks = [_mask(_column(table, condition), condition) for condition in conditions]
-    return np.flatnonzero(np.logical_and.reduce(masks)).astype(np.int64)
+    meets_all = np.ones(len(table), np.bool_)
+    for condition in conditions:
+        meets_all &= _mask(_column(table, condition), condition)
+    return np.flatnonzero(meets_all).astype(np.int64)
 
 
 def _column(table: pa.Table, condition: Condition) -> pa.ChunkedArray:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from vtr_core import storage
 from vtr_core.analysis.transforms import Transform
-from vtr_core.config.data_sets import ConceptSimilarity, joined_uris
+from vtr_core.config.data_sets import JOINED, ConceptSimilarity, joined_uris
 from vtr_core.data.manifest import FILE, Manifest
 from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.embedding.embedded_rows import model_fingerprint
@@ -45,6 +45,7 @@ from vtr_core.retrieval.index.items import Item, VideoIds
 from vtr_core.retrieval.index.windows import FOLDER, RECORD, WindowFrames, WindowStore
 from vtr_core.similarity import SimilarityKind, contributions, raising
 from vtr_core.storage import locate
+from vtr_core.storage.stated_places import stated_place
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.spaces import DualSpaces, JointSpace, spaces_of
 from vtr_core.text.tokens.vocabulary import Vocabulary
@@ -439,23 +440,25 @@ def key_frames(index: str, record: IndexRecord) -> KeyFrames | None:
     store = WindowStore.beside(locate(index))
     if store:
         return WindowFrames(store)
-    return Thumbnails(Manifest.load(record.data)) if check_data(record) else None
+    manifest = indexed_data(index, record)
+    return None if manifest is None else Thumbnails(manifest)
 
 
-def check_data(record: IndexRecord) -> bool:
-    """Whether the indexed data set still exists, unchanged; False where it is missing. DatasetError where it differs.
+def indexed_data(index: str, record: IndexRecord) -> Manifest | None:
+    """The indexed data set, unchanged; None where it is missing, or where the index may not say: `stated_place`.
 
-    An unreachable store is no error, as the index does not need the data set.
+    DatasetError where it differs. An unreachable store is no error, as the index does not need the data set.
     """
     try:
-        if not all(storage.exists(locate(part) / FILE) for part in joined_uris(record.data)):
-            return False
-        current = Manifest.load(record.data).fingerprint
+        parts = [stated_place(part, index, "--data") for part in joined_uris(record.data)]
+        if not all(storage.exists(locate(part) / FILE) for part in parts):
+            return None
+        manifest = Manifest.load(JOINED.join(parts))
     except (storage.StorageError, OSError):
-        return False
-    if current != record.data_fingerprint:
+        return None
+    if manifest.fingerprint != record.data_fingerprint:
         raise DatasetError(
-            f"{record.data} was ingested again since it was indexed (it is {short(current)}, the index is of "
-            f"{short(record.data_fingerprint)}); run vtr index again"
+            f"{record.data} was ingested again since it was indexed (it is {short(manifest.fingerprint)}, the index is "
+            f"of {short(record.data_fingerprint)}); run vtr index again"
         )
-    return True
+    return manifest

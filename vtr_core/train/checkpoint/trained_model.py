@@ -64,7 +64,7 @@ def read_model(uri: str, systems: Systems, device: torch.device | str | None = "
 
 
 def read_stated_model(
-    checkpoint: str | None, stated: str, file: str, systems: Systems, device: torch.device | str = "cpu"
+    checkpoint: str | None, stated: str, file: str, systems: Systems, device: torch.device | str | None = "cpu"
 ) -> LoadedModel:
     """The model that the user gave, else the one that `file`, an index, states, as far as a file may say that.
 

@@ -1,0 +1,50 @@
+"""What an index that somebody else made may bring: no foreign bytes for faiss, and no places that are opened."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import vtr_core
+from tests.optional import optional
+from tests.retrieval.index.test_index import toy_index
+from vtr_core.errors import DatasetError
+from vtr_core.retrieval.index.candidates import Candidates
+from vtr_core.retrieval.index.index import load_index, save_index
+from vtr_core.retrieval.search.index_search import indexed_data
+from vtr_core.storage import StorageError, locate
+
+
+def test_an_exact_index_brings_no_candidates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vtr_core.retrieval.index.candidates.load_faiss", lambda: pytest.fail("faiss is asked"))
+    index = toy_index()
+    shard = replace(index.shards[0], candidates=memoryview(b"IHNs and what somebody else wrote"))
+    save_index(locate(str(tmp_path)), replace(index, shards=(shard,)))
+    with pytest.raises(DatasetError, match="lists candidates, which an exact index does not have"):
+        load_index(locate(str(tmp_path)))
+
+
+def test_other_classes_of_faiss_are_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    faiss = optional("faiss", "faiss")
+    flat = faiss.IndexFlatIP(16)
+    flat.add(np.zeros((4, 16), np.float32))
+    content = faiss.serialize_index(flat).data
+    monkeypatch.setattr("vtr_core.retrieval.index.candidates.load_faiss", lambda: pytest.fail("faiss is asked"))
+    with pytest.raises(DatasetError, match="of no kind that vtr index writes"):
+        Candidates(content, 4, 16)
+
+
+@pytest.mark.parametrize(
+    "place", ["gs://b/c?endpoint_override=127.0.0.1:9&scheme=http", "s3://b/c", "hub:somebody/model"]
+)
+def test_places_that_an_index_names_are_not_opened(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the checkpoint nor the data set; the user may name the checkpoint."""
+    index = toy_index()
+    record = replace(index.record, checkpoint=place, data=place)
+    save_index(locate(str(tmp_path)), replace(index, record=record))
+    for opens in ("vtr_core.train.checkpoint.trained_model._readable", "vtr_core.data.manifest.Manifest.load"):
+        monkeypatch.setattr(opens, pytest.fail)
+    with pytest.raises(StorageError, match="name it with --checkpoint"):
+        vtr_core.Index.open(tmp_path)
+    assert indexed_data(str(tmp_path), record) is None
