@@ -74,11 +74,12 @@ MSRVTT_800 = (
         "adapter",
         "adapter",
         {
-            "model.hidden_dim": 2048,
+            "model.hidden_dim": 4096,
+            "model.dropout": 0.6,
             "loss.temperature": 0.1,
             "batch.videos": 256,
             "batch.clips_per_video": 2,
-            "training.epochs": 500,
+            "training.epochs": 200,
             "training.validate_every": 50,
         },
         bank_temperature=0.2,  # of .05, .1, .2 and .5 the one that finds most on validation videos

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SECTIONS = re.compile(r"## (?:Limits|Measured beside others)\n(.*?)\n## ", re.DOTALL)
+SECTIONS = re.compile(r"## (?:Limits|Measured beside others)\n(.*?)(?=\n## )", re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\((benchmarks/results/\w+\.md)\)([^\[]*)")
 NUMBER = re.compile(r"\d*\.?\d+")
 

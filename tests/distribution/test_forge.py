@@ -47,7 +47,7 @@ def test_it_tests_the_pythons_that_the_package_names() -> None:
     versions = [match[1] for name in named if (match := re.search(r":: (3\.\d+)$", name))]
     matrix = yaml.safe_load(WORKFLOW.read_text())["jobs"]["test"]["strategy"]["matrix"]
     assert matrix["python"] == versions
-    assert 'make test TORCH=cpu PYTHON="python${{ matrix.python }}"' in WORKFLOW.read_text(), (
+    assert 'make test TORCH=cpu LOCKED=1 PYTHON="python${{ matrix.python }}"' in WORKFLOW.read_text(), (
         "make takes 3.11 by itself"
     )
 
@@ -57,4 +57,10 @@ def test_it_tests_on_macos_what_make_lock_has_looked_for() -> None:
     (release,) = re.findall(r"^macos-(\d+)$", job["runs-on"])
     (oldest,) = re.findall(r"MACOSX_DEPLOYMENT_TARGET=(\d+)", (ROOT / "requirements" / "lock.sh").read_text())
     assert int(release) >= int(oldest)
-    assert job["steps"][-1]["run"] == "make test TORCH=cpu PYTHON=python3.11"
+    assert job["steps"][-1]["run"] == "make test TORCH=cpu LOCKED=1 PYTHON=python3.11"
+
+
+def test_actions_are_named_by_hash_and_packages_have_theirs() -> None:
+    text = WORKFLOW.read_text()
+    assert re.findall(r"uses: \S+@(?![0-9a-f]{40} # v)\S+", text) == []
+    assert all("LOCKED=1" in line for line in text.splitlines() if re.search(r"run: make (check|test)\b", line))

@@ -54,7 +54,7 @@ def cached_models() -> list[Listed]:
         if "main" in revision.refs
         for listed in _cached(repository.repo_id, Path(revision.snapshot_path))
     ]
-    return sorted(models, key=lambda one: one.name)
+    return sorted(models, key=lambda model: model.name)
 
 
 def _source(source: Source) -> Listed:
@@ -62,19 +62,19 @@ def _source(source: Source) -> Listed:
         from vtr_core.encoders.bundled import LITE0, MINILM
 
         here = LITE0.is_here() and MINILM.is_here()
-        return Listed(BUNDLED, "source", source.what, 384, source.encodes, source.needs, here)
-    what = f"{source.what}; for instance {source.example}"
+        return Listed(BUNDLED, "source", source.description, 384, source.encodes, source.needs, here)
+    text = f"{source.description}; for instance {source.example}"
     here = find_spec(source.module) is not None
-    return Listed(source.pattern, "source", what, None, source.encodes, source.needs, here)
+    return Listed(source.pattern, "source", text, None, source.encodes, source.needs, here)
 
 
 def _recipes() -> Iterator[Listed]:
-    for one in RECIPES:
-        encodes = "frames" if one.modality == "video" else "sound"
-        weights = one.weights
+    for recipe in RECIPES:
+        encodes = "frames" if recipe.modality == "video" else "sound"
+        weights = recipe.weights
         needs = "nothing" if weights is None else f"{weights.file} ({weights.where})"
-        here = weights is None or installed(one) is not None
-        yield Listed(one.name, "recipe", one.network, one.dim, encodes, needs, here)
+        here = weights is None or installed(recipe) is not None
+        yield Listed(recipe.name, "recipe", recipe.network, recipe.dim, encodes, needs, here)
 
 
 def _cached(repository: str, folder: Path) -> Iterator[Listed]:
@@ -114,14 +114,14 @@ def as_text(listed: list[Listed]) -> str:
         "recipe": "recipes of features, without text:",
         "cached model": "in the Hugging Face cache:",
     }
-    parts = {kind: [line for one in listed if one.kind == kind for line in _lines(one)] for kind in titles}
+    parts = {kind: [line for entry in listed if entry.kind == kind for line in _lines(entry)] for kind in titles}
     return "\n\n".join("\n".join([titles[kind], *lines]) for kind, lines in parts.items() if lines)
 
 
-def _lines(one: Listed) -> list[str]:
-    dim = "as its model" if one.dim is None else f"{one.dim}-d"
-    lines = [f"  {one.name}  ({dim}; {one.encodes})", f"      {one.what}"]
-    if one.kind == "cached model":
+def _lines(entry: Listed) -> list[str]:
+    dim = "as its model" if entry.dim is None else f"{entry.dim}-d"
+    lines = [f"  {entry.name}  ({dim}; {entry.encodes})", f"      {entry.what}"]
+    if entry.kind == "cached model":
         return lines
-    part = "its package is " if one.dim is None else ""
-    return [*lines, f"      needs {one.needs}: {part}{'here' if one.here else 'not here'}"]
+    part = "its package is " if entry.dim is None else ""
+    return [*lines, f"      needs {entry.needs}: {part}{'here' if entry.here else 'not here'}"]

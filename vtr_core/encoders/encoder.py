@@ -121,8 +121,8 @@ class Encoder(ABC):
             fingerprint=self.fingerprint,
         )
 
-    def _text_alone(self, given: str) -> ConfigError:
-        return ConfigError(f"{self.name} encodes text alone, no {given}; vtr encoders lists those that take frames")
+    def _text_alone(self, asked_for: str) -> ConfigError:
+        return ConfigError(f"{self.name} encodes text alone, no {asked_for}; vtr encoders lists those that take frames")
 
 
 class Head(nn.Module, ABC):
@@ -214,7 +214,7 @@ class Source:
     prefix: str
     pattern: str
     example: str
-    what: str
+    description: str
     encodes: str
     needs: str
     module: str
@@ -235,7 +235,7 @@ SOURCES = (
         prefix=BUNDLED,
         pattern=BUNDLED,
         example=BUNDLED,
-        what="EfficientNet-Lite0's class probabilities x MiniLM's vectors of the class names",
+        description="EfficientNet-Lite0's class probabilities x MiniLM's vectors of the class names",
         encodes="text and frames",
         needs="two Python packages of weights",
         module="sentence_transformers",
@@ -245,7 +245,9 @@ SOURCES = (
         prefix="hf:",
         pattern="hf:<id or folder>",
         example="hf:openai/clip-vit-base-patch32",
-        what="transformers: CLIP, SigLIP, SigLIP 2, MetaCLIP 2, AltCLIP …; X-CLIP and PE-Video see windows of frames",
+        description=(
+            "transformers: CLIP, SigLIP, SigLIP 2, MetaCLIP 2, AltCLIP …; X-CLIP and PE-Video see windows of frames"
+        ),
         encodes="text and frames",
         needs=_PLACES,
         module="transformers",
@@ -255,7 +257,9 @@ SOURCES = (
         prefix="open-clip:",
         pattern="open-clip:<architecture>/<weights>",
         example="open-clip:ViT-B-32/laion2b_s34b_b79k",
-        what="open_clip; weights are a .safetensors file, a folder, owner/name of the hub, or a name that it knows",
+        description=(
+            "open_clip; weights are a .safetensors file, a folder, owner/name of the hub, or a name that it knows"
+        ),
         encodes="text and frames",
         needs=f"the extra clip, and torchvision of torch's build; {_PLACES}",
         module="open_clip",
@@ -265,7 +269,7 @@ SOURCES = (
         prefix="st:",
         pattern="st:<id or folder>",
         example="st:sentence-transformers/all-MiniLM-L6-v2",
-        what="sentence-transformers",
+        description="sentence-transformers",
         encodes="text, and frames where the model is multimodal",
         needs=_PLACES,
         module="sentence_transformers",
@@ -298,7 +302,7 @@ def _loaded(name: str, device: str, remote_code: bool) -> Encoder:
 
 def is_recipe(name: str) -> bool:
     """Whether a name is of a recipe of features, most of which have no text side."""
-    return any(one.name == name for one in RECIPES)
+    return any(recipe.name == name for recipe in RECIPES)
 
 
 def frames_recipe(name: str, remote_code: bool = False) -> Recipe:
@@ -324,12 +328,17 @@ def frames_recipe(name: str, remote_code: bool = False) -> Recipe:
 
 
 def source_of(name: str) -> Source:
-    """The source of an encoder's name; ConfigError, with the nearest name, for another."""
+    """The source of the name of an encoder of text and frames; ConfigError, with the nearest name, for another."""
     for source in SOURCES:
         if source.has(name):
             return source
+    if is_recipe(name):
+        raise ConfigError(
+            f"{name} makes features of videos and encodes no text, so nothing can be searched by it; give "
+            f"{BUNDLED}, or another encoder of text and frames (vtr encoders lists them)"
+        )
     known = [source.example for source in SOURCES]
-    recipes = [one.name for one in RECIPES]
+    recipes = [recipe.name for recipe in RECIPES]
     near = nearest(name, [*known, *(source.prefix for source in SOURCES), *recipes], f"there are {', '.join(known)}")
     raise ConfigError(f"no encoder {name!r}; {near} (vtr encoders lists them)")
 

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from vtr_core.config.pretrained import UNKNOWN_FINGERPRINT, EncoderRecord
 from vtr_core.encoders.encoder import Encoder, TokenVectors, encoder
 from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.storage.stated_places import stated_by
 from vtr_core.text.tokens.vocabulary import texts_of
 
 KEPT_BYTES = 2**29
@@ -54,22 +55,22 @@ class KeptVectors:
     def of(self, texts: Sequence[str], encode: Callable[[list[str]], Sequence[Tensor]], empty: Tensor) -> list[Tensor]:
         """The vectors of each text, by `encode` where they are not kept; `empty` for an empty text."""
         with self.lock:
-            asked = [text for text in dict.fromkeys(texts) if text]
-            missing = [text for text in asked if text not in self.by_text]
+            distinct = [text for text in dict.fromkeys(texts) if text]
+            missing = [text for text in distinct if text not in self.by_text]
             if missing:
                 for text, vectors in zip(missing, encode(missing), strict=True):
                     self.by_text[text] = vectors
                     self.size += vectors.nbytes
-            for text in asked:
+            for text in distinct:
                 self.by_text.move_to_end(text)
-            found = [self.by_text[text] if text else empty for text in texts]
+            rows = [self.by_text[text] if text else empty for text in texts]
             while self.size > KEPT_BYTES:
                 self.size -= self.by_text.popitem(last=False)[1].nbytes
-            return found
+            return rows
 
 
 @lru_cache(maxsize=8)
-def _kept(fingerprint: str, kind: str) -> KeptVectors:  # noqa: ARG001  models of one process share an encoder's vectors
+def _kept_vectors(fingerprint: str, kind: str) -> KeptVectors:  # noqa: ARG001  models of one process share an encoder's vectors
     return KeptVectors()
 
 
@@ -85,18 +86,20 @@ class FrozenText(nn.Module):
     def __init__(self, record: EncoderRecord) -> None:
         super().__init__()
         self.name, self.dim, self.token_dim = record.name, record.dim, record.token_dim
+        self.stated_by: str | None = None  # the checkpoint that names the encoder, whose files must be here then
         self.register_buffer("fingerprint", torch.tensor(list(bytes.fromhex(record.fingerprint)), dtype=torch.uint8))
 
     @property
     def encoder(self) -> Encoder:
         """The encoder, on this module's device; CheckpointError where the one of this name has other weights."""
-        found = encoder(self.name, str(self.fingerprint.device))
-        if found.fingerprint != self._wanted:
-            raise _other_encoder(self.name, self._wanted, found.fingerprint)
-        return found
+        with stated_by(self.stated_by):
+            loaded = encoder(self.name, str(self.fingerprint.device))
+        if loaded.fingerprint != self._recorded:
+            raise _other_encoder(self.name, self._recorded, loaded.fingerprint)
+        return loaded
 
     @property
-    def _wanted(self) -> str:
+    def _recorded(self) -> str:
         return bytes(self.fingerprint.cpu().tolist()).hex()
 
     def forward(self, tokens: Int64[Tensor, "texts bytes"]) -> Float[Tensor, "texts dim"]:
@@ -106,7 +109,7 @@ class FrozenText(nn.Module):
             return list(torch.from_numpy(self.encoder.encode_text(texts)))
 
         nothing = torch.zeros(self.dim)
-        rows = _kept(self._wanted, "texts").of(_texts(tokens), encode, nothing)
+        rows = _kept_vectors(self._recorded, "texts").of(_texts(tokens), encode, nothing)
         return torch.stack([nothing, *rows])[1:].to(self.fingerprint.device)
 
     def tokens(self, tokens: Int64[Tensor, "texts bytes"]) -> TokenVectors:
@@ -115,11 +118,13 @@ class FrozenText(nn.Module):
             raise ConfigError(f"{self.name} gives no vectors of tokens; name another encoder, such as bundled")
 
         def encode(texts: list[str]) -> Sequence[Tensor]:
-            found = self.encoder.encode_tokens(texts)
-            return [vectors[mask][:_LONGEST].half() for vectors, mask in zip(found.vectors, found.mask, strict=True)]
+            encoded = self.encoder.encode_tokens(texts)
+            return [
+                vectors[mask][:_LONGEST].half() for vectors, mask in zip(encoded.vectors, encoded.mask, strict=True)
+            ]
 
         nothing, device = torch.zeros(0, self.token_dim, dtype=torch.float16), self.fingerprint.device
-        rows = _kept(self._wanted, "tokens").of(_texts(tokens), encode, nothing)
+        rows = _kept_vectors(self._recorded, "tokens").of(_texts(tokens), encode, nothing)
         vectors = nn.utils.rnn.pad_sequence([nothing.new_zeros(1, self.token_dim), *rows], batch_first=True)[1:]
         lengths = torch.tensor([len(row) for row in rows], device=device)
         return TokenVectors(
@@ -131,8 +136,8 @@ def _texts(tokens: Int64[Tensor, "texts bytes"]) -> list[str]:
     return [text.strip() for text in texts_of(np.asarray(tokens.cpu()))]
 
 
-def _other_encoder(name: str, wanted: str, present: str) -> CheckpointError:
+def _other_encoder(name: str, recorded: str, present: str) -> CheckpointError:
     return CheckpointError(
-        f"the model was trained with the encoder {name} of fingerprint {wanted[:12]}, the one here is {present[:12]}: "
-        "vectors of the two cannot be compared; install the one it was trained with"
+        f"the model was trained with the encoder {name} of fingerprint {recorded[:12]}, the one here is "
+        f"{present[:12]}: vectors of the two cannot be compared; install the one it was trained with"
     )

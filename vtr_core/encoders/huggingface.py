@@ -84,12 +84,12 @@ class JointModel(nn.Module):
         self, input_ids: Int64[Tensor, "texts tokens"], attention_mask: Int64[Tensor, "texts tokens"] | None = None
     ) -> TextFeatures:
         """The vector of each text, and of each of its tokens."""
-        given = {"input_ids": input_ids} | ({} if attention_mask is None else {"attention_mask": attention_mask})
+        inputs = {"input_ids": input_ids} | ({} if attention_mask is None else {"attention_mask": attention_mask})
         if hasattr(self.model, "get_text_features"):
-            made = self.model.get_text_features(**given, return_dict=True)
+            made = self.model.get_text_features(**inputs, return_dict=True)
             vectors, tokens = made.pooler_output, made.last_hidden_state
         else:  # PE-Video
-            tokens = self.model.text_model(**given, output_hidden_states=True).hidden_states[-1]
+            tokens = self.model.text_model(**inputs, output_hidden_states=True).hidden_states[-1]
             vectors = self.model.text_video_head(tokens[:, 0])
         padding = self.tokenizer.pad_token_id
         mask = attention_mask.bool() if attention_mask is not None else input_ids != padding
@@ -143,10 +143,10 @@ class HuggingFaceEncoder(Encoder):
         probe = self._texts(["a"])
         self.dim, self.token_dim = probe.vectors.shape[-1], probe.tokens.shape[-1]
         self.recipe = self._recipe(remote_code)
-        seen = self.encode_frames(np.zeros((1, 32, 32, 3), np.uint8))
-        if seen.shape != (1, self.dim):
+        frames = self.encode_frames(np.zeros((1, 32, 32, 3), np.uint8))
+        if frames.shape != (1, self.dim):
             raise CheckpointError(
-                f"{self.name} gives texts of {self.dim} values and frames of {seen.shape[-1]}, which is no joint "
+                f"{self.name} gives texts of {self.dim} values and frames of {frames.shape[-1]}, which is no joint "
                 "space; give a model whose texts and frames can be compared, such as CLIP or SigLIP"
             )
 
@@ -158,7 +158,7 @@ class HuggingFaceEncoder(Encoder):
     def encode_tokens(self, texts: Sequence[str]) -> TokenVectors:
         """The vector of each token, of the last layer; special tokens are tokens."""
         parts = [self._texts(texts[first : first + _TEXTS_AT_ONCE]) for first in _starts(texts)]
-        vectors = [row[kept] for part in parts for row, kept in zip(part.tokens, part.mask, strict=True)]
+        vectors = [row[mask] for part in parts for row, mask in zip(part.tokens, part.mask, strict=True)]
         return token_vectors([row.float().cpu() for row in vectors], self.token_dim)
 
     def encode_rows(self, frames: UInt8[np.ndarray, "frames height width 3"]) -> Float32[np.ndarray, "rows dim"]:

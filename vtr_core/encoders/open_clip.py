@@ -46,13 +46,13 @@ class OpenClipEncoder(Encoder):
         config = _architecture(package, architecture)
         if not weights:
             raise ConfigError(f"{self.name} names no weights; {_known(package, architecture)}")
-        found = _found(package, architecture, weights)
-        self._model = _loaded(package, architecture, found).to(device)
-        self._tokenizer = _tokenizer(package, architecture, found)
-        self._processor = _Processor(package, self._model, found.preprocessing)
+        source = _weights(package, architecture, weights)
+        self._model = _loaded(package, architecture, source).to(device)
+        self._tokenizer = _tokenizer(package, architecture, source)
+        self._processor = _Processor(package, self._model, source.preprocessing)
         self._preparation = FramePreparation.of(self._processor)
         self.fingerprint = fingerprint(
-            [file_sha256(found.file), config, found.quick_gelu, self._preparation.settings(), _words(self._tokenizer)]
+            [file_sha256(source.file), config, source.quick_gelu, self._preparation.settings(), _words(self._tokenizer)]
         )
         self.dim = self._texts(["a"]).shape[-1]
         self.recipe = self.recipe_of(
@@ -117,12 +117,12 @@ class _Weights:
 class _Processor:
     """open_clip's preprocessing in the words of transformers' image processors."""
 
-    def __init__(self, package: Any, model: Any, given: dict[str, Any]) -> None:
+    def __init__(self, package: Any, model: Any, settings: dict[str, Any]) -> None:
         size = model.visual.image_size
         height, width = (size, size) if isinstance(size, int) else size
-        mode = given.get("resize_mode", "shortest")
+        mode = settings.get("resize_mode", "shortest")
         known = ("mean", "std", "interpolation", "resize_mode", "fill_color")
-        self._settings = {"size": (height, width), **{name: given[name] for name in known if name in given}}
+        self._settings = {"size": (height, width), **{name: settings[name] for name in known if name in settings}}
         config = package.transform.PreprocessCfg(**self._settings)
         self._transform = package.transform.image_transform_v2(config, is_train=False)
         self.image_mean, self.image_std = config.mean, config.std
@@ -167,7 +167,7 @@ def _known(package: Any, architecture: str) -> str:
     return f"known for {architecture} are {tags}; or give a .safetensors file, a folder, or owner/name of the hub"
 
 
-def _found(package: Any, architecture: str, weights: str) -> _Weights:
+def _weights(package: Any, architecture: str, weights: str) -> _Weights:
     """The file that `weights` names: a file, a folder or repository, or a name of open_clip's."""
     place = Path(weights).expanduser()
     if place.suffix in (".safetensors", ".pt", ".pth", ".bin"):
@@ -216,7 +216,7 @@ def _is_openai(file: Path) -> bool:
     return True
 
 
-def _loaded(package: Any, architecture: str, found: _Weights) -> Any:
+def _loaded(package: Any, architecture: str, source: _Weights) -> Any:
     """The model with its weights; CheckpointError where they are of another one."""
     root = logging.getLogger()
     root.addFilter(_is_no_warning)  # of random weights, which are replaced at once
@@ -226,18 +226,18 @@ def _loaded(package: Any, architecture: str, found: _Weights) -> Any:
             load_weights=False,
             pretrained_image=False,
             pretrained_text=False,
-            force_quick_gelu=found.quick_gelu,
+            force_quick_gelu=source.quick_gelu,
         )
-        if found.file.suffix == ".safetensors":
-            package.load_checkpoint(model, str(found.file), weights_only=True)
+        if source.file.suffix == ".safetensors":
+            package.load_checkpoint(model, str(source.file), weights_only=True)
         else:
             with tempfile.TemporaryDirectory() as folder:
                 file = Path(folder) / "weights.safetensors"
-                state = {name: value for name, value in read_state(found.file).items() if name not in _NO_PARAMETERS}
+                state = {name: value for name, value in read_state(source.file).items() if name not in _NO_PARAMETERS}
                 save_file({name: value.float().clone().contiguous() for name, value in state.items()}, file)
                 package.load_checkpoint(model, str(file), weights_only=True)
     except Exception as error:  # the library's own faults are of many kinds
-        raise one_line_fault(f"{found.file} holds no weights of {architecture}", error) from error
+        raise one_line_fault(f"{source.file} holds no weights of {architecture}", error) from error
     finally:
         root.removeFilter(_is_no_warning)
     return model.float().eval().requires_grad_(False)
@@ -247,8 +247,8 @@ def _is_no_warning(record: logging.LogRecord) -> bool:
     return record.levelno != logging.WARNING
 
 
-def _tokenizer(package: Any, architecture: str, found: _Weights) -> Any:
-    name = architecture if found.folder is None else f"local-dir:{found.folder}"
+def _tokenizer(package: Any, architecture: str, source: _Weights) -> Any:
+    name = architecture if source.folder is None else f"local-dir:{source.folder}"
     try:
         return package.get_tokenizer(name)
     except Exception as error:  # of other libraries, and of transport

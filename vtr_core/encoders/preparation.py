@@ -75,11 +75,11 @@ class FramePreparation:
         """Whether a random frame of this size becomes what `processor` makes of it."""
         frame = np.random.default_rng(height * width).integers(0, 256, (height, width, 3), dtype=np.uint8)
         expected = _by(processor, frame[None])
-        found = self.inputs(prepared(frame[None], self.picture), "cpu")
-        return found.keys() == expected.keys() and all(
+        inputs = self.inputs(prepared(frame[None], self.picture), "cpu")
+        return inputs.keys() == expected.keys() and all(
             value.shape == expected[name].shape
             and bool((value.float() - expected[name].float()).abs().max() <= TOLERANCE)
-            for name, value in found.items()
+            for name, value in inputs.items()
         )
 
     def inputs(self, pictures: UInt8[np.ndarray, "frames height width 3"], device: str) -> dict[str, Tensor]:
@@ -139,8 +139,8 @@ def _sides(size: Any) -> dict[str, int]:
         return {}
     if isinstance(size, int):
         return {"shortest_edge": size}
-    given = size if isinstance(size, dict) else vars(size)
-    return {str(name): int(value) for name, value in given.items() if value is not None}
+    sizes = size if isinstance(size, dict) else vars(size)
+    return {str(name): int(value) for name, value in sizes.items() if value is not None}
 
 
 def _patched(pixels: Tensor, kind: PatchedPicture) -> dict[str, Tensor]:

@@ -60,7 +60,7 @@ class TrainableEncoder(Backbone):
 
     def encode_pictures(self, pictures: UInt8[Tensor, "pictures 3 height width"]) -> Float[Tensor, "pictures dim"]:
         """The vector of each RGB picture."""
-        vectors: Tensor = self._seen(pictures).pooler_output
+        vectors: Tensor = self._outputs(pictures).pooler_output
         return vectors
 
     def encode_patches(
@@ -72,8 +72,8 @@ class TrainableEncoder(Backbone):
         2025). SigLIP's are those that it pools: as wide as its space, but before the pooling. ConfigError for a model
         whose patches are of another width.
         """
-        seen = self._seen(pictures)
-        patches = seen.last_hidden_state
+        output = self._outputs(pictures)
+        patches = output.last_hidden_state
         if hasattr(self.model, "visual_projection"):
             patches = self.model.visual_projection(self.model.vision_model.post_layernorm(patches[:, 1:]))
         if patches.shape[1:] != (self.config.grid**2, self.config.embedding_dim):
@@ -81,7 +81,7 @@ class TrainableEncoder(Backbone):
                 f"{self.model.config.model_type} gives no {self.config.grid} × {self.config.grid} patches as wide as "
                 "the space of its pictures, over which MUSE's block works; choose model.frames.kind mean or transformer"
             )
-        return torch.cat([seen.pooler_output.unsqueeze(1), patches], dim=1)
+        return torch.cat([output.pooler_output.unsqueeze(1), patches], dim=1)
 
     def encode_text(self, tokens: Int64[Tensor, "captions max_words"]) -> Float[Tensor, "captions dim"]:
         """The vector of each caption. Raises ConfigError for rows of words that are longer than the context."""
@@ -97,11 +97,11 @@ class TrainableEncoder(Backbone):
             return self._with_ends(tokens), None
         cutter = self._cutter()
         encoded = cutter.encode_batch(texts_of(tokens.cpu().numpy()))
-        ids = torch.tensor([one.ids for one in encoded], device=tokens.device)
+        ids = torch.tensor([text.ids for text in encoded], device=tokens.device)
         padding = cutter.padding
         if padding is not None and padding["length"] is not None:
             return ids, None
-        return ids, torch.tensor([one.attention_mask for one in encoded], device=tokens.device)
+        return ids, torch.tensor([text.attention_mask for text in encoded], device=tokens.device)
 
     def take_tokenizer(self, content: bytes) -> None:
         """Use the tokenizer that `packed_tokenizer` wrote."""
@@ -114,16 +114,16 @@ class TrainableEncoder(Backbone):
 
     def layers_by_depth(self) -> list[list[nn.Parameter]]:
         """The parameters by depth: embeddings (0), transformer layers, heads and projections; both sides together."""
-        named = [(name, parameter) for name, parameter in self.model.named_parameters()]
-        layers = {name: int(found[1]) for name, _ in named if (found := _LAYER.match(name))}
+        parameters = list(self.model.named_parameters())
+        layers = {name: int(match[1]) for name, _ in parameters if (match := _LAYER.match(name))}
         deepest = max(layers.values(), default=-1) + 1
         by_depth: list[list[nn.Parameter]] = [[] for _ in range(deepest + 2)]
-        for name, parameter in named:
+        for name, parameter in parameters:
             first = ".embeddings." in name or ".pre_la" in name  # CLIP's LayerNorm is named pre_layrnorm
             by_depth[layers[name] + 1 if name in layers else 0 if first else deepest + 1].append(parameter)
         return by_depth
 
-    def _seen(self, pictures: UInt8[Tensor, "pictures 3 height width"]) -> Any:
+    def _outputs(self, pictures: UInt8[Tensor, "pictures 3 height width"]) -> Any:
         values = (pictures.to(self._mean.dtype) / 255 - self._mean) / self._deviation
         if self.model.config.model_type != "siglip2":
             return self.model.get_image_features(pixel_values=values)
@@ -180,9 +180,9 @@ def build_network(architecture: dict[str, Any]) -> Any:
     from transformers import AutoConfig, AutoModel
 
     quiet_loading()
-    given = dict(architecture)
+    settings = dict(architecture)
     try:
-        config = AutoConfig.for_model(given.pop("model_type"), **given)
+        config = AutoConfig.for_model(settings.pop("model_type"), **settings)
         network = AutoModel.from_config(config, dtype=torch.float32)
     except (KeyError, TypeError, ValueError) as error:
         fault = " ".join(str(error).split())[:200]

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from vtr_core.backbones.weights_files import FOLDER, file_sha256, places_of
 from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.storage.stated_places import check_fetch
 
 PICKLED = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl"})
 
@@ -113,16 +114,19 @@ def model_folder(place: str) -> Path:
         raise ConfigError(f"there is no folder {place}; give a folder of a model, or owner/name of the hub")
     from huggingface_hub import snapshot_download
 
-    wanted = [*READ_FILES, *(f"**/{name}" for name in READ_FILES)]
+    patterns = [*READ_FILES, *(f"**/{name}" for name in READ_FILES)]
     unwanted = [f"{folder}/*" for folder in sorted(_OTHER_EXPORTS)]
     try:
-        cached = Path(snapshot_download(place, allow_patterns=wanted, ignore_patterns=unwanted, local_files_only=True))
+        cached = Path(
+            snapshot_download(place, allow_patterns=patterns, ignore_patterns=unwanted, local_files_only=True)
+        )
         if any(cached.rglob("*.safetensors")):
             return cached
     except Exception:  # not in the cache
         pass
+    check_fetch(place, f"hf download {place}")
     try:
-        return Path(snapshot_download(place, allow_patterns=wanted, ignore_patterns=unwanted))
+        return Path(snapshot_download(place, allow_patterns=patterns, ignore_patterns=unwanted))
     except Exception as error:  # the client's own faults, and those of its transport
         fault = " ".join(str(error).split())[:200]
         raise ConfigError(
@@ -161,14 +165,14 @@ def folder_fingerprint(folder: Path, settings: object = None) -> str:
     return digest.hexdigest()
 
 
-def one_line_fault(said: str, error: Exception) -> CheckpointError:
+def one_line_fault(fault: str, error: Exception) -> CheckpointError:
     """What a library's own error means, in one line, with the flag that it asks for."""
     if "trust_remote_code" in str(error):
         return CheckpointError(
-            f"{said}: it brings code of its own, which could do whatever you can; read it, and if you trust it give "
+            f"{fault}: it brings code of its own, which could do whatever you can; read it, and if you trust it give "
             "--remote-code (in Python remote_code=True)"
         )
-    return CheckpointError(f"{said} ({' '.join(str(error).split())[:300]})")
+    return CheckpointError(f"{fault} ({' '.join(str(error).split())[:300]})")
 
 
 def quiet_loading() -> None:

@@ -220,6 +220,7 @@ def test_another_encoder_is_refused(copied: tuple[Path, str], tmp_path: Path) ->
     ("flags", "error", "message"),
     [
         (IndexFlags("films", encoder="bundeld"), ConfigError, "no encoder 'bundeld'; did you mean bundled"),
+        (IndexFlags("films", encoder="howto-2d"), ConfigError, "howto-2d makes features of videos and encodes no text"),
         (IndexFlags("films", window=-1.0), ConfigError, "--window is -1; it must be from 0.1 to 3600 seconds"),
         (IndexFlags("encoder:bundled"), ConfigError, "encoder:bundled is a model"),
         (IndexFlags("films", shards=2), ConfigError, "--shards is for a data set"),

@@ -13,6 +13,7 @@ from vtr_core.encoders.bundled import LITE0
 from vtr_core.encoders.encoder import BUNDLED, Encoder, encoder, is_encoder
 from vtr_core.encoders.frozen_text import encoder_record
 from vtr_core.errors import DatasetError
+from vtr_core.storage.stated_places import stated_by
 from vtr_core.systems.adapter.config import AdapterConfig
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES
 
@@ -50,7 +51,8 @@ def made_with(manifest: Manifest) -> Encoder | None:
         if name == _LITE:
             return encoder(BUNDLED)
         if is_encoder(name):
-            return encoder(name)
+            with stated_by(manifest.uri):
+                return encoder(name)
     return None
 
 

@@ -11,11 +11,13 @@ from torch import Tensor, nn
 from vtr_core import storage
 from vtr_core.config.run import TrainConfig
 from vtr_core.encoders.encoder import encoder
+from vtr_core.encoders.frozen_text import FrozenText
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.extraction.networks import choose
 from vtr_core.run.build import build_model, check_model
 from vtr_core.storage import Location, locate
 from vtr_core.storage.hub import PREFIX, fetch_from_hub
+from vtr_core.storage.stated_places import stated_by, stated_place
 from vtr_core.systems.registry import Systems
 from vtr_core.text.concepts import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
@@ -58,6 +60,19 @@ def read_model(uri: str, systems: Systems, device: torch.device | str = "cpu", a
             raise CheckpointError(f"{uri} is one checkpoint, {average} are to be averaged; give a run folder")
         loaded = _load(place, systems, device, average)
         return loaded if name is None else replace(loaded, uri=name)
+
+
+def read_stated_model(
+    checkpoint: str | None, stated: str, file: str, systems: Systems, device: torch.device | str = "cpu"
+) -> LoadedModel:
+    """The model that the user gave, else the one that `file`, an index, states, as far as a file may say that.
+
+    StorageError, which asks for --checkpoint, where the stated one would be fetched or lies elsewhere: `stated_place`.
+    """
+    if checkpoint is not None:
+        return read_model(checkpoint, systems, device)
+    with stated_by(file):
+        return read_model(stated_place(stated, file, "--checkpoint"), systems, device)
 
 
 def zero_shot_model(uri: str, systems: Systems, device: torch.device | str = "cpu") -> LoadedModel:
@@ -122,6 +137,9 @@ def _load(place: Location, systems: Systems, device: torch.device | str, average
     _check_shapes(config, weights, location)
     model = build_model(config.model)
     load_weights(model, weights, location)
+    for module in model.modules():
+        if isinstance(module, FrozenText):
+            module.stated_by = location.uri
     return LoadedModel(
         model=model.to(device).eval(),
         config=config,
