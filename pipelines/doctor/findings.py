@@ -123,7 +123,8 @@ def weights_findings(weights: "Sequence[PinnedWeights] | None" = None) -> list[F
     """Where the weights of the encoder `bundled` are, by hash."""
     from vtr_core.encoders.bundled import LITE0, MINILM
 
-    section, findings = "weights of the bundled encoder", []
+    section = "weights of the bundled encoder"
+    findings: list[Finding] = []
     for pinned in (LITE0, MINILM) if weights is None else weights:
         name = pinned.distribution
         if not pinned.is_here():
