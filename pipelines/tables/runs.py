@@ -313,7 +313,7 @@ def _localization(checkpoint: str, test_set: TestSet, experiment: str) -> dict[s
     return {
         "uri": test_set.uri,
         "figures": result.metric_values(test_set.name),
-        "chance": result.chance_values(test_set.name),
+        "chance": result.metric_values(test_set.name, "chance"),
     }
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias, assert_never
 
@@ -204,7 +204,7 @@ def _line(at: Transform, coordinate: Coordinate, step: float) -> Iterator[Transf
     for count in STEPS:
         moved = value + FIRST_SHIFT * count * step if coordinate == "shift" else value * FIRST_FACTOR ** (count * step)
         # rounded, so that a step and its reverse lead to the same transform
-        yield replace(at, **{coordinate: round(min(highest, max(lowest, moved)), 6)})
+        yield at.with_value(coordinate, round(min(highest, max(lowest, moved)), 6))
 
 
 def pareto_front(measured: Sequence[Measured]) -> list[Measured]:
@@ -272,7 +272,7 @@ def _along(measure: Measure, at: Transform, coordinate: Coordinate, start: Trans
     grid = GRIDS[coordinate]
 
     def measured(value: float) -> Measured:
-        return measure(replace(at, **{coordinate: value}))
+        return measure(at.with_value(coordinate, value))
 
     def most_accurate(places: Sequence[int]) -> int:
         return max(places, key=lambda place: _by_accuracy(measured(grid[place])))

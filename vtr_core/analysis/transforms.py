@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, assert_never
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, assert_never
 
 import torch
 from jaxtyping import Float, Int64
@@ -64,6 +64,11 @@ class Transform:
     def is_identity(self) -> bool:
         """Whether scores are compared as the model was trained."""
         return (self.scale, self.shift, self.power) == (1.0, 0.0, 1.0)
+
+    def with_value(self, parameter: Literal["power", "scale", "shift"], value: float) -> "Transform":
+        """The transform with another value of one parameter."""
+        change: dict[str, Any] = {parameter: value}
+        return replace(self, **change)
 
     def apply(self, scores: Float[Tensor, "*rows concepts"]) -> Float[Tensor, "*rows concepts"]:
         """`transform` with these parameters."""

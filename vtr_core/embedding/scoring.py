@@ -92,8 +92,8 @@ def block_scores(queries: Entries, items: Entries, similarity: SimilarityKind) -
 
 
 def _mean_scores(queries: Entries, items: Entries, score: Similarity) -> Float[Tensor, "queries items"]:
-    has = [list(map(torch.from_numpy, side.present)) for side in (queries, items)]
-    return mean_over_modalities(queries.parts, items.parts, *has, [score] * len(items.parts))
+    has_query, has_item = (list(map(torch.from_numpy, side.present)) for side in (queries, items))
+    return mean_over_modalities(queries.parts, items.parts, has_query, has_item, [score] * len(items.parts))
 
 
 @dataclass(frozen=True)

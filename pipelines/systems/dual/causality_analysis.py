@@ -1,7 +1,7 @@
 """Chapter 5 of the thesis: the searched transform of concept scores, causality, and detectors; numbers and figures."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -243,7 +243,7 @@ def curve_values(curves: CausalityCurves) -> dict[str, Any]:
 def swept(space: ConceptSpace) -> dict[Coordinate, dict[float, Transform]]:
     """Figures 5.4, 5.6: transforms that vary each parameter alone; a scale has no effect on a cosine."""
     names = coordinates(space.similarity)
-    return {name: {value: replace(space.identity, **{name: value}) for value in SWEPT[name]} for name in names}
+    return {name: {value: space.identity.with_value(name, value) for value in SWEPT[name]} for name in names}
 
 
 def top_k_precision(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -42,9 +43,9 @@ class ScanArguments:
 
     def zeros(self) -> "ScanArguments":
         """Zeros to accumulate gradients in; sums over steps or channels are in the dtype of the computation."""
-        by_step = {name: torch.zeros_like(getattr(self, name)) for name in ("u", "delta")}
-        summed = {name: self._sums(getattr(self, name)) for name in ("A", "B", "C", "D", "delta_bias")}
-        return replace(self, **by_step, **summed, z=None if self.z is None else torch.zeros_like(self.z))
+        zeros: dict[str, Any] = {name: torch.zeros_like(getattr(self, name)) for name in ("u", "delta")}
+        zeros |= {name: self._sums(getattr(self, name)) for name in ("A", "B", "C", "D", "delta_bias")}
+        return replace(self, **zeros, z=None if self.z is None else torch.zeros_like(self.z))
 
     def in_dtypes_of(self, arguments: Sequence[Tensor | None]) -> list[Tensor | None]:
         """The tensors in the dtypes of `arguments`; None where an argument is None."""

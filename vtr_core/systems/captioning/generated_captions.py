@@ -146,12 +146,12 @@ def caption_frames(
     """A caption for each video, None where it has no frames; the model is left unchanged."""
     device, count, captions = model.bias.device, config.evaluation.batch_rows, list[str | None]()
     with evaluating(model):
-        for first in range(0, len(videos.kept), count):
+        for first in range(0, len(videos.lengths), count):
             rows = slice(first, first + count)
             frames, mask = torch.from_numpy(videos.values[rows]), torch.from_numpy(videos.mask[rows])
             words = generate(model, as_given(frames, model.config).to(device), mask.to(device), model.config.decoding)
             texts = _sentences(words, vocabulary)
-            captions += [text if kept else None for text, kept in zip(texts, videos.kept[rows], strict=True)]
+            captions += [text if length else None for text, length in zip(texts, videos.lengths[rows], strict=True)]
     return captions
 
 
