@@ -88,9 +88,9 @@ def _from_row(row: Mapping[str, Any]) -> tuple[_Decoded, list[Rows]]:
     """The inverse of `_to_row`."""
     part = json.loads(row["part"])
     arrays = list(_arrays(row["bytes"], part.pop("arrays")))
-    features = [Rows(*place, values=values) for place, values in zip(part.pop("features"), arrays, strict=False)]
+    features = [Rows(*[*place, values]) for place, values in zip(part.pop("features"), arrays, strict=False)]
     if part["chunk"] is not None:
-        part["chunk"] = Chunk(*part["chunk"], values=arrays[0])
+        part["chunk"] = Chunk(*[*part["chunk"], arrays[0]])
     if part["end"] is not None:
         part["end"] = End(**part["end"])
     if part["fault"] is not None:

@@ -80,7 +80,7 @@ def by_even_parts(videos: Sequence[ScoredVideo], exactly_one: bool) -> StepFigur
 
     Step k of T seconds takes ⌊kT/K⌋ … ⌊(k+1)T/K⌋ − 1; none is placed where T < K. No score is used.
     """
-    return _figures(videos, [even_parts(*video.scores.shape, exactly_one=exactly_one) for video in videos])
+    return _figures(videos, [even_parts(*[*video.scores.shape, exactly_one]) for video in videos])
 
 
 def by_chance(videos: Sequence[ScoredVideo], exactly_one: bool, draws: int, seed: int) -> StepFigures:

@@ -97,7 +97,7 @@ class _SelectiveScan(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, *arguments: Any) -> Tensor:
         *tensors, delta_softplus, keep = arguments
-        scanned = ScanArguments(*tensors, delta_softplus=delta_softplus)
+        scanned = ScanArguments(*[*tensors, delta_softplus])
         out = torch.empty_like(scanned.u)
         starts = _starts(scanned) if keep else None
         with torch.autocast(out.device.type, enabled=False):
@@ -111,7 +111,7 @@ class _SelectiveScan(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         *tensors, starts = ctx.saved_tensors
-        scanned = ScanArguments(*tensors, delta_softplus=ctx.delta_softplus)
+        scanned = ScanArguments(*[*tensors, ctx.delta_softplus])
         gradients = scanned.zeros()
         with torch.autocast(grad.device.type, enabled=False):
             for rows in _row_blocks(scanned):
