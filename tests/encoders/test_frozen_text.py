@@ -74,7 +74,7 @@ def test_no_texts_have_no_vectors(letters: Letters) -> None:
     assert letters.asked == []
 
 
-def test_what_is_kept_vectors_is_bounded(letters: Letters, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_kept_is_bounded(letters: Letters, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frozen_text, "KEPT_BYTES", 4 * 8)  # four vectors
     text = FrozenText(RECORD)
     text(tokens(*[str(number) for number in range(10)]))
