@@ -43,8 +43,8 @@ class ConceptFlags:
     """Stop words, which are no concepts: short (default; a short list of function words) or nltk (NLTK's list of 2021,
     without prepositions and conjunctions such as near and although)."""
     min_captions: int | None = None
-    """Minimum number of a video's captions that mention a concept (default: 2, or 1 where no video has more than one
-    caption)."""
+    """Minimum number of a video's captions that mention a concept (default: for each data set, 2 where most of its
+    videos have two captions or more, else 1)."""
     num_concepts: int | None = None
     """Fail if the captions offer fewer concepts than this."""
     ambiguous_share: float = 0.05

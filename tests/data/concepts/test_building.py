@@ -113,3 +113,24 @@ def test_a_video_with_different_captions_in_two_sets(tmp_path: Path) -> None:
         build(manifests, tmp_path / "t")
     assert not (tmp_path / "t" / "concepts.json").exists()
     assert len(build([*sets(tmp_path), sets(tmp_path)[0]], tmp_path / "t").counts.video_key) == 6
+
+
+def test_a_set_of_mostly_single_captions_is_labelled_by_single_captions(tmp_path: Path) -> None:
+    """As TGIF: 36 GIFs of one caption and 4 of three."""
+    single = {f"g{i}": ["a dog runs"] for i in range(36)}
+    several = {f"h{i}": ["a cat sits", "the cat", "a red ball"] for i in range(4)}
+    manifest = captioned_videos(tmp_path / "data", single | several)
+    table = build([manifest], tmp_path / "table")
+    assert table.head.datasets[0].min_captions == 1
+    keys = np.array([key64(name) for name in (*single, *several)])
+    assert (table.soft_labels(keys, len(table.names)).sum(axis=1) > 0).all()
+
+
+def test_a_set_that_would_have_no_labels_is_refused(tmp_path: Path) -> None:
+    train = captioned_videos(tmp_path / "train", TRAIN)
+    other = captioned_videos(
+        tmp_path / "other", {f"t{i}": ["the a", "a the"] for i in range(3)} | {"u": ["dog", "dogs"]}
+    )
+    with pytest.raises(DatasetError, match="3 of the 4 videos of .*other would have no concept.*lower --min-captions"):
+        build([train, other], tmp_path / "t")
+    assert not (tmp_path / "t").exists()

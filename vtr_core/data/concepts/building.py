@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 from vtr_core.data.captions import VideoCaptions, video_captions
 from vtr_core.data.concepts.concept_report import ConceptReport, set_report
@@ -25,6 +26,8 @@ from vtr_core.text.tokens.vocabulary import clean_words
 Words = tuple[str, ...]
 REPORT = "report.json"
 MIN_CAPTIONS = 2
+_MOST_UNLABELLED = 0.5
+"""Share of videos without any concept from which on labels say nothing of a data set."""
 _MOST_WITHOUT_WORDS = 0.5
 """Share of captions without a Latin letter or digit from which on a data set is taken to be in another alphabet."""
 
@@ -35,7 +38,8 @@ class TableSettings:
 
     concepts: ConceptSettings = field(default_factory=ConceptSettings)
     min_captions: int | None = None
-    """Captions of a video that must mention a concept; None: 2, or 1 where no video of a data set has more than one."""
+    """Captions of a video that must mention a concept; None: each data set's own, 2 where most of its videos have two
+    captions or more, else 1 (TGIF has 124,534 captions of 100,855 GIFs)."""
     ambiguous_share: float = 0.0
     """Share of a word's occurrences that a second part of speech needs, for the word to be ambiguous."""
 
@@ -78,6 +82,8 @@ def build_concept_table(
     total = frequencies(counts[0])
     names = ranked(total)
     _require_concepts(sets[0], names, num_concepts)
+    for part, own in zip(sets, counts, strict=True):
+        _require_labels(part, own, frozenset(names))
     used = part_counts(tagged[words] for part in sets for video in part.words for words in video)
     ambiguous = ambiguous_words(used, settings.ambiguous_share)
     _require_one_truth(sets, counts)
@@ -116,8 +122,8 @@ def _captioned_set(manifest: Manifest, settings: TableSettings) -> _CaptionedSet
             f"{len(without)} of the {total} captions of {manifest.uri} hold no Latin letter or digit{example}; "
             "concepts are made from English captions"
         )
-    fewest = 1 if max(map(len, words)) == 1 else MIN_CAPTIONS
-    return _CaptionedSet(manifest, videos, words, settings.min_captions or fewest)
+    own = MIN_CAPTIONS if median(map(len, words)) >= MIN_CAPTIONS else 1
+    return _CaptionedSet(manifest, videos, words, settings.min_captions or own)
 
 
 def _require_concepts(part: _CaptionedSet, names: Sequence[str], num_concepts: int | None) -> None:
@@ -128,6 +134,17 @@ def _require_concepts(part: _CaptionedSet, names: Sequence[str], num_concepts: i
         f"mention, fewer than the {num_concepts or 1} needed; lower --min-captions or --num-concepts, or give more "
         "parts of speech with --parts"
     )
+
+
+def _require_labels(part: _CaptionedSet, counts: Sequence[Mapping[str, int]], names: frozenset[str]) -> None:
+    """DatasetError where most videos of a data set have no label: a model would learn that they show nothing."""
+    unlabelled = sum(names.isdisjoint(own) for own in counts)
+    if unlabelled > _MOST_UNLABELLED * len(counts):
+        raise DatasetError(
+            f"{unlabelled} of the {len(counts)} videos of {part.manifest.uri} would have no concept: no word of the "
+            f"vocabulary is in {part.min_captions} of their captions; lower --min-captions, name more parts of speech "
+            "with --parts, or leave the data set out"
+        )
 
 
 def _require_one_truth(sets: Sequence[_CaptionedSet], counts: Sequence[Sequence[Mapping[str, int]]]) -> None:
