@@ -24,7 +24,7 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ingest(SyntheticVideos(num_videos=420, dim=32), IngestFlags(out=str(out), videos_per_shard=40, workers=0))
     data = [Manifest.load(str(out / name)) for name in ("train", "val", "test")]
     tagger = FixedTagger(" ".join(f"{word}/NOUN" for word in WordTable.load(data[0]).vocabulary.words))
-    build_concept_table(data, tagger, TableSettings(), str(out / "concepts"), str(out / "concepts" / "tagged"))
+    build_concept_table(data, tagger, TableSettings(), str(out / "concepts"))
     return out
 
 

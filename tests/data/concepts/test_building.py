@@ -131,6 +131,6 @@ def test_a_set_that_would_have_no_labels_is_refused(tmp_path: Path) -> None:
     other = captioned_videos(
         tmp_path / "other", {f"t{i}": ["the a", "a the"] for i in range(3)} | {"u": ["dog", "dogs"]}
     )
-    with pytest.raises(DatasetError, match="3 of the 4 videos of .*other would have no concept.*lower --min-captions"):
+    with pytest.raises(DatasetError, match=r"3 of the 4 videos of .*other would have no concept.*lower --min-captions"):
         build([train, other], tmp_path / "t")
     assert not (tmp_path / "t").exists()
