@@ -20,6 +20,8 @@ class Reason(StrEnum):
     """The values are NaN, infinite, or beyond the range of float16."""
     OUTSIDE_FEATURES = "outside_features"
     """The clip's time span lies after the last row of the features."""
+    STREAMS_DISAGREE = "streams_disagree"
+    """The streams of the video last unequally long, so that the rate of one of them is wrong."""
     NO_FRAMES = "no_frames"
     """The video's file or folder holds no frame."""
     WRONG_COUNT = "wrong_count"

@@ -11,6 +11,7 @@ import numpy as np
 from vtr_core import storage
 from vtr_core.data.ingest.ingest import do
 from vtr_core.data.ingest.plan import IngestPlan, ShardTask
+from vtr_core.data.sources.features.feature_rates import RATES, RECORD
 from vtr_core.data.sources.files import check_path
 from vtr_core.data.sources.source import Drops
 from vtr_core.data.sources.video_files import VideoFile
@@ -79,7 +80,6 @@ def _write(plan: IngestPlan, task: ShardTask, extracted: dict[str, Extracted]) -
     return do(replace(plan, source=source, tasks=()), task)
 
 
-RECORD = "extraction.json"
 """The record of a folder: the recipes with their fingerprints; once `complete`, also the dropped videos."""
 
 
@@ -94,7 +94,7 @@ class NpyFolder:
         """Write the folder's record; RunConflict where it exists with other recipes or weights."""
         place, recipes = self.location / RECORD, [choice.settings() for choice in self.chosen]
         if not storage.exists(place):
-            storage.write_json(place, {"recipes": recipes})
+            storage.write_json(place, {"recipes": recipes, RATES: self._rates})
             return
         before = [recipe["fingerprint"] for recipe in storage.read_json(place)["recipes"]]
         if before != [recipe["fingerprint"] for recipe in recipes]:
@@ -115,8 +115,14 @@ class NpyFolder:
     def finish(self, drops: Drops) -> None:
         """Add the dropped videos to the record."""
         recipes = [choice.settings() for choice in self.chosen]
-        record = {"recipes": recipes, "complete": True, "dropped": dict(drops.counts)}
+        record = {"recipes": recipes, RATES: self._rates, "complete": True, "dropped": dict(drops.counts)}
         storage.write_json(self.location / RECORD, record)
+
+    @property
+    def _rates(self) -> dict[str, float]:
+        """Rows a second by the folder of each recipe that has a rate, which `vtr ingest` reads."""
+        rates = {choice.recipe.folder: choice.recipe.rows_per_second for choice in self.chosen}
+        return {folder: rate for folder, rate in rates.items() if rate is not None}
 
     def _last(self) -> int:
         """A recipe whose features every video has: one of pictures, if there is one."""

@@ -120,13 +120,33 @@ def test_captions_without_times_make_one_clip_per_video(world):
     assert drops.counts == {"empty_caption": 1}
 
 
-def test_missing_or_ended_audio_leaves_clips_without_it(world):
+def test_missing_audio_leaves_clips_without_it(world):
     (world.root / "audio" / "v1.npy").unlink()
-    world.save("audio", "v2", SOUND[:20])
-    first, second, third = clips_of(world.source())
+    first, *others = clips_of(world.source())
     assert "audio" not in first.features
-    assert "audio" not in second.features
-    assert "audio" in third.features
+    assert all("audio" in clip.features for clip in others)
+
+
+def test_a_video_whose_streams_last_unequally_long_is_refused_by_name(world):
+    world.save("audio", "v2", SOUND[:20])
+    drops = Drops()
+    assert [clip.clip_id[:2] for clip in clips_of(world.source(), drops)] == ["v1", "v3"]
+    assert drops.counts == {"streams_disagree": 1}
+    assert "v2" in drops.examples["streams_disagree"][0]
+
+
+def test_a_rate_that_all_videos_contradict_ends_the_ingest(world):
+    """3D features of 1.5 rows a second that are read as one a second: second 60 would get the rows of second 90."""
+    with pytest.raises(InputError, match=r"first 4 videos all contradict .*v1 .*at 1 a second \(--fps-3d\) last"):
+        clips_of(world.source(fps_3d=1.0))
+
+
+def test_a_recorded_rate_is_read_and_no_other_is_taken(world):
+    (world.root / "extraction.json").write_text('{"recipes": [], "rows_per_second": {"audio": 2.0, "3d": 1.5}}')
+    assert world.source(fps_audio=None).settings()["fps_audio"] == 2.0
+    assert "audio" in clips_of(world.source(fps_audio=None))[0].features
+    with pytest.raises(InputError, match=r"--fps-audio 1: extraction.json beside .* says 2 rows a second"):
+        clips_of(world.source(fps_audio=1.0))
 
 
 def spoil_missing(world):
@@ -175,7 +195,7 @@ SPOILT = {
     "not_finite": spoil_nan,
     "not_finite (audio)": spoil_audio,
     "not_finite (beyond float16)": spoil_audio_range,
-    "outside_features": spoil_length,
+    "streams_disagree": spoil_length,
 }
 
 
@@ -230,5 +250,5 @@ def test_a_copy_elsewhere_makes_the_same_clips(world):
 
 def test_settings_are_json_and_make_the_source_again(world):
     source = world.source(min_time=3.0)
-    assert HowTo100M(**source.settings()) == source
+    assert HowTo100M(**source.settings()).settings() == source.settings()
     assert source.settings()["min_time"] == 3.0

@@ -119,7 +119,8 @@ def test_two_streams_and_audio_are_those_of_howto100m(world, tmp_path):
     folders = {"features_3d": str(tmp_path / "deep"), "audio": str(tmp_path / "sound")}
     source = world.source(**folders)
     (tmp_path / "captions.csv").write_text("video_id,caption\n" + "".join(f"video{n},words\n" for n in range(4)))
-    howto = HowTo100M(features_2d=str(world.features), annotations=str(tmp_path / "captions.csv"), **folders)
+    rates = {"fps_3d": 3 / 8, "fps_audio": 6 / 8}  # 8, 3 and 6 rows of 8 seconds
+    howto = HowTo100M(features_2d=str(world.features), annotations=str(tmp_path / "captions.csv"), **folders, **rates)
     assert source.features() == howto.features()
     expected = {v.video_id: next(howto.clips(v, Drops())).features for v in howto.videos(Drops())}
     for entry in source.videos(Drops(strict=True)):

@@ -32,10 +32,11 @@ def test_one_folder_is_taken_as_it_is(tmp_path: Path) -> None:
 
 def test_streams_are_normalised_by_row_and_joined(tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
-    first, second, sound = generator.random((5, 4)) + 1, generator.random((4, 2)) + 1, generator.random((9, 3)) * 7
+    first, second, sound = generator.random((5, 4)) + 1, generator.random((4, 2)) + 1, generator.random((5, 3)) * 7
     source = SecondFeatures(
         features_2d=save(tmp_path / "2", "v", first),
         features_3d=save(tmp_path / "3", "v", second),
+        fps_3d=1.0,
         audio=save(tmp_path / "a", "v", sound),
     )
     specs = source.specs(["v"])
@@ -125,3 +126,33 @@ def test_columns_beyond_a_file_are_named(tmp_path: Path) -> None:
 def test_settings_that_contradict_each_other(settings: dict[str, object], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         SecondFeatures(**settings)  # type: ignore[arg-type]
+
+
+def test_3d_features_are_read_at_their_published_rate(tmp_path: Path) -> None:
+    """An event at seconds 60 to 70 of the 3D stream, 1.5 rows a second, is found there and not from second 90 on."""
+    motion = np.tile([1.0, 0.0], (150, 1))
+    motion[90:105] = [0.0, 1.0]
+    still = save(tmp_path / "2", "v", np.ones((100, 4)))
+    source = SecondFeatures(features_2d=still, features_3d=save(tmp_path / "3", "v", motion))
+    frames = source.frames("v", source.specs(["v"]), Drops(strict=True))
+    np.testing.assert_array_equal(np.flatnonzero(frames["video"][:, 5] == 1), np.arange(60, 70))
+    wrong = SecondFeatures(features_2d=still, features_3d=str(tmp_path / "3"), fps_3d=1.0)
+    with pytest.raises(
+        InputError, match=r"v differ by 50.0 s: 100 rows at 1 a second \(--fps\) last 100.0 s; 150 rows"
+    ):
+        wrong.specs(["v"])
+
+
+def test_one_video_of_other_length_stays_without_frames(tmp_path: Path) -> None:
+    for video in ("v", "w", "x"):
+        save(tmp_path / "2", video, np.ones((20, 4)))
+        save(tmp_path / "3", video, np.ones((30, 2)))
+        save(tmp_path / "a", video, np.ones((20, 3)))
+    save(tmp_path / "3", "w", np.ones((20, 2)))
+    save(tmp_path / "a", "v", np.ones((9, 3)))
+    two, three, sound = (str(tmp_path / name) for name in "23a")
+    source, drops = SecondFeatures(features_2d=two, features_3d=three, audio=sound), Drops()
+    specs = source.specs(["u", "v", "w", "x"])
+    assert set(source.frames("v", specs, drops)) == {"video"}
+    assert set(source.frames("w", specs, drops)) == {"audio"}
+    assert drops.counts == {"streams_disagree": 1, KEPT: 1}

@@ -24,6 +24,7 @@ from vtr_core.data.sources.features.feature_arrays import (
     to_float16,
     window,
 )
+from vtr_core.data.sources.features.feature_rates import Lasting, check_durations, check_first, contradiction
 from vtr_core.data.sources.files import check_id, check_path, is_elsewhere
 from vtr_core.errors import InputError
 from vtr_core.storage import Location, StorageError, locate
@@ -54,6 +55,8 @@ class FeatureFolder:
     by_path: bool = False
     anywhere: bool = False
     """Whether absolute paths and URIs are allowed (with `by_path`)."""
+    flag: str | None = None
+    """The flag of `fps`, for messages; None where every file holds just its clip, whatever its rate."""
 
     def file(self, name: str) -> Location:
         """The file of a video id (or path), there or not; UnusableError where the name leads out of the folder."""
@@ -88,6 +91,10 @@ class FeatureFolder:
         """Seconds covered by the rows; 0 for a single vector, whose duration is unknown."""
         return len(array) / self.fps if array.ndim > 1 else 0.0
 
+    def lasting(self, array: FeatureArray) -> list[Lasting]:
+        """How long the rows last, see `feature_rates`; nothing of a single vector, or where no rate is known."""
+        return [] if self.flag is None or array.ndim == 1 else [(self.flag, len(array), self.fps)]
+
     def dim(self, names: Iterable[str]) -> int:
         """The commonest length of a pooled vector among the first readable files of `names`, as `commonest`."""
         return commonest(self.location, names, lambda name: pooled_dim(self.read(name), self.how))
@@ -106,7 +113,8 @@ class ClipStreams:
 
     @cached_property
     def dims(self) -> tuple[list[int], int | None]:
-        """Values of every visual stream, and of audio."""
+        """Values of every visual stream, and of audio; InputError where the first videos contradict the rates."""
+        check_first(self._contradictions())
         audio = None if self.audio is None else self.audio.dim(self.names())
         return [folder.dim(self.names()) for folder in self.visual], audio
 
@@ -120,14 +128,26 @@ class ClipStreams:
         """The arrays of a video; UnusableError where one is unusable, or a visual one missing."""
         dims, audio_dim = self.dims
         visual = [folder.read(name, dim) for folder, dim in zip(self.visual, dims, strict=True)]
-        if self.audio is None:
-            return ClipArrays(self, name, visual, None)
-        try:
-            return ClipArrays(self, name, visual, self.audio.read(name, audio_dim))
-        except UnusableError as fault:
-            if fault.reason is not Reason.MISSING_FILE:
-                raise
-            return ClipArrays(self, name, visual, None)
+        audio = None
+        if self.audio is not None:
+            try:
+                audio = self.audio.read(name, audio_dim)
+            except UnusableError as fault:
+                if fault.reason is not Reason.MISSING_FILE:
+                    raise
+        arrays = ClipArrays(self, name, visual, audio)
+        check_durations(name, arrays.lasting)
+        return arrays
+
+    def _contradictions(self) -> Iterator[UnusableError | None]:
+        """Of each video that has all streams, how they contradict their rates, or None."""
+        for name in self.names():
+            try:
+                visual = [folder.read(name) for folder in self.visual]
+                audio = None if self.audio is None else self.audio.read(name)
+            except UnusableError:
+                continue
+            yield contradiction(name, ClipArrays(self, name, visual, audio).lasting)
 
 
 @dataclass(frozen=True)
@@ -155,6 +175,16 @@ class ClipArrays:
                 if fault.reason is not Reason.OUTSIDE_FEATURES:
                     raise
         return features
+
+    @property
+    def lasting(self) -> list[Lasting]:
+        """How long each stream's rows last."""
+        lasting = [
+            one for folder, rows in zip(self.streams.visual, self.visual, strict=True) for one in folder.lasting(rows)
+        ]
+        if self.streams.audio is not None and self.audio is not None:
+            lasting += self.streams.audio.lasting(self.audio)
+        return lasting
 
     @property
     def duration(self) -> float:

@@ -1,9 +1,9 @@
 """Features at one row per second: from one folder, or two concatenated visual streams, optionally with audio."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Float16, Num
@@ -13,6 +13,14 @@ from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.feature_arrays import read_feature, to_float16
 from vtr_core.data.sources.features.feature_folder import commonest
+from vtr_core.data.sources.features.feature_rates import (
+    PUBLISHED,
+    Lasting,
+    check_durations,
+    check_first,
+    contradiction,
+    rows_per_second,
+)
 from vtr_core.data.sources.files import check_id
 from vtr_core.data.sources.source import KEPT, Drops
 from vtr_core.storage import Location, locate
@@ -45,12 +53,15 @@ class SecondFeatures(SourceSettings):
     """Columns of the 3D stream, for instance 0 1024."""
     columns_audio: ColumnRange | None = None
     """Columns of the audio stream."""
-    fps: PositiveFloat = 1.0
-    """Rows per second of --video-features or the 2D stream; the rows of a second are pooled by maximum."""
-    fps_3d: PositiveFloat = 1.0
-    """Rows a second of the 3D stream."""
-    fps_audio: PositiveFloat = 1.0
-    """Rows per second of the audio stream; the rows of a second are pooled by mean."""
+    fps: PositiveFloat | None = None
+    """Rows per second of --video-features or the 2D stream (default: as vtr extract recorded, else 1); the rows of a
+    second are pooled by maximum."""
+    fps_3d: PositiveFloat | None = None
+    """Rows a second of the 3D stream (default: as vtr extract recorded; that of the 2D stream where both are columns
+    of the same files; else 1.5)."""
+    fps_audio: PositiveFloat | None = None
+    """Rows per second of the audio stream (default: as vtr extract recorded, else 1); the rows of a second are pooled
+    by mean."""
 
     @model_validator(mode="after")
     def _check_streams(self) -> "SecondFeatures":
@@ -69,9 +80,15 @@ class SecondFeatures(SourceSettings):
                 raise ValueError(f"--columns-{name} needs a first column before the end, not {columns}")
         return self
 
+    def settings(self) -> dict[str, Any]:
+        """All settings as JSON, with the rates that are used."""
+        rates = {stream.setting: stream.fps for part in self._streams.values() for stream in part}
+        return {**super().settings(), "fps": 1.0, "fps_3d": PUBLISHED["3d"], "fps_audio": PUBLISHED["audio"], **rates}
+
     def specs(self, video_ids: Iterable[str]) -> tuple[FeatureSpec, ...]:
         """`video` and, where there is a folder of it, `audio`; dimensions from the first readable files."""
         ids = list(video_ids)
+        check_first(self._contradictions(ids))
         dims = {name: sum(stream.dim(ids) for stream in streams) for name, streams in self._streams.items()}
         return tuple(FeatureSpec(name, dim) for name, dim in dims.items())
 
@@ -79,10 +96,15 @@ class SecondFeatures(SourceSettings):
         self, video_id: str, specs: Iterable[FeatureSpec], drops: Drops
     ) -> dict[str, Float16[np.ndarray, "_ _"]]:
         """The features that the video has, by name; files that are missing or damaged are counted."""
-        features = {}
+        features: dict[str, Float16[np.ndarray, "_ _"]] = {}
+        lasting: list[Lasting] = []
         for spec in specs:
             try:
-                features[spec.name] = self._read(spec, video_id)
+                parts = [stream.read(video_id) for stream in self._streams[spec.name]]
+                together = [*lasting, *(part.lasting for part in parts)]
+                check_durations(video_id, together)
+                features[spec.name] = self._joined(spec, video_id, [part.values for part in parts])
+                lasting = together
             except UnusableError as fault:
                 if spec.name == "video":
                     drops.drop(KEPT, f"{fault} ({fault.reason})")
@@ -90,8 +112,18 @@ class SecondFeatures(SourceSettings):
                     drops.drop(fault.reason, f"{fault}; {video_id} stays, without {spec.name}")
         return features
 
-    def _read(self, spec: FeatureSpec, video_id: str) -> Float16[np.ndarray, "seconds dim"]:
-        parts = [stream.read(video_id) for stream in self._streams[spec.name]]
+    def _contradictions(self, video_ids: Iterable[str]) -> Iterator[UnusableError | None]:
+        """Of each video that has all streams, how they contradict their rates, or None."""
+        for video_id in video_ids:
+            try:
+                lasting = [stream.read(video_id).lasting for part in self._streams.values() for stream in part]
+            except UnusableError:
+                continue
+            yield contradiction(video_id, lasting)
+
+    def _joined(
+        self, spec: FeatureSpec, video_id: str, parts: Sequence[Float[np.ndarray, "_ _"]]
+    ) -> Float16[np.ndarray, "seconds dim"]:
         seconds = min(map(len, parts))
         joined = np.concatenate([part[:seconds] for part in parts], axis=1)
         if joined.shape[1] != spec.dim:
@@ -103,18 +135,33 @@ class SecondFeatures(SourceSettings):
         """The file, or files, that make the feature of the video."""
         return " and ".join(str(stream.file(video_id)) for stream in self._streams[spec.name])
 
+    @property
+    def _fps_3d(self) -> float | None:
+        """Columns of the same files as the 2D stream have its rate."""
+        same = self.features_3d is not None and self.features_3d == self.features_2d
+        return (self.fps or PUBLISHED["2d"]) if same and self.fps_3d is None else self.fps_3d
+
     @cached_property
     def _streams(self) -> dict[str, list["_Stream"]]:
         streams: dict[str, list[_Stream]] = {"video": []}
-        if self.video_features is not None:
-            streams["video"].append(_Stream(locate(self.video_features), None, self.fps, "as_is"))
-        if self.features_2d is not None:
-            streams["video"].append(_Stream(locate(self.features_2d), self.columns_2d, self.fps, "unit"))
-        if self.features_3d is not None:
-            streams["video"].append(_Stream(locate(self.features_3d), self.columns_3d, self.fps_3d, "unit"))
-        if self.audio is not None:
-            streams["audio"] = [_Stream(locate(self.audio), self.columns_audio, self.fps_audio, "mean")]
+        for uri, columns, how, rate in (
+            (self.video_features, None, "as_is", ("2d", self.fps, "--fps")),
+            (self.features_2d, self.columns_2d, "unit", ("2d", self.fps, "--fps")),
+            (self.features_3d, self.columns_3d, "unit", ("3d", self._fps_3d, "--fps-3d")),
+            (self.audio, self.columns_audio, "mean", ("audio", self.fps_audio, "--fps-audio")),
+        ):
+            if uri is not None:
+                kind, given, flag = rate
+                stream = _Stream(locate(uri), columns, rows_per_second(uri, given, kind, flag), flag, how)
+                streams.setdefault("audio" if kind == "audio" else "video", []).append(stream)
         return streams
+
+
+class _Part(NamedTuple):
+    """What a stream has of a video: its seconds, and how long its rows last."""
+
+    values: Float[np.ndarray, "seconds dim"]
+    lasting: Lasting
 
 
 @dataclass(frozen=True)
@@ -127,16 +174,23 @@ class _Stream:
     location: Location
     columns: tuple[int, int] | None
     fps: float
+    flag: str
+    """The flag of `fps`, for messages."""
     how: Literal["as_is", "unit", "mean"]
 
+    @property
+    def setting(self) -> str:
+        """The name of the setting of `fps`."""
+        return self.flag.removeprefix("--").replace("-", "_")
+
     def dim(self, video_ids: Iterable[str]) -> int:
-        return commonest(self.location, video_ids, lambda video_id: self.read(video_id).shape[1])
+        return commonest(self.location, video_ids, lambda video_id: self.read(video_id).values.shape[1])
 
     def file(self, video_id: str) -> Location:
         check_id(video_id)
         return self.location / f"{video_id}.npy"
 
-    def read(self, video_id: str) -> Float[np.ndarray, "seconds dim"]:
+    def read(self, video_id: str) -> _Part:
         file = self.file(video_id)
         rows = read_feature(file)
         if rows.ndim != 2:
@@ -145,10 +199,10 @@ class _Stream:
             )
             raise UnusableError(Reason.WRONG_RANK, message)
         seconds = per_second(self._chosen(rows, file), self.fps, mean=self.how == "mean")
-        if self.how != "unit":
-            return seconds
-        norms = np.linalg.norm(seconds, axis=1, keepdims=True)
-        return seconds / np.where(norms > 0, norms, 1)
+        if self.how == "unit":
+            norms = np.linalg.norm(seconds, axis=1, keepdims=True)
+            seconds = seconds / np.where(norms > 0, norms, 1)
+        return _Part(seconds, (self.flag, len(rows), self.fps))
 
     def _chosen(self, rows: Num[np.ndarray, "time dim"], file: Location) -> Num[np.ndarray, "time part"]:
         if self.columns is None:

@@ -1,6 +1,7 @@
 """Narrated videos with features in one file per video and stream: HowTo100M, folders like it, and YouCook2."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -11,6 +12,7 @@ from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.feature_arrays import Pool
 from vtr_core.data.sources.features.feature_folder import ClipStreams, FeatureFolder
+from vtr_core.data.sources.features.feature_rates import PUBLISHED, Kind, rows_per_second
 from vtr_core.data.sources.files import check_id
 from vtr_core.data.sources.instructional.narration import (
     Narration,
@@ -41,6 +43,8 @@ class HowTo100M(SourceSettings):
     """
 
     name: ClassVar[str] = "howto100m"
+    flag_2d: ClassVar[str] = "--fps-2d"
+    """The flag of `fps_2d`, for messages."""
 
     features_2d: str
     """Folder of the 2D stream, <video id>.npy each: (time, dim), or (dim,) for the whole video."""
@@ -50,12 +54,12 @@ class HowTo100M(SourceSettings):
     """Folder of the 3D stream."""
     audio: str | None = None
     """Folder of audio features, pooled by their mean and not normalised."""
-    fps_2d: PositiveFloat = 1.0
-    """Rows of the 2D stream a second."""
-    fps_3d: PositiveFloat = 1.5
-    """Rows of the 3D stream a second."""
-    fps_audio: PositiveFloat = 1.0
-    """Rows of the audio stream a second."""
+    fps_2d: PositiveFloat | None = None
+    """Rows of the 2D stream a second (default: as vtr extract recorded, else 1)."""
+    fps_3d: PositiveFloat | None = None
+    """Rows of the 3D stream a second (default: as vtr extract recorded, else 1.5)."""
+    fps_audio: PositiveFloat | None = None
+    """Rows of the audio stream a second (default: as vtr extract recorded, else 1)."""
     min_time: NonNegativeFloat = 5.0
     """Minimum duration of a clip in seconds; 0 makes every caption a clip."""
     clips_from: Annotated[Literal["disjoint", "published"], tyro.conf.arg(name="clips")] = "disjoint"
@@ -66,8 +70,9 @@ class HowTo100M(SourceSettings):
     """How the rows of a clip become one vector, in both visual streams."""
 
     def settings(self) -> dict[str, Any]:
-        """All settings as JSON, without `clips_from` for disjoint clips, as in older data sets."""
-        settings = super().settings()
+        """All settings as JSON, with the rates that are used; without `clips_from` for disjoint clips, as in older data
+        sets."""
+        settings = super().settings() | self.rates
         if self.clips_from == "disjoint":
             del settings["clips_from"]
         return settings
@@ -116,10 +121,24 @@ class HowTo100M(SourceSettings):
 
     @cached_property
     def _streams(self) -> ClipStreams:
-        folders = [(self.features_2d, self.fps_2d), (self.features_3d, self.fps_3d)]
-        visual = tuple(FeatureFolder(locate(uri), self.pool, fps) for uri, fps in folders if uri is not None)
-        audio = self.audio and FeatureFolder(locate(self.audio), "mean", self.fps_audio, normalise=False)
-        return ClipStreams(visual, audio or None, partial(video_ids, self.annotations))
+        visual = [_folder(self.features_2d, self.pool, self.fps_2d, "2d", self.flag_2d)]
+        if self.features_3d is not None:
+            visual.append(_folder(self.features_3d, self.pool, self.fps_3d, "3d", "--fps-3d"))
+        audio = None
+        if self.audio is not None:
+            audio = replace(_folder(self.audio, "mean", self.fps_audio, "audio", "--fps-audio"), normalise=False)
+        return ClipStreams(tuple(visual), audio, partial(video_ids, self.annotations))
+
+    @property
+    def rates(self) -> dict[str, float]:
+        """Rows a second of each stream, by the setting's name; those of streams without a folder are the published."""
+        visual = [folder.fps for folder in self._streams.visual]
+        audio = self._streams.audio
+        return {
+            "fps_2d": visual[0],
+            "fps_3d": visual[1] if len(visual) > 1 else self.fps_3d or PUBLISHED["3d"],
+            "fps_audio": audio.fps if audio is not None else self.fps_audio or PUBLISHED["audio"],
+        }
 
     def _spans(self, video: VideoEntry, drops: Drops) -> list[Span]:
         """The clips that the video's usable captions make; several captions of one span share its clip id."""
@@ -131,6 +150,10 @@ class HowTo100M(SourceSettings):
         return [(f"{video.video_id}:{s.start}-{s.end}", s.start, s.end, s.text) for s in made]
 
 
+def _folder(uri: str, pool: Pool, given: float | None, kind: Kind, flag: str) -> FeatureFolder:
+    return FeatureFolder(locate(uri), pool, rows_per_second(uri, given, kind, flag), flag=flag)
+
+
 def _segments(video: VideoEntry, rows: Rows, drops: Drops) -> list[Segment]:
     return usable(rows, f"{video.content.where}, {video.video_id}", drops)
 
@@ -138,6 +161,12 @@ def _segments(video: VideoEntry, rows: Rows, drops: Drops) -> list[Segment]:
 def _untimed(video: VideoEntry, rows: Rows, drops: Drops) -> list[str]:
     captions = (caption for _, _, caption in rows)
     return [caption for _, caption in worded_captions(captions, f"{video.content.where}, {video.video_id}", drops)]
+
+
+class _Segments(HowTo100M):
+    """HowTo100M's clips by the flags of YouCook2."""
+
+    flag_2d: ClassVar[str] = "--fps"
 
 
 class YouCook2(SourceSettings):
@@ -159,14 +188,19 @@ class YouCook2(SourceSettings):
     """Folder of the 3D stream."""
     audio: str | None = None
     """Folder of audio features, pooled by their mean and not normalised."""
-    fps: PositiveFloat = 1.0
-    """Rows of the visual features a second."""
-    fps_3d: PositiveFloat = 1.5
-    """Rows of the 3D stream a second."""
-    fps_audio: PositiveFloat = 1.0
-    """Rows of the audio stream a second."""
+    fps: PositiveFloat | None = None
+    """Rows of the visual features a second (default: as vtr extract recorded, else 1)."""
+    fps_3d: PositiveFloat | None = None
+    """Rows of the 3D stream a second (default: as vtr extract recorded, else 1.5)."""
+    fps_audio: PositiveFloat | None = None
+    """Rows of the audio stream a second (default: as vtr extract recorded, else 1)."""
     pool: Pool = "max"
     """How the rows of a clip become one vector, in both visual streams."""
+
+    def settings(self) -> dict[str, Any]:
+        """All settings as JSON, with the rates that are used."""
+        rates = self._heard.rates
+        return {**super().settings(), "fps": rates.pop("fps_2d"), **rates}
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video` and, where there is a folder of it, `audio`; InputError where no file can be read."""
@@ -199,7 +233,7 @@ class YouCook2(SourceSettings):
 
     @cached_property
     def _heard(self) -> HowTo100M:
-        return HowTo100M(
+        return _Segments(
             features_2d=self.feature_folder,
             annotations=self.annotations,
             features_3d=self.features_3d,
@@ -214,7 +248,7 @@ class YouCook2(SourceSettings):
     @cached_property
     def _seen(self) -> HowTo100M:
         """The source without audio, for videos whose audio file is unusable."""
-        return HowTo100M(**{**self._heard.model_dump(), "audio": None})
+        return _Segments(**{**self._heard.model_dump(), "audio": None})
 
 
 def _read(source: HowTo100M, video: VideoEntry, faults: Drops) -> dict[tuple[float, float, str], Clip]:
