@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from tests.reference import spaces as reference
-from vtr_core.analysis.correlation import canonical_correlations
+from vtr_core.analysis.ensembles import canonical_correlations
 from vtr_core.errors import ConfigError, DatasetError
 
 

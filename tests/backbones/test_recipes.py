@@ -10,11 +10,19 @@ from torch import nn
 
 from vtr_core.backbones.davenet import Davenet
 from vtr_core.backbones.davenet import load as load_davenet
-from vtr_core.backbones.howto import WINDOW, WindowExtractor, network
+from vtr_core.backbones.howto import (
+    RESNET_152,
+    RESNEXT_101_3D,
+    RESNEXT_101_32X4D,
+    WINDOW,
+    ResNet,
+    ResNetShape,
+    WindowExtractor,
+    network,
+)
 from vtr_core.backbones.imagenet_lite import classifier, load_tokens
 from vtr_core.backbones.imagenet_lite import load as load_lite
 from vtr_core.backbones.recipes import RECIPES, recipe
-from vtr_core.backbones.resnet import RESNET_152, RESNEXT_101_3D, RESNEXT_101_32X4D, ResNet, ResNetShape
 from vtr_core.backbones.weights import load_state, read_state
 from vtr_core.backbones.weights_files import installed
 from vtr_core.errors import CheckpointError, ConfigError

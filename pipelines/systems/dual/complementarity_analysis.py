@@ -19,9 +19,8 @@ from pipelines.report.logged_run import write_analysis
 from pipelines.systems.dual.analysed_set import AnalysedSet, analysed_set, matched_figures
 from pipelines.systems.dual.complementarity import ComplementarityFlags
 from pipelines.systems.registry import SYSTEMS
-from vtr_core.analysis.correlation import canonical_correlations
 from vtr_core.analysis.effective_dimension import component_counts, principal_components, truncated_cosines
-from vtr_core.analysis.ensembles import difference, spread, stable_region
+from vtr_core.analysis.ensembles import canonical_correlations, difference, spread, stable_region
 from vtr_core.analysis.matched_ranking import MatchedRanking
 from vtr_core.config.data_sets import ConceptSimilarity
 from vtr_core.data.manifest import Manifest

@@ -24,7 +24,7 @@ from vtr_core.run.inputs import model_vocabulary, training_reader, with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.systems.clip4clip.model import load_pretrained
-from vtr_core.systems.clip4clip.picture_embeddings import embed_clips, embed_words
+from vtr_core.systems.clip4clip.task import embed_clips, embed_words
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, texts_of
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
 

@@ -1,4 +1,4 @@
-"""Embeddings of clips, or of whole videos whose rows are weighted, in the adapter's space."""
+"""What the adapter takes from data: its encoder, its inputs, and rows of whole videos."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,27 +7,120 @@ import numpy as np
 from jaxtyping import Float32
 from torch import Tensor, nn
 
+from vtr_core.backbones.recipes import RECIPES
+from vtr_core.config.losses import InfoNceConfig
+from vtr_core.config.pretrained import EncoderRecord
 from vtr_core.config.run import TrainConfig
+from vtr_core.config.settings import ModelInputs
+from vtr_core.config.training import EvaluationConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.data.reading.evaluated_rows import MAX_VIDEOS, video_rows
 from vtr_core.embedding.data_frames import given_frames
-from vtr_core.embedding.embedded_rows import (
-    EmbeddedRows,
-    check_features,
-    check_frames,
-    concatenate,
-    encode,
-    evaluating,
-)
+from vtr_core.embedding.embedded_rows import EmbeddedRows, check_features, check_frames, concatenate, encode, evaluating
+from vtr_core.encoders.bundled import LITE0
+from vtr_core.encoders.encoder import BUNDLED, Encoder, encoder, is_encoder
+from vtr_core.encoders.frozen_text import encoder_record
+from vtr_core.errors import DatasetError
 from vtr_core.nn.embeddings import TEXT, VIDEO
+from vtr_core.storage.stated_places import stated_by
 from vtr_core.systems.adapter.config import AdapterConfig
-from vtr_core.systems.adapter.inputs import check_made_with
 from vtr_core.systems.adapter.model import Adapter
 from vtr_core.systems.clip_space import CLIP_SPACE
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.spaces import Encoded, JointSpace
-from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
+
+_LITE = "imagenet-lite"
+"""The recipe of the bundled encoder's network, whose rows are its own where they were not rescaled."""
+
+
+def adapter_inputs(manifest: Manifest, model: AdapterConfig) -> dict[str, Any]:
+    """`model.inputs` and `model.encoder` for training on a data set.
+
+    Features of an encoder's recipe are trained with that encoder, others with the text of `model.encoder.name`.
+    DatasetError for data without the model's feature, or whose rows are not as the encoder makes them.
+    """
+    dims = {feature.name: feature.dim for feature in manifest.schema.features}
+    if model.feature not in dims:
+        held = ", ".join(dims) or "none"
+        raise DatasetError(
+            f"{manifest.uri} has no feature {model.feature} (it has {held}); name one by --model.feature"
+        )
+    made_by = made_with(manifest)
+    if made_by is not None:
+        check_rows(manifest, made_by)
+    record = encoder_record(encoder(model.encoder.name) if made_by is None else made_by)
+    if made_by is None:
+        record = record.model_copy(update={"feature_dim": 0, "classes": 0})
+    inputs = ModelInputs(features={model.feature: dims[model.feature]}, num_words=256, max_words=TEXT_BYTES)
+    return {"model.inputs": inputs.model_dump(), "model.encoder": record.model_dump()}
+
+
+def made_with(manifest: Manifest) -> Encoder | None:
+    """The encoder whose rows the pictures' features of a data set are, by the recipe that its manifest names."""
+    recipes = manifest.source.get("recipes")
+    for one in recipes if isinstance(recipes, list) else []:
+        name = str(one.get("name", ""))
+        if name == _LITE:
+            return encoder(BUNDLED)
+        if is_encoder(name):
+            with stated_by(manifest.uri):
+                return encoder(name)
+    return None
+
+
+def check_made_with(manifest: Manifest, record: EncoderRecord) -> None:
+    """DatasetError unless a data set's pictures are the rows of this encoder alone, see `check_rows`."""
+    made_by = made_with(manifest)
+    if made_by is None or made_by.fingerprint != record.fingerprint or len(_pictures(manifest)) > 1:
+        names = ", ".join(_pictures(manifest)) or "no recipe that the data set names"
+        raise DatasetError(
+            f"{manifest.uri} has features of {names}, not those of the encoder {record.name}; extract them with "
+            f"vtr extract VIDEOS --recipe {record.name} --captions TABLE --out FOLDER"
+        )
+    check_rows(manifest, made_by)
+
+
+def _pictures(manifest: Manifest) -> list[str]:
+    """The recipes of a data set that see pictures."""
+    sound = {recipe.name for recipe in RECIPES if recipe.modality == "audio"}
+    recipes = manifest.source.get("recipes")
+    names = [str(recipe.get("name")) for recipe in recipes] if isinstance(recipes, list) else []
+    return [name for name in names if name not in sound]
+
+
+def check_rows(manifest: Manifest, made_by: Encoder) -> None:
+    """DatasetError for rows that are not those of the encoder: of other weights or another revision, or rescaled.
+
+    The head of an encoder with named classes needs the rows' own scale: brought to length 1, all classes are as likely.
+    """
+    again = f"extract it again with vtr extract VIDEOS --recipe {made_by.name} --captions TABLE --out FOLDER"
+    assert made_by.recipe is not None, "it made rows of frames"
+    stored = next(one for one in manifest.source["recipes"] if one.get("name") in (_LITE, made_by.name))
+    ours, revision = made_by.fingerprint, made_by.recipe.revision
+    if stored["name"] == _LITE:
+        ours = LITE0.sha256
+        if manifest.source.get("normalise"):
+            raise DatasetError(f"{manifest.uri} has rows of length 1, {made_by.name} needs their own scale: {again}")
+    if (stored.get("weights"), stored.get("revision", 1)) != (ours, revision):
+        raise DatasetError(
+            f"{manifest.uri} has rows by weights {str(stored.get('weights'))[:8]} (revision {stored.get('revision')}), "
+            f"{made_by.name} makes those of {ours[:8]} (revision {revision}): {again}"
+        )
+    if manifest.source.get("pool") == "max":
+        raise DatasetError(f"{manifest.uri} has the greatest values of rows, {made_by.name} needs their mean: {again}")
+
+
+def zero_shot_config(encoder: Encoder) -> TrainConfig:
+    """The configuration of the encoder's untrained adapter, for clips whose rows are pooled by their mean."""
+    inputs = ModelInputs(features={"video": encoder.feature_dim}, num_words=256, max_words=TEXT_BYTES)
+    return TrainConfig(
+        preset="adapter",
+        model=AdapterConfig(inputs=inputs, encoder=encoder_record(encoder)),
+        loss=InfoNceConfig(),
+        evaluation=EvaluationConfig(similarity="cosine"),
+    )
 
 
 def _check(config: TrainConfig, manifest: Manifest) -> None:
