@@ -21,8 +21,8 @@ from vtr_core.losses.contrastive import build_objective
 from vtr_core.run.build import build_model
 from vtr_core.run.presets import preset
 from vtr_core.systems.adapter.config import AdapterConfig
+from vtr_core.systems.adapter.implementation import adapter_inputs, encoder_record
 from vtr_core.systems.adapter.model import LEAST_DEVIATION, Adapter
-from vtr_core.systems.adapter.videos import adapter_inputs, encoder_record
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
 
 TEXTS = ("a puppy plays in the snow", "somebody lifts a barbell", "a steam train", "a bowl of strawberries")

@@ -55,13 +55,13 @@ def _presets() -> Presets:
 
 
 def _zero_shot(encoder: "Encoder") -> "TrainConfig":
-    from vtr_core.systems.adapter.videos import zero_shot_config
+    from vtr_core.systems.adapter.implementation import zero_shot_config
 
     return zero_shot_config(encoder)
 
 
 def _inputs(manifest: "Manifest", model: AdapterConfig) -> dict[str, Any]:
-    from vtr_core.systems.adapter.videos import adapter_inputs
+    from vtr_core.systems.adapter.implementation import adapter_inputs
 
     return adapter_inputs(manifest, model)
 

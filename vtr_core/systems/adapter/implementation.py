@@ -1,26 +1,215 @@
-"""`Implementation` of the adapter."""
+"""The adapter's torch part: what it takes from data, its model and task, and the concepts it names."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float32, Num
 from torch import Tensor, nn
 
+from vtr_core.backbones.recipes import RECIPES
+from vtr_core.config.losses import InfoNceConfig
+from vtr_core.config.pretrained import EncoderRecord
 from vtr_core.config.run import TrainConfig
+from vtr_core.config.settings import ModelInputs
+from vtr_core.config.training import EvaluationConfig
 from vtr_core.data.batches import frame_batch
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import RowGroup
+from vtr_core.data.reading.evaluated_rows import MAX_VIDEOS, video_rows
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
-from vtr_core.encoders.encoder import encoder
+from vtr_core.embedding.data_frames import given_frames
+from vtr_core.embedding.embedded_rows import EmbeddedRows, check_features, check_frames, concatenate, encode, evaluating
+from vtr_core.encoders.bundled import LITE0
+from vtr_core.encoders.encoder import BUNDLED, Encoder, encoder, is_encoder
+from vtr_core.encoders.frozen_text import encoder_record
+from vtr_core.errors import DatasetError
+from vtr_core.nn.embeddings import TEXT, VIDEO
+from vtr_core.storage.stated_places import stated_by
 from vtr_core.systems.adapter.config import AdapterConfig
 from vtr_core.systems.adapter.model import Adapter
-from vtr_core.systems.adapter.videos import ADAPTER_SPACE
-from vtr_core.systems.clip_space import clip_task, predict, signature
+from vtr_core.systems.clip_space import CLIP_SPACE, clip_task, predict, signature
 from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.joint_space import RetrievalTask
 from vtr_core.systems.loaded_model import TrainedModel
-from vtr_core.systems.spaces import ConceptTerms
+from vtr_core.systems.spaces import ConceptTerms, Encoded, JointSpace
 from vtr_core.systems.task import LossTables
+from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
+
+_LITE = "imagenet-lite"
+"""The recipe of the bundled encoder's network, whose rows are its own where they were not rescaled."""
+
+
+def adapter_inputs(manifest: Manifest, model: AdapterConfig) -> dict[str, Any]:
+    """`model.inputs` and `model.encoder` for training on a data set.
+
+    Features of an encoder's recipe are trained with that encoder, others with the text of `model.encoder.name`.
+    DatasetError for data without the model's feature, or whose rows are not as the encoder makes them.
+    """
+    dims = {feature.name: feature.dim for feature in manifest.schema.features}
+    if model.feature not in dims:
+        held = ", ".join(dims) or "none"
+        raise DatasetError(
+            f"{manifest.uri} has no feature {model.feature} (it has {held}); name one by --model.feature"
+        )
+    made_by = made_with(manifest)
+    if made_by is not None:
+        check_rows(manifest, made_by)
+    record = encoder_record(encoder(model.encoder.name) if made_by is None else made_by)
+    if made_by is None:
+        record = record.model_copy(update={"feature_dim": 0, "classes": 0})
+    inputs = ModelInputs(features={model.feature: dims[model.feature]}, num_words=256, max_words=TEXT_BYTES)
+    return {"model.inputs": inputs.model_dump(), "model.encoder": record.model_dump()}
+
+
+def made_with(manifest: Manifest) -> Encoder | None:
+    """The encoder whose rows the pictures' features of a data set are, by the recipe that its manifest names."""
+    recipes = manifest.source.get("recipes")
+    for one in recipes if isinstance(recipes, list) else []:
+        name = str(one.get("name", ""))
+        if name == _LITE:
+            return encoder(BUNDLED)
+        if is_encoder(name):
+            with stated_by(manifest.uri):
+                return encoder(name)
+    return None
+
+
+def check_made_with(manifest: Manifest, record: EncoderRecord) -> None:
+    """DatasetError unless a data set's pictures are the rows of this encoder alone, see `check_rows`."""
+    made_by = made_with(manifest)
+    if made_by is None or made_by.fingerprint != record.fingerprint or len(_pictures(manifest)) > 1:
+        names = ", ".join(_pictures(manifest)) or "no recipe that the data set names"
+        raise DatasetError(
+            f"{manifest.uri} has features of {names}, not those of the encoder {record.name}; extract them with "
+            f"vtr extract VIDEOS --recipe {record.name} --captions TABLE --out FOLDER"
+        )
+    check_rows(manifest, made_by)
+
+
+def _pictures(manifest: Manifest) -> list[str]:
+    """The recipes of a data set that see pictures."""
+    sound = {recipe.name for recipe in RECIPES if recipe.modality == "audio"}
+    recipes = manifest.source.get("recipes")
+    names = [str(recipe.get("name")) for recipe in recipes] if isinstance(recipes, list) else []
+    return [name for name in names if name not in sound]
+
+
+def check_rows(manifest: Manifest, made_by: Encoder) -> None:
+    """DatasetError for rows that are not those of the encoder: of other weights or another revision, or rescaled.
+
+    The head of an encoder with named classes needs the rows' own scale: brought to length 1, all classes are as likely.
+    """
+    again = f"extract it again with vtr extract VIDEOS --recipe {made_by.name} --captions TABLE --out FOLDER"
+    assert made_by.recipe is not None, "it made rows of frames"
+    stored = next(one for one in manifest.source["recipes"] if one.get("name") in (_LITE, made_by.name))
+    ours, revision = made_by.fingerprint, made_by.recipe.revision
+    if stored["name"] == _LITE:
+        ours = LITE0.sha256
+        if manifest.source.get("normalise"):
+            raise DatasetError(f"{manifest.uri} has rows of length 1, {made_by.name} needs their own scale: {again}")
+    if (stored.get("weights"), stored.get("revision", 1)) != (ours, revision):
+        raise DatasetError(
+            f"{manifest.uri} has rows by weights {str(stored.get('weights'))[:8]} (revision {stored.get('revision')}), "
+            f"{made_by.name} makes those of {ours[:8]} (revision {revision}): {again}"
+        )
+    if manifest.source.get("pool") == "max":
+        raise DatasetError(f"{manifest.uri} has the greatest values of rows, {made_by.name} needs their mean: {again}")
+
+
+def zero_shot_config(encoder: Encoder) -> TrainConfig:
+    """The configuration of the encoder's untrained adapter, for clips whose rows are pooled by their mean."""
+    inputs = ModelInputs(features={"video": encoder.feature_dim}, num_words=256, max_words=TEXT_BYTES)
+    return TrainConfig(
+        preset="adapter",
+        model=AdapterConfig(inputs=inputs, encoder=encoder_record(encoder)),
+        loss=InfoNceConfig(),
+        evaluation=EvaluationConfig(similarity="cosine"),
+    )
+
+
+def _check(config: TrainConfig, manifest: Manifest) -> None:
+    """DatasetError for data without the model's feature, or whose rows another extractor made or rescaled."""
+    model = config.model
+    assert isinstance(model, AdapterConfig)
+    if model.frames == "attention":
+        check_frames(manifest, model)
+    else:
+        check_features(manifest, _taken(model, manifest))
+    if model.encoder.feature_dim:
+        check_made_with(manifest, model.encoder)
+
+
+def _taken(model: AdapterConfig, manifest: Manifest) -> dict[str, int]:
+    """The features that are compared with a data set's: of mean and deviation a model of the mean takes the mean."""
+    wanted = dict(model.inputs.features)
+    dims = {feature.name: feature.dim for feature in manifest.schema.features}
+    if wanted[model.feature] == model.encoder.feature_dim and dims.get(model.feature) == 2 * wanted[model.feature]:
+        wanted[model.feature] *= 2
+    return wanted
+
+
+def _rows(
+    model: nn.Module, config: TrainConfig, manifest: Manifest, vocabulary: Vocabulary, places: Sequence[RowGroup]
+) -> EmbeddedRows:
+    """A row for each caption; rows of a whole video share its vector."""
+    assert isinstance(model, Adapter)
+    if model.config.frames == "pooled":
+        return CLIP_SPACE.rows(model, config, manifest, vocabulary, places)
+    name, dim = model.config.feature, model.config.encoder.dim
+    found, most = [_whole_videos(*_no_captions(dim))], config.evaluation.batch_rows
+    with evaluating(model):
+        for videos in video_rows(
+            manifest, places, config.batch.max_frames, min(MAX_VIDEOS, most), model.config.columns, mean=False
+        ):
+            seen = _seen(model, videos.frames[name], videos.mask[name])
+            tokens = encode(vocabulary, videos.captions, model.config.inputs.max_words)
+            texts = [model.encode_text(part.to(model.device)).cpu().numpy() for part in tokens.split(most)]
+            at = videos.caption_video
+            told, shown = (tokens != 0).any(dim=1).numpy(), videos.present[name].numpy()[at]
+            vectors = {TEXT: np.concatenate(texts) * told[:, None], VIDEO: seen[at] * shown[:, None]}
+            found.append(_whole_videos(vectors, told, shown, videos.video_key[at]))
+    return concatenate(found)
+
+
+def _arrays(loaded: TrainedModel, videos: Mapping[str, Sequence[Any]]) -> Encoded:
+    """Clips given as pooled rows, or whole videos given as rows of frames; the vectors are those of evaluation."""
+    model, config = loaded.model, loaded.config
+    assert isinstance(model, Adapter)
+    if model.config.frames == "pooled":
+        assert CLIP_SPACE.arrays is not None
+        return CLIP_SPACE.arrays(loaded, videos)
+    feature, most = model.config.feature, min(MAX_VIDEOS, config.evaluation.batch_rows)
+    dim, vectors, present = model.config.inputs.features[feature], [], []
+    with evaluating(model):
+        for given in given_frames(videos, feature, dim, config.batch.max_frames, most):
+            shown = given.mask.any(dim=1).numpy()
+            vectors.append(_seen(model, given.frames, given.mask) * shown[:, None])
+            present.append(shown)
+    return Encoded({VIDEO: np.concatenate(vectors)}, {VIDEO: np.concatenate(present)})
+
+
+def _seen(model: Adapter, frames: Tensor, mask: Tensor) -> Float32[np.ndarray, "videos dim"]:
+    found: np.ndarray = model.encode_frames(frames.to(model.device), mask.to(model.device)).float().cpu().numpy()
+    return found
+
+
+def _no_captions(dim: int) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
+    """The empty share of a worker."""
+    nothing, nobody = np.zeros((0, dim), np.float32), np.zeros(0, np.bool_)
+    return {TEXT: nothing, VIDEO: nothing}, nobody, nobody, np.zeros(0, np.int64)
+
+
+def _whole_videos(
+    vectors: dict[str, np.ndarray], told: np.ndarray, shown: np.ndarray, video_key: np.ndarray
+) -> EmbeddedRows:
+    """Rows of whole videos: each is its own only clip."""
+    return EmbeddedRows(vectors, {TEXT: told, VIDEO: shown}, clip_key=video_key, video_key=video_key)
+
+
+ADAPTER_SPACE = JointSpace(check=_check, rows=_rows, queries=CLIP_SPACE.queries, arrays=_arrays)
 
 
 def _build(
