@@ -3,14 +3,16 @@
 import math
 import textwrap
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from vtr_core.config.domains import Variant
 from vtr_core.config.search_space import Space, extremes
 from vtr_core.errors import ConfigError, nearest
-from vtr_core.run.build import check_model
-from vtr_core.run.config import TrainConfig
 from vtr_core.systems.registry import Systems
 from vtr_core.systems.system import by_name
+
+if TYPE_CHECKING:
+    from vtr_core.run.config import TrainConfig
 
 
 def search_spaces(systems: Systems) -> Mapping[str, Space]:
@@ -51,8 +53,10 @@ def describe_space(space: Space) -> str:
     return "\n".join(lines)
 
 
-def check_space(space: Space, base: TrainConfig) -> None:
+def check_space(space: Space, base: "TrainConfig") -> None:
     """ConfigError where a choice or a bound of the space yields an invalid configuration or model."""
+    from vtr_core.run.build import check_model  # torch, which help does not need
+
     for point in extremes(space):
         try:
             check_model(space.applied(base, point).model)
@@ -61,12 +65,14 @@ def check_space(space: Space, base: TrainConfig) -> None:
             raise ConfigError(f"{space.name} does not suit this configuration: {error} (at {shown})") from error
 
 
-def num_weights(config: TrainConfig) -> int:
+def num_weights(config: "TrainConfig") -> int:
     """The number of the model's parameters and buffer entries."""
+    from vtr_core.run.build import check_model
+
     return sum(math.prod(shape) for shape in check_model(config.model).values())
 
 
-def require_equal_shapes(space: Space, base: TrainConfig) -> None:
+def require_equal_shapes(space: Space, base: "TrainConfig") -> None:
     """ConfigError where points of the space differ in weight shapes, so that weights cannot be copied between them."""
     changing = [name for name in space.parameters if len(set(map(str, _shapes(space, name, base)))) > 1]
     if changing:
@@ -77,8 +83,10 @@ def require_equal_shapes(space: Space, base: TrainConfig) -> None:
         )
 
 
-def _shapes(space: Space, name: str, base: TrainConfig) -> list[dict[str, tuple[int, ...]]]:
+def _shapes(space: Space, name: str, base: "TrainConfig") -> list[dict[str, tuple[int, ...]]]:
     """The weight shapes of the models at all choices, or both bounds, of one setting."""
+    from vtr_core.run.build import check_model
+
     if space.parameters[name].only_with is not None:
         return []
     values = space.parameters[name].domain.levels(2)

@@ -20,7 +20,7 @@ Row = Mapping[str, Any]
 
 def runs_in(folder: str) -> list[Row]:
     """The runs directly in a folder, in the order in which they began, and then its sweeps."""
-    children = storage.children(locate(folder))
+    children = list(storage.children(locate(folder)))
     runs = [_run(child) for child in children if storage.exists(child / "run.json")]
     sweeps = [_sweep(child) for child in children if storage.exists(child / "sweep.json")]
     return [*sorted(runs, key=_started), *sorted(sweeps, key=_started)]

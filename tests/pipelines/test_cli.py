@@ -148,7 +148,6 @@ FAULTS = [
     (["evaluate", "none", "--data", "d", "--out", "w"], "w cannot be written: it is a folder; name a file"),
     (["evaluate", "none", "--data", "d", "--task", "captioning", "--out=w"], "w cannot be written: it is a folder"),
     (["evaluate", "none", "--data", "d", "--out", "d/manifest.json/x"], "manifest.json is a file; name a folder"),
-    (["evaluate", "none", "--task", "verification", "--data", "d", "--page", "w"], "w cannot be written: it is a"),
     (["search", "a dog", "--index", "none", "--page", "d"], "d cannot be written: it is a folder"),
     (["search", "--topics", "t", "--index", "none", "--run", "d"], "d cannot be written: it is a folder"),
     (["tables", "capsules", "--only", "3", "--out", "d/manifest.json"], "manifest.json is a file; name a folder"),

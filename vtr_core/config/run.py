@@ -131,7 +131,7 @@ class TrainConfig(Settings):
             return value
         kinds = loss_kinds(model)
         if "kind" in value and value["kind"] not in [config.model_fields["kind"].default for config in kinds]:
-            raise ValueError(unfit_loss(model, value["kind"]))
+            raise ValueError(unfit_loss(model, str(value["kind"])))
         return _reader(kinds).validate_python(value)
 
     @model_validator(mode="after")

@@ -196,15 +196,23 @@ def children(location: Location) -> Iterator[Location]:
 
     Raises StorageError where `location` is a file, or a name in it is not UTF-8.
     """
+    for name in sorted(_listed(location)):
+        yield location / name
+
+
+def file_sizes(location: Location) -> dict[str, int]:
+    """The bytes of each file directly in a folder, by name, of one listing; errors as for `children`."""
+    return {name: info.size for name, info in _listed(location).items() if info.type == pafs.FileType.File}
+
+
+def _listed(location: Location) -> dict[str, pafs.FileInfo]:
     selector = pafs.FileSelector(location.path, allow_not_found=True)
     try:
-        names = sorted(info.base_name for info in location.filesystem.get_file_info(selector))
+        return {info.base_name: info for info in location.filesystem.get_file_info(selector)}
     except UnicodeDecodeError as error:
         raise StorageError(f"{location} holds a file whose name is not UTF-8 ({error}); rename it") from error
     except OSError as error:
         raise StorageError(f"{location} cannot be listed as a folder ({error})") from error
-    for name in names:
-        yield location / name
 
 
 def delete_file(location: Location) -> None:

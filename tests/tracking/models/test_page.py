@@ -11,7 +11,7 @@ from vtr_core.tracking.models.model_folder import model_page
     [
         ("capsule-howto", '{"caption": ["a man cooks rice"]}))["text"]', "champion --data URI`"),
         ("hybrid-msrvtt", '{"caption": ["a man cooks rice"]}))\n', "champion --data URI`"),
-        ("muse-msrvtt", '{"caption": ["a man cooks rice"]}))\n', "champion --data URI`"),
+        ("muse-msrvtt", '{"caption": ["a man cooks rice"]}))["text"]', "champion --data URI`"),
         ("siamese-att", '{"pixels": [pixels]}))["encoding"]', "champion --task verification --data URI`"),
         ("caption-msrvtt", '{"video": [frames]}))["caption"]', "champion --task captioning --data URI`"),
     ],

@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from vtr_core import storage
@@ -243,8 +242,7 @@ def check_files(manifest: Manifest) -> None:
     """
     for part in joined_uris(manifest.uri):
         own = manifest if part == manifest.uri else Manifest.load(part)
-        entries = own.location.filesystem.get_file_info(pafs.FileSelector(own.location.path))
-        sizes = {entry.base_name: entry.size for entry in entries if entry.type == pafs.FileType.File}
+        sizes = storage.file_sizes(own.location)
         for shard in own.shards:
             place, size = own.location / shard.file, sizes.get(shard.file)
             if size is None:

@@ -308,7 +308,10 @@ class CheckpointReader:
             place = self._location / "optimizer.pt"
             raise CheckpointError(f"{place} is refused: it is damaged or holds more than tensors") from error
         try:
-            return record(_Training, value)
+            training = record(_Training, value)
+            if not all(isinstance(tensor, Tensor) for tensor in training.objective.values()):
+                raise ValueError("its objective holds other values than tensors")
+            return training
         except ValueError as error:
             raise self._damaged("optimizer.pt", error) from error
 
