@@ -216,7 +216,9 @@ _TGIF = {"feature_folder": "f", "captions_file": "tgif.tsv", "splits_folder": ".
 
 WORLDS: Mapping[str, World] = MappingProxyType(
     {
-        "howto100m": _world("howto100m", _howto100m, {"features_2d": "2d", "annotations": "captions.csv", **_STREAMS}),
+        "howto100m": _world(
+            "howto100m", _howto100m, {"features_2d": "2d", "annotations": "captions.csv", **_STREAMS}, fps_3d=1.0
+        ),
         "howto100m_json": _world("howto100m", _howto100m_json, {"features_2d": "2d", "annotations": "captions.json"}),
         "howto100m_folder": _world("howto100m", _howto100m_folder, {"features_2d": "2d", "annotations": "captions"}),
         "bigfile": _world("bigfile", _big_file, {"feature_folder": "f", "captions_file": "captions.txt"}),
@@ -229,7 +231,7 @@ WORLDS: Mapping[str, World] = MappingProxyType(
         "pairs_csv": _world("pairs", partial(_pairs, "csv"), {"table": "table.csv"}, fps=(1.0, 1.0), **_PAIRS),
         "pairs_jsonl": _world("pairs", partial(_pairs, "jsonl"), {"table": "table.jsonl"}, **_PAIRS),
         "pairs_parquet": _world("pairs", partial(_pairs, "parquet"), {"table": "table.parquet"}, **_PAIRS),
-        "youcook2": _world("youcook2", _youcook2, _COOK),
+        "youcook2": _world("youcook2", _youcook2, _COOK, fps_3d=1.0),
         **{name: _world(name, _annotated(name), _ANNOTATED) for name in ("didemo", "lsmdc")},
         **{name: _world(name, _annotated(name), _ANNOTATED, records="videos") for name in ("activitynet", "msvd")},
         "crosstask": _world("crosstask", _crosstask, _STEPS),
