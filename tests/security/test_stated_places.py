@@ -1,10 +1,17 @@
 """What a file names is opened where the user could have meant it, and nowhere else."""
 
 import pytest
+from torch import nn
 
+from pipelines.systems.registry import SYSTEMS
+from pipelines.systems.siamese import face_verification
 from vtr_core.encoders.encoder import encoder
+from vtr_core.run.presets import preset
 from vtr_core.storage import StorageError
 from vtr_core.storage.stated_places import stated_by, stated_place
+from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.train.checkpoint.checkpoint_files import Progress
+from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 OWN = "s3://films/index?endpoint_override=minio:9000&scheme=http"
 
@@ -55,3 +62,24 @@ def test_an_encoder_that_a_file_names_is_not_fetched(name: str, monkeypatch: pyt
     with pytest.raises(Exception, match="the hub does not give it"):
         encoder(name)
     assert asked == ["somebody/model"]
+
+
+def test_a_checkpoints_word_opens_no_other_place(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`vtr evaluate --task verification` looks for the training data, whose place stands in the checkpoint."""
+    opened: list[str] = []
+    monkeypatch.setattr(face_verification.Manifest, "load", opened.append)
+    place = "gs://b/d?endpoint_override=127.0.0.1:9&scheme=http"
+    loaded = LoadedModel(
+        model=nn.Identity(),
+        config=preset("siamese-att-tiny"),
+        vocabulary=Vocabulary.utf8(),
+        provenance={"data": place, "data.fingerprint": "x"},
+        progress=Progress(),
+        uri="/tmp/run",
+        systems=SYSTEMS,
+    )
+    face_verification._require_unseen(loaded, [])
+    assert opened == []
+    assert "not checked" in capsys.readouterr().out

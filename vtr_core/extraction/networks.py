@@ -12,6 +12,7 @@ from vtr_core.backbones.recipes import recipe
 from vtr_core.backbones.weights_files import file_sha256, weights_file
 from vtr_core.errors import ConfigError
 from vtr_core.fingerprint import fingerprint
+from vtr_core.storage.stated_places import stated_by
 from vtr_core.video.streams import Chunk, Stream
 
 
@@ -50,7 +51,8 @@ def choose_alike(recipes: Sequence[Mapping[str, Any]], weights: Mapping[str, str
 
     ConfigError where they are not the same.
     """
-    chosen = choose([str(before["name"]) for before in recipes], weights)
+    with stated_by(uri):
+        chosen = choose([str(before["name"]) for before in recipes], weights)
     for choice, before in zip(chosen, recipes, strict=True):
         name = choice.recipe.name
         if before.get("decoder", "pyav") != "pyav":

@@ -31,6 +31,7 @@ from vtr_core.metrics.verification import (
     verification_metrics,
 )
 from vtr_core.storage import locate
+from vtr_core.storage.stated_places import stated_place
 from vtr_core.systems.loaded_model import KnockOuts, Remark
 from vtr_core.systems.siamese.model import Siamese
 from vtr_core.systems.siamese.verification import (
@@ -148,9 +149,10 @@ def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
 
 
 def _require_unseen(loaded: LoadedModel, manifests: Sequence[Manifest]) -> None:
-    """DatasetError where a data set shares subjects with the training data, if that can still be read."""
+    """DatasetError where a data set shares subjects with the training data, if that is on this machine or beside the
+    checkpoint; a checkpoint's word opens no other place."""
     try:
-        trained = Manifest.load(str(loaded.provenance.get("data", "")))
+        trained = Manifest.load(stated_place(str(loaded.provenance.get("data", "")), loaded.uri, "--data"))
         known = trained.fingerprint == loaded.provenance.get("data.fingerprint")
     except (VtrError, OSError, ValueError):
         known = False
