@@ -13,12 +13,9 @@ from vtr_core.ray_private import STOP_WAIT, uploaded
 from vtr_core.tracking.presentation import redact
 
 EXCLUDES = (
-    ".git",
-    ".venv*",
+    ".?*",
     "venv",
     "__pycache__",
-    ".*_cache",
-    ".hypothesis",
     "*.egg-info",
     "node_modules",
     "/build",
@@ -41,19 +38,24 @@ EXCLUDES = (
     "*.ckpt",
     "*.safetensors",
     "*.mp4",
-    ".env",
-    ".env.*",
-    ".netrc",
-    ".aws",
-    ".ssh",
-    ".ray",
     "*.pem",
     "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.kdbx",
+    "*.tfstate",
+    "*.tfstate.*",
+    "id_rsa*",
+    "id_dsa*",
+    "id_ecdsa*",
+    "id_ed25519*",
 )
 """Patterns, as in .gitignore, of files that are never uploaded: histories, environments, data, runs, secrets.
 
-A leading slash stands for the uploaded folder, so that vtr_core/data is included. No pattern ends in a slash: Ray
-would then traverse the whole folder.
+No name that begins with a dot is (the first pattern; .* would be the folder itself): that is where tools keep logins,
+such as .git-credentials, .npmrc, .kube and .config. A leading slash stands for the uploaded folder, so that
+vtr_core/data is included. No pattern ends in a slash: Ray would then traverse the whole folder.
 """
 LIMIT_MB = 100
 """Limit of an upload. Code is far smaller; Ray keeps uploads in the head node's memory, and refuses 512 MiB."""
@@ -61,10 +63,17 @@ _NAMED = 5
 
 
 def check_upload(folder: str, limit_mb: float = LIMIT_MB) -> None:
-    """ConfigError where `folder` does not exist, or where more than `limit_mb` would be uploaded; names the largest
-    folders."""
+    """ConfigError where `folder` does not exist, where more than `limit_mb` would be uploaded, naming the largest
+    folders, or where a link in it leads out of it."""
     if not Path(folder).is_dir():
         raise ConfigError(f"--working-dir {folder} is not a folder")
+    root = Path(folder).resolve()
+    for path in uploaded(root, EXCLUDES):
+        if path.is_symlink() and not path.resolve().is_relative_to(root):
+            raise ConfigError(
+                f"{folder} would upload {path.relative_to(root)}, a link to {path.resolve()}, which is not in it; "
+                "remove the link, or name it in .gitignore or .rayignore"
+            )
     sizes = upload_sizes(folder)
     total = sum(sizes.values())
     if total > limit_mb * 1e6:

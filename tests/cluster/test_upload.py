@@ -13,7 +13,6 @@ CODE = [
     "pipelines/train/command.py",
     "vtr_core/data/plan.py",
     "vtr_core/run/build.py",
-    ".gitignore",
 ]
 OTHER = [
     ".git/config",
@@ -32,6 +31,20 @@ OTHER = [
     ".env",
     "keys/server.pem",
     ".aws/credentials",
+    ".gitignore",
+    ".envrc",
+    ".git-credentials",
+    ".npmrc",
+    ".pypirc",
+    ".docker/config.json",
+    ".kube/config",
+    ".config/gcloud/credentials.db",
+    ".huggingface/token",
+    "keys/id_rsa",
+    "keys/id_ed25519",
+    "keys/me.p12",
+    "infra/terraform.tfstate",
+    "infra/terraform.tfstate.backup",
     "nested/.venv-other/lib/code.py",
 ]
 
@@ -86,3 +99,13 @@ def test_no_pattern_ends_in_a_slash() -> None:
 def test_plain_ray_job_submit_leaves_the_same_here() -> None:
     lines = (Path(__file__).parents[2] / ".rayignore").read_text().splitlines()
     assert [line for line in lines if not line.startswith("#")] == list(EXCLUDES)
+
+
+def test_a_link_out_of_the_folder_is_refused(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    secret = tmp_path_factory.mktemp("home") / "secret.txt"
+    secret.write_text("secret")
+    (checkout / "pipelines" / "inside.py").symlink_to(checkout / "pyproject.toml")
+    check_upload(str(checkout))
+    (checkout / "pipelines" / "notes.txt").symlink_to(secret)
+    with pytest.raises(ConfigError, match=r"pipelines/notes\.txt, a link to .*secret\.txt, which is not in it"):
+        check_upload(str(checkout))
