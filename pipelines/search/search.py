@@ -27,7 +27,6 @@ from vtr_core.retrieval.search.index_search import (
     Hit,
     Searcher,
     SearchOptions,
-    is_of_videos,
     key_frames,
     link_of,
     searcher,
@@ -104,9 +103,7 @@ def search(flags: SearchFlags) -> None:
     _check(flags)
     conditions = parse_conditions(flags.filter) if flags.filter else ()
     index = load_index(locate(flags.index))
-    # The data set is read for pictures alone; the address of a window is beside an index of video files.
-    with_frames = flags.page is not None or flags.thumbnails is not None or is_of_videos(flags.index)
-    frames = key_frames(flags.index, index.record) if with_frames else None
+    frames = key_frames(flags.index, index.record)  # an error where the data set was made anew since it was indexed
     loaded = read_stated_model(flags.checkpoint, index.record.checkpoint, flags.index, SYSTEMS, None)
     transform = None
     if flags.transform is not None:

@@ -253,7 +253,7 @@ def test_data_that_was_ingested_anew_is_noticed(tmp_path: Path, capsys: pytest.C
         file.unlink()
     toy_videos(tmp_path / "w", frames_of=(1, 1, 1))
     with pytest.raises(VtrError, match="was ingested again since it was indexed"):
-        search(SearchFlags((QUERY,), index=str(tmp_path / "i"), page=str(tmp_path / "hits.html")))
+        search(SearchFlags((QUERY,), index=str(tmp_path / "i")))
 
 
 @pytest.mark.parametrize(

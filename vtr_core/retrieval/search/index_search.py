@@ -42,7 +42,7 @@ from vtr_core.retrieval.explain.pages import KeyFrames
 from vtr_core.retrieval.index.candidates import Candidates, candidates_of
 from vtr_core.retrieval.index.index import CONCEPTS, DEFAULT_CANDIDATES, Backend, IndexRecord, Shard, VideoIndex
 from vtr_core.retrieval.index.items import Item, VideoIds
-from vtr_core.retrieval.index.windows import FOLDER, RECORD, WindowFrames, WindowStore
+from vtr_core.retrieval.index.windows import WindowFrames, WindowStore
 from vtr_core.similarity import SimilarityKind, contributions, raising
 from vtr_core.storage import locate
 from vtr_core.storage.stated_places import stated_place
@@ -425,11 +425,6 @@ def searcher(index: VideoIndex, loaded: TrainedModel, options: SearchOptions) ->
             return DualSearcher(index, loaded, spaces, options)
         case JointSpace() as space:
             return JointSearcher(index, loaded, space, options)
-
-
-def is_of_videos(index: str) -> bool:
-    """Whether an index is of video files, whose windows lie beside it."""
-    return storage.exists(locate(index) / FOLDER / RECORD)
 
 
 def key_frames(index: str, record: IndexRecord) -> KeyFrames | None:
