@@ -15,6 +15,7 @@ from vtr_core.data.sources.features.feature_arrays import read_feature, to_float
 from vtr_core.data.sources.features.feature_folder import commonest
 from vtr_core.data.sources.features.feature_rates import (
     PUBLISHED,
+    Kind,
     Lasting,
     check_durations,
     check_first,
@@ -26,6 +27,7 @@ from vtr_core.data.sources.source import KEPT, Drops
 from vtr_core.storage import Location, locate
 from vtr_core.unusable import Reason, UnusableError
 
+_How = Literal["as_is", "unit", "mean"]
 ColumnRange = tuple[NonNegativeInt, PositiveInt]
 """First column and the one after the last."""
 
@@ -143,16 +145,16 @@ class SecondFeatures(SourceSettings):
 
     @cached_property
     def _streams(self) -> dict[str, list["_Stream"]]:
+        folders: tuple[tuple[str | None, ColumnRange | None, _How, Kind, float | None, str], ...] = (
+            (self.video_features, None, "as_is", "2d", self.fps, "--fps"),
+            (self.features_2d, self.columns_2d, "unit", "2d", self.fps, "--fps"),
+            (self.features_3d, self.columns_3d, "unit", "3d", self._fps_3d, "--fps-3d"),
+            (self.audio, self.columns_audio, "mean", "audio", self.fps_audio, "--fps-audio"),
+        )
         streams: dict[str, list[_Stream]] = {"video": []}
-        for uri, columns, how, rate in (
-            (self.video_features, None, "as_is", ("2d", self.fps, "--fps")),
-            (self.features_2d, self.columns_2d, "unit", ("2d", self.fps, "--fps")),
-            (self.features_3d, self.columns_3d, "unit", ("3d", self._fps_3d, "--fps-3d")),
-            (self.audio, self.columns_audio, "mean", ("audio", self.fps_audio, "--fps-audio")),
-        ):
+        for uri, columns, how, kind, fps, flag in folders:
             if uri is not None:
-                kind, given, flag = rate
-                stream = _Stream(locate(uri), columns, rows_per_second(uri, given, kind, flag), flag, how)
+                stream = _Stream(locate(uri), columns, rows_per_second(uri, fps, kind, flag), flag, how)
                 streams.setdefault("audio" if kind == "audio" else "video", []).append(stream)
         return streams
 
@@ -176,7 +178,7 @@ class _Stream:
     fps: float
     flag: str
     """The flag of `fps`, for messages."""
-    how: Literal["as_is", "unit", "mean"]
+    how: _How
 
     @property
     def setting(self) -> str:
