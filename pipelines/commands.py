@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "": (
-        "vtr ingest pairs --table clips.csv --feature-columns video audio --out data/mine",
-        "vtr train capsule-howto-tiny --data data/mine --out runs/first",
-        "vtr evaluate runs/first --data data/mine/val",
+        "vtr index videos --out found",
+        'vtr search "a puppy" --index found',
+        "vtr extract videos --captions films.csv --recipe bundled --splits train .8 val .1 test .1 --out data/own",
+        "vtr train adapter --data data/own --out runs/own",
+        "vtr evaluate runs/own --data data/own/test",
     ),
     "analyze": (
         "vtr analyze causality runs/dual --data data/described/val --test data/described/test --out analysis",
@@ -125,7 +127,7 @@ COMMANDS = (
     Command("verify", "decide whether two images show the same face, with a Siamese network"),
     Command("tables", "reproduce a paper's tables: published metrics beside ours"),
     Command("runs", "the runs in a folder: list them, delete what never finished; --json"),
-    Command("data", "a data set: list, show rows, check every page, count words, lengths and missing features; --json"),
+    Command("data", "a data set: list it, show rows, check every page; --json"),
     Command("submit", "run any of these commands as a job on a Ray cluster: vtr submit -- train <preset> --data URI"),
     Command("doctor", "check packages, hardware and services on this machine, with remedies; --json"),
     Command("demo", "the whole pipeline on rendered films, in minutes on a laptop"),
