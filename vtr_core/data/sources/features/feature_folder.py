@@ -24,7 +24,13 @@ from vtr_core.data.sources.features.feature_arrays import (
     to_float16,
     window,
 )
-from vtr_core.data.sources.features.feature_rates import Lasting, check_durations, check_first, contradiction
+from vtr_core.data.sources.features.feature_rates import (
+    PROBED_NAMES,
+    Lasting,
+    check_durations,
+    check_first,
+    contradiction,
+)
 from vtr_core.data.sources.files import check_id, check_path, is_elsewhere
 from vtr_core.errors import InputError
 from vtr_core.storage import Location, StorageError, locate
@@ -141,7 +147,7 @@ class ClipStreams:
 
     def _contradictions(self) -> Iterator[UnusableError | None]:
         """Of each video that has all streams, how they contradict their rates, or None."""
-        for name in self.names():
+        for name in islice(self.names(), PROBED_NAMES):
             try:
                 visual = [folder.read(name) for folder in self.visual]
                 audio = None if self.audio is None else self.audio.read(name)

@@ -23,8 +23,9 @@ PUBLISHED: Mapping[Kind, float] = {"2d": 1.0, "3d": 1.5, "audio": 1.0}
 """HowTo100M's features (Miech et al. 2019): a frame a second, and 24 frames a second in windows of 16."""
 TOLERANCE_S = 1.0
 """Seconds that the streams of a video may differ by: the rows of a second more or less."""
-PROBES = 5
-"""Videos that are looked at before an ingest; where all of them contradict the rates, none is right."""
+PROBES, PROBED_NAMES = 5, 100
+"""Videos with all streams that are looked at before an ingest, among the first names; where all of them contradict the
+rates, none is right. A list of a million videos may have few files, and each name is a request on object stores."""
 
 
 def rows_per_second(uri: str, given: float | None, kind: Kind, flag: str) -> float:
@@ -74,7 +75,14 @@ def check_durations(video_id: str, streams: Sequence[Lasting]) -> None:
 
 
 def check_first(faults: Iterable[UnusableError | None]) -> None:
-    """InputError where the first PROBES videos all contradict the rates; faults: of each video its `contradiction`."""
-    first = list(islice(faults, PROBES))
-    if first and None not in first:
+    """InputError where the first PROBES videos all contradict the rates; faults: of each video its `contradiction`.
+
+    No further video is read after one that agrees.
+    """
+    first: list[UnusableError] = []
+    for fault in islice(faults, PROBES):
+        if fault is None:
+            return
+        first.append(fault)
+    if first:
         raise InputError(f"the first {len(first)} videos all contradict the rates of their features: {first[0]}")

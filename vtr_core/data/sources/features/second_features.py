@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.feature_arrays import read_feature, to_float16
 from vtr_core.data.sources.features.feature_folder import commonest
 from vtr_core.data.sources.features.feature_rates import (
+    PROBED_NAMES,
     PUBLISHED,
     Kind,
     Lasting,
@@ -116,7 +118,7 @@ class SecondFeatures(SourceSettings):
 
     def _contradictions(self, video_ids: Iterable[str]) -> Iterator[UnusableError | None]:
         """Of each video that has all streams, how they contradict their rates, or None."""
-        for video_id in video_ids:
+        for video_id in islice(video_ids, PROBED_NAMES):
             try:
                 lasting = [stream.read(video_id).lasting for part in self._streams.values() for stream in part]
             except UnusableError:
