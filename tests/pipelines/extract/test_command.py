@@ -15,6 +15,7 @@ from pipelines.extract.command import ExtractFlags, extract, remark
 from tests.builders.small_videos import grey_video
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.arrays import as_rows, as_sequences
+from vtr_core.data.sources.features.feature_rates import rows_per_second
 from vtr_core.data.sources.source import KEPT
 from vtr_core.errors import ConfigError, DatasetError, InputError, RunConflict
 from vtr_core.extraction import in_process, on_ray
@@ -256,6 +257,10 @@ def test_features_alone(films: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     files = sorted(str(file.relative_to(tmp_path / "f")) for file in (tmp_path / "f").rglob("*.npy"))
     assert files == ['log-mel/it\'s a "film", 100% of it.npy', "log-mel/one.npy"]
     assert np.load(tmp_path / "f" / "log-mel" / "one.npy").shape == (3, 80)
+    folder = str(tmp_path / "f" / "log-mel")
+    assert rows_per_second(folder, None, "3d", "--fps-3d") == 1.0  # as recorded, and not the published 1.5
+    with pytest.raises(InputError, match="says 1 rows a second; leave the flag out"):
+        rows_per_second(folder, 6.25, "audio", "--fps-audio")
     before = (tmp_path / "f" / "log-mel" / "one.npy").stat().st_mtime_ns
     run("extract", words)
     assert (tmp_path / "f" / "log-mel" / "one.npy").stat().st_mtime_ns == before
