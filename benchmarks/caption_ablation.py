@@ -23,11 +23,11 @@ from pipelines.arguments import parse
 from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.systems.captioning.gmc_tables import PAPER
-from pipelines.tables.paper import Results
+from pipelines.tables.layout import Results
 from pipelines.tables.runs import Sweep, check_settings
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.sources.caption_table import Captions
+from vtr_core.data.sources.pairs import Captions
 from vtr_core.errors import ConfigError
 from vtr_core.run.presets import preset
 from vtr_core.systems.captioning.config import CaptionerConfig

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from vtr_core.data.worlds.films import COLOURS, FRAME_RATE, NUM_FRAMES, SHAPES, dark_ground, film, inside, sound
-from vtr_core.video.encoding import Codec, write_video
+from vtr_core.video.streams import Codec, write_video
 
 CROWD_COLOURS = tuple(COLOURS)[: len(SHAPES)]
 RADIUS = 0.07

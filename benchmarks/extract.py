@@ -27,14 +27,13 @@ from benchmarks.machine import processor
 from benchmarks.report.pages import RESULTS, Benchmark
 from vtr_core.data.sources.video_files import Inventory
 from vtr_core.data.worlds.films import FRAME_RATE, SECONDS, film, frames
-from vtr_core.extraction.in_process import extract_here
-from vtr_core.extraction.networks import Chosen, Networks, choose, streams
+from vtr_core.extraction.features import Chosen, Networks, choose, streams
+from vtr_core.extraction.outputs import extract_here
 from vtr_core.process_limits import num_usable
 from vtr_core.storage import locate
 from vtr_core.video.decoding import decode
-from vtr_core.video.encoding import write_video
 from vtr_core.video.process import Limits
-from vtr_core.video.streams import Chunk
+from vtr_core.video.streams import Chunk, write_video
 
 LONGER = 10
 _SCALE, _TIMES = 5, 3
@@ -155,7 +154,7 @@ def peak_gb(uris: Sequence[str], recipes: Sequence[str]) -> dict[str, float]:
     program = f"""
 import json, resource, torch
 from benchmarks.extract import whole
-from vtr_core.extraction.networks import choose
+from vtr_core.extraction.features import choose
 torch.set_num_threads(1)
 whole({list(uris)!r}, choose({list(recipes)!r}, {{}}), 2)
 peaks = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]

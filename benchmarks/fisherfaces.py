@@ -20,10 +20,10 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from torch.nn.functional import normalize
 
 from benchmarks.report.pages import RESULTS, Benchmark, origin, table
-from vtr_core.data.records.annotations import PairList
+from vtr_core.data.plan import group_split, held_out_groups
+from vtr_core.data.records.arrays import PairList
 from vtr_core.data.sources.faces import Faces
 from vtr_core.data.sources.source import Drops
-from vtr_core.data.splits import group_split, held_out_groups
 from vtr_core.metrics.intervals import estimate
 from vtr_core.metrics.verification import VerificationMetrics, equal_error_threshold, verification_metrics
 from vtr_core.systems.siamese.face_images import prepared

@@ -25,10 +25,10 @@ from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.train.command import TrainFlags, train
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import assign_splits
 from vtr_core.data.sources.annotated_videos import Msrvtt
 from vtr_core.data.sources.published_captions import read_msrvtt
 from vtr_core.data.sources.source import Drops
-from vtr_core.data.splits import assign_splits
 from vtr_core.run.presets import preset
 
 PRESET = "capsule-msrvtt"

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 
 from benchmarks.report.pages import RESULTS, Benchmark
 from benchmarks.training_step import chosen_device, device_name, interleaved_seconds, peak_bytes
-from vtr_core.config.sequence_models import LearnerConfig
+from vtr_core.config.towers import LearnerConfig
 from vtr_core.nn.mamba.learners import build_learner
 from vtr_core.nn.mamba.scan import scan_backend
 

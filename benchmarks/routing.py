@@ -29,7 +29,7 @@ from benchmarks.training_step import (
     peak_bytes,
     random_clips,
 )
-from vtr_core.config.routing import (
+from vtr_core.config.towers import (
     DynamicRouting,
     EmRouting,
     NoRouting,
@@ -38,7 +38,7 @@ from vtr_core.config.routing import (
     SetTransformerRouting,
 )
 from vtr_core.nn.capsules.capsule_tower import ConvolutionalCapsules, RoutedCapsules
-from vtr_core.nn.capsules.capsules import Capsules
+from vtr_core.nn.capsules.dynamic_routing import Capsules
 from vtr_core.nn.capsules.routing import build_routing
 from vtr_core.systems.capsules.config import CapsuleNetConfig
 

@@ -33,7 +33,7 @@ from typing import Any, assert_never, get_args
 from benchmarks.report.pages import RESULTS, Benchmark, numbered
 from benchmarks.training_step import Feeding, StepCost, feeding, sampled, step_cost
 from vtr_core.config.losses import SimilarityPrecision
-from vtr_core.config.training import Wire
+from vtr_core.config.run import Wire
 from vtr_core.run.presets import preset
 
 GPUS = tuple(2**power for power in range(11))

@@ -20,9 +20,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.machine import processor
 from vtr_core.config.losses import MaskedMarginSoftmaxConfig, ObjectiveConfig
-from vtr_core.config.override import override
+from vtr_core.config.override import ModelInputs, override
 from vtr_core.config.run import ModelConfig
-from vtr_core.config.settings import ModelInputs
 from vtr_core.data.batches import ClipBatch
 from vtr_core.losses.contrastive import build_objective
 from vtr_core.losses.objective import Objective, Share

@@ -20,7 +20,7 @@ from benchmarks.msrvtt_dual.data import videos
 from benchmarks.msrvtt_ridge import allowed_text, msrvtt, prepare
 from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags
-from vtr_core.config.settings import SourceSettings
+from vtr_core.config.override import SourceSettings
 from vtr_core.data.manifest import splits
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.faces import Faces

@@ -10,7 +10,7 @@ from typing import Any
 from vtr_core.errors import ConfigError
 from vtr_core.patience import SETTINGS
 from vtr_core.ray_private import STOP_WAIT, uploaded
-from vtr_core.tracking.presentation import redact
+from vtr_core.tracking.run import redact
 
 EXCLUDES = (
     ".?*",

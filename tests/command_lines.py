@@ -23,7 +23,7 @@ from pipelines.runs.command import ACTIONS as RUN_ACTIONS
 from pipelines.systems.registry import SYSTEMS
 from pipelines.tables.command import PAPERS
 from tune_spaces.spaces import search_spaces
-from vtr_core.config.settings import Settings
+from vtr_core.config.override import Settings
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 

@@ -5,10 +5,9 @@ import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from vtr_core.config.domains import Variant
-from vtr_core.config.search_space import Space, extremes
+from vtr_core.config.search_space import Space, Variant, extremes
 from vtr_core.errors import ConfigError, nearest
-from vtr_core.systems.registry import Systems
+from vtr_core.systems.loaded_model import Systems
 from vtr_core.systems.system import by_name
 
 if TYPE_CHECKING:

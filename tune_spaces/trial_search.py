@@ -13,8 +13,19 @@ from ray.tune.experiment import Trial
 from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, PopulationBasedTraining, TrialScheduler
 from ray.tune.search import Searcher
 
-from vtr_core.config.domains import Choice, Domain, Integer, LogUniform, Uniform, Value, Variant
-from vtr_core.config.search_space import Point, SchedulerKind, Space, perturbed
+from vtr_core.config.search_space import (
+    Choice,
+    Domain,
+    Integer,
+    LogUniform,
+    Point,
+    SchedulerKind,
+    Space,
+    Uniform,
+    Value,
+    Variant,
+    perturbed,
+)
 from vtr_core.ray_private import ExploredConfig
 
 TIME, VALUE, OBJECTIVE = "epoch", "value", "objective"
@@ -92,7 +103,7 @@ def distribution(domain: Domain) -> BaseDistribution:
         case Integer(low, high, log):
             return IntDistribution(low, high, log=log)
         case _:
-            raise TypeError(f"{domain!r} is no domain of vtr_core.config.domains")
+            raise TypeError(f"{domain!r} is no domain of vtr_core.config.search_space")
 
 
 class OptunaPoints(Searcher):

@@ -11,13 +11,19 @@ from jaxtyping import Float32
 
 from vtr_core.analysis.transforms import Transform
 from vtr_core.embedding.embedded_rows import ReadsFrames
-from vtr_core.embedding.rankings import AUDIO
-from vtr_core.embedding.scoring import Entries, block_scores
+from vtr_core.embedding.rankings import AUDIO, Entries, block_scores
 from vtr_core.embedding.video_ranking import DualVideos, Scoring, as_tensor, latent_scores
 from vtr_core.errors import ConfigError, InputError
-from vtr_core.extraction.features import ClipPooling, Extracted, VideoFeatures, video_features
-from vtr_core.extraction.in_process import extract_here
-from vtr_core.extraction.networks import Chosen, choose_alike, columns
+from vtr_core.extraction.features import (
+    Chosen,
+    ClipPooling,
+    Extracted,
+    VideoFeatures,
+    choose_alike,
+    columns,
+    video_features,
+)
+from vtr_core.extraction.outputs import extract_here
 from vtr_core.nn.embeddings import TEXT, VIDEO
 from vtr_core.process_limits import num_usable
 from vtr_core.retrieval.explain.explained_queries import answer, explainable

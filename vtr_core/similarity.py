@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import normalize, pad
 
 from vtr_core.config.data_sets import Comparison
-from vtr_core.config.training import Normalisation
+from vtr_core.config.run import Normalisation
 from vtr_core.nn.min_sums import ROW_BLOCK, min_sum_blocks
 from vtr_core.nn.precision import full_precision
 

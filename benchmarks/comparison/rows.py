@@ -8,7 +8,7 @@ from types import MappingProxyType
 from benchmarks.comparison.paired import Difference, paired, plus_minus
 from benchmarks.comparison.search import Figures, Searched, search
 from benchmarks.report.pages import RESULTS, about, origin, table, write_page
-from pipelines.tables.paper import Results
+from pipelines.tables.layout import Results
 from pipelines.tables.runs import Sweep, TestSet, read_results
 from vtr_core.config.override import override
 from vtr_core.metrics.intervals import estimate

@@ -32,7 +32,7 @@ from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_c
 from vtr_core.data.stream.assemble import assemble, read_directly
 from vtr_core.data.stream.reading import stream
 from vtr_core.ray_private import KEEP_DEVICES, KEEP_IDLE
-from vtr_core.train.loop.training_progress import Meter
+from vtr_core.train.loop.recorder import Meter
 
 SEED = 0
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help, written_as_json
-from pipelines.report.bar_figure import blank_figure
+from pipelines.report.figures import blank_figure
 from vtr_core.analysis.concept_detectors import cooccurrence, strongest_pairs
 from vtr_core.data.captions import VideoCaptions, video_captions
 from vtr_core.data.concepts.concept_table import ConceptTable

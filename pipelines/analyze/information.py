@@ -115,7 +115,7 @@ def _histogram(values: "np.ndarray", decimals: int) -> dict[str, Any]:
 
 def information_figure(readings: Sequence[Mapping[str, Any]]) -> "Figure":
     """Histograms of sentences (left) and videos (right), one row for each reading."""
-    from pipelines.report.bar_figure import blank_figure, name_axes
+    from pipelines.report.figures import blank_figure, name_axes
 
     figure = blank_figure(11, 3.0 * len(readings))
     for row, values in zip(figure.subplots(len(readings), 2, squeeze=False), readings, strict=True):

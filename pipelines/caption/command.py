@@ -58,8 +58,8 @@ def main(argv: Sequence[str]) -> None:
 
 def caption(flags: CaptionFlags) -> "CaptionedVideos":
     """Caption every video, write both files, and return the captions."""
-    from pipelines.evaluation_inputs import device
-    from pipelines.report.printed_page import print_link
+    from pipelines.evaluate.evaluation_flags import device
+    from pipelines.report.figures import print_link
     from vtr_core import storage
     from vtr_core.storage import check_writable, locate
     from vtr_core.systems.loaded_model import lacking

@@ -11,8 +11,7 @@ from vtr_core.config.data_sets import StopWords
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vtr_core.data.concepts.building import TableSettings
-    from vtr_core.data.concepts.concept_report import ConceptReport, SetReport
+    from vtr_core.data.concepts.building import ConceptReport, SetReport, TableSettings
     from vtr_core.data.concepts.concept_table import ConceptTable
     from vtr_core.text.concepts import ConceptSettings
 

@@ -69,7 +69,7 @@ def main(argv: Sequence[str]) -> None:
 
 def _list(flags: ListFlags) -> None:
     from pipelines.data.contents import data_sets, listing_table
-    from pipelines.report.printed_page import show
+    from pipelines.report.figures import show
 
     sets = data_sets(flags.folder)
     if flags.json:
@@ -80,7 +80,7 @@ def _list(flags: ListFlags) -> None:
 
 def _show(flags: ShowFlags) -> None:
     from pipelines.data.contents import first_rows, rows_table
-    from pipelines.report.printed_page import show
+    from pipelines.report.figures import show
     from vtr_core.data.manifest import Manifest
 
     manifest = Manifest.load(flags.data)

@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from pipelines.report.printed_page import blank_table
+from pipelines.report.figures import blank_table
 from vtr_core import storage
 from vtr_core.data.manifest import FILE, Manifest, splits
 from vtr_core.data.plan import row_groups

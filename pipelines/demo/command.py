@@ -1,5 +1,6 @@
-"""`vtr demo`: from video files to a search in them, without and with training, in minutes on a laptop."""
+"""`vtr demo`: the films that it draws, trained, indexed and searched."""
 
+import csv
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -9,11 +10,46 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help
+from vtr_core.data.worlds.films import FRAME_RATE, film, frames, sound
 from vtr_core.errors import ConfigError
 from vtr_core.storage.location import below
+from vtr_core.video.streams import Codec, write_video
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+TABLE = "captions.csv"
+NUM_TEST, NUM_VALIDATION = 100, 60
+_CODEC = Codec(sound="libmp3lame")
+
+
+def render(folder: Path, num_films: int, seed: int, *, test: int = NUM_TEST, validation: int = NUM_VALIDATION) -> Path:
+    """Write missing films, then the table of captions, whose path is returned.
+
+    test, validation: the number of films in the test set, which are the last ones, and in the validation set before it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for index in range(num_films):
+        content, name = film(seed, index), f"film{index:04d}.mp4"
+        if not (folder / name).exists():
+            write_video(str(folder / f".{name}"), frames(content), sound(content), _CODEC, FRAME_RATE)
+            (folder / f".{name}").rename(folder / name)
+        split = _split(num_films - index, test, validation)
+        rows.append((name.removesuffix(".mp4"), content.caption, name, split))
+    with (folder / TABLE).open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("id", "caption", "video", "split"))
+        writer.writerows(rows)
+    return folder / TABLE
+
+
+def _split(from_end: int, test: int, validation: int) -> str:
+    if from_end <= test:
+        return "test"
+    return "val" if from_end <= test + validation else "train"
+
 
 PRESET = "adapter"
 LOSS, RECALL = "train/loss", "val/t2v/r10"
@@ -47,7 +83,6 @@ def main(argv: Sequence[str]) -> None:
 
 def demo(flags: DemoFlags) -> None:
     """Render, search without training, extract, train, evaluate, search again, and print the next steps."""
-    from pipelines.demo.films import render
     from pipelines.evaluate.command import main as evaluate
     from pipelines.index.command import main as index
     from pipelines.search.command import main as search
@@ -77,7 +112,6 @@ def demo(flags: DemoFlags) -> None:
 
 def _trained(data: str, out: str, films: str, seed: int) -> str:
     """Extract the films into a data set, where there is none yet, and train; returns the checkpoint."""
-    from pipelines.demo.films import TABLE
     from pipelines.extract.command import main as extract
     from pipelines.train.command import TrainFlags, train
     from vtr_core.config.override import override
@@ -113,7 +147,7 @@ def learning_curve(points: Sequence[Mapping[str, Any]], chance: float) -> "Figur
 
     points: the lines of a run's metrics.jsonl. chance: in percent.
     """
-    from pipelines.report.bar_figure import blank_figure, name_axes
+    from pipelines.report.figures import blank_figure, name_axes
 
     figure = blank_figure(9, 3.6)
     left, right = figure.subplots(1, 2)

@@ -1,18 +1,26 @@
-"""`vtr embed CHECKPOINT --data URI --out URI`: vectors, captions or concepts of a data set, as a Ray Data job."""
+"""`vtr embed`: flags, and the job on Ray."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
+import ray
+import torch
 import tyro
+from ray.data import ActorPoolStrategy, DataContext
 
 from pipelines.arguments import json_alone, parse, print_help, print_json, wants_help
 from pipelines.progress import Meter
+from pipelines.ray_session import connect
 from pipelines.systems.registry import SYSTEMS
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, DatasetError, VtrError
+from vtr_core.retrieval.embed.embedding_job import EmbedPlan, EmbedTask, do
+from vtr_core.systems.loaded_model import Systems
+from vtr_core.train.checkpoint.trained_model import read_model
 
 if TYPE_CHECKING:
-    from vtr_core.retrieval.embed.embedding_job import EmbedPlan, EmbedTask
     from vtr_core.retrieval.embed.stored_embeddings import EmbeddingSet, TableSet
     from vtr_core.storage import Location
     from vtr_core.train.checkpoint.trained_model import LoadedModel
@@ -66,7 +74,7 @@ def main(argv: Sequence[str]) -> None:
 
 def embed(flags: EmbedFlags) -> "EmbeddingSet | TableSet":
     """Write what is asked for of the data set, and print it; resumes an interrupted job of the same model and data."""
-    from pipelines.evaluation_inputs import device
+    from pipelines.evaluate.evaluation_flags import device
     from vtr_core.retrieval.embed.embedding_job import begin, finish, finished, is_complete
     from vtr_core.storage import check_writable, locate
     from vtr_core.train.checkpoint.trained_model import read_model
@@ -120,7 +128,6 @@ def _written(
         from vtr_core.retrieval.embed.embedding_job import do
 
         return (do(plan, loaded, task) for task in tasks)
-    from pipelines.embed.on_ray import embed_on_ray
 
     return embed_on_ray(plan, tasks, flags)
 
@@ -143,3 +150,49 @@ def _report(stored: "EmbeddingSet | TableSet", out: str) -> None:
         return
     print(f"next        vtr evaluate {stored.checkpoint} --data {stored.data} --embeddings {out}")
     print(f"            vtr index {stored.checkpoint} --data {stored.data} --embeddings {out} --out <URI>")
+
+
+class _Embedder:
+    """Maps {"task": positions of shard tasks} to {"rows": rows written, "error": the fault or ""}."""
+
+    def __init__(self, plan: EmbedPlan, systems: Systems, device: str, threads: int) -> None:
+        torch.set_num_threads(threads)  # those of the evaluation on this machine: the same order of summation
+        self._plan = plan
+        self._loaded: LoadedModel = read_model(plan.checkpoint, systems, device)
+
+    def __call__(self, batch: dict[str, np.ndarray]) -> dict[str, Any]:
+        results = [self._written(self._plan.tasks[int(position)]) for position in batch["task"]]
+        return {"rows": np.array([rows for rows, _ in results]), "error": np.array([error for _, error in results])}
+
+    def _written(self, task: EmbedTask) -> tuple[int, str]:
+        try:
+            return do(self._plan, self._loaded, task), ""
+        except VtrError as error:
+            return 0, str(error)
+
+
+def embed_on_ray(plan: EmbedPlan, tasks: Sequence[EmbedTask], flags: EmbedFlags) -> Iterator[int]:
+    """The rows of every shard, in order of completion. Faults of the data are raised as DatasetError."""
+    if not tasks:
+        return
+    connect(worker_logs=flags.worker_logs)
+    DataContext.get_current().enable_progress_bars = False
+    threads = torch.get_num_threads()
+    resources = ray.cluster_resources()
+    gpus = flags.gpus_per_model if resources.get("GPU") else 0.0
+    room = resources["GPU"] / gpus if gpus else resources.get("CPU", 1) / threads
+    most = min(len(tasks), max(1, math.floor(room)))
+    copies = min(most, flags.workers or most)
+    rows = ray.data.from_items([{"task": task.index} for task in tasks], override_num_blocks=len(tasks))
+    written = rows.map_batches(
+        _Embedder,
+        fn_constructor_args=(plan, SYSTEMS, "cuda" if gpus else "cpu", threads),
+        batch_size=1,
+        compute=ActorPoolStrategy(min_size=1, max_size=copies, initial_size=copies),
+        num_cpus=0 if gpus else min(threads, resources.get("CPU", 1)),
+        num_gpus=gpus or None,
+    )
+    for row in written.iter_rows():
+        if row["error"]:
+            raise DatasetError(str(row["error"]))
+        yield int(row["rows"])

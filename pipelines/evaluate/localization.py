@@ -8,18 +8,16 @@ from rich.table import Table
 from rich.text import Text
 
 from pipelines.arguments import check_counts
-from pipelines.evaluate.evaluation_flags import Background, LocalizationFlags
-from pipelines.evaluation_inputs import RowsRead, device, short_names
-from pipelines.report.bar_figure import Bar, Panel, bar_figure
+from pipelines.evaluate.evaluation_flags import Background, LocalizationFlags, RowsRead, device, short_names
+from pipelines.report.figures import Bar, Panel, Printed, bar_figure, page, print_link, show
 from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
-from pipelines.report.printed_page import Printed, page, print_link, show
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.records.schema import require_steps
 from vtr_core.data.shards.shard_file import usable
-from vtr_core.embedding.scoring import Protocol
+from vtr_core.embedding.rankings import Protocol
 from vtr_core.metrics.step_figures import (
     ScoredVideo,
     StepFigures,

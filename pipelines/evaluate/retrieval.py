@@ -2,20 +2,25 @@
 
 from collections.abc import Callable, Sequence
 
-from pipelines.evaluate.evaluation_flags import EvaluateFlags, SimilarityName
+from pipelines.evaluate.evaluation_flags import (
+    EvaluateFlags,
+    RowsRead,
+    SimilarityName,
+    asked_knock_outs,
+    device,
+    short_names,
+)
 from pipelines.evaluate.retrieval_figures import PLAIN, Result, Variant, intervals, log, printed, write_json
-from pipelines.evaluation_inputs import RowsRead, asked_knock_outs, device, short_names
-from pipelines.report.printed_page import show
+from pipelines.report.figures import show
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.config.override import override
-from vtr_core.config.training import EvaluationConfig
+from vtr_core.config.run import EvaluationConfig
 from vtr_core.data.concepts.concept_table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest, data_set
 from vtr_core.data.plan import row_groups
 from vtr_core.embedding.embedded_rows import EmbeddedRows, model_fingerprint
-from vtr_core.embedding.rankings import Relevant, evaluate_retrieval, rankings
-from vtr_core.embedding.scoring import Protocol
+from vtr_core.embedding.rankings import Protocol, Relevant, evaluate_retrieval, rankings
 from vtr_core.encoders.encoder import source_of
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import short

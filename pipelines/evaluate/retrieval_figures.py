@@ -8,13 +8,11 @@ from typing import Literal
 from rich.table import Table
 from rich.text import Text
 
-from pipelines.report.bar_figure import Bar, Panel, bar_figure
+from pipelines.report.figures import Bar, Panel, Printed, bar_figure, page, print_link
 from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
-from pipelines.report.printed_page import Printed, page, print_link
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
-from vtr_core.embedding.rankings import Direction, metric_values
-from vtr_core.embedding.scoring import Protocol
+from vtr_core.embedding.rankings import Direction, Protocol, metric_values
 from vtr_core.metrics.intervals import wilson_interval
 from vtr_core.metrics.ranking import RetrievalMetrics
 from vtr_core.storage import locate

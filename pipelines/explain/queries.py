@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from pipelines.evaluation_inputs import device, short_names
+from pipelines.evaluate.evaluation_flags import device, short_names
 from pipelines.explain.command import PAGE, VALUES, ExplainQueriesFlags, video_files
+from pipelines.report.figures import print_link
 from pipelines.report.logged_run import log_run
-from pipelines.report.printed_page import print_link
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.analysis.transforms import Transform, read_transform
@@ -15,7 +15,6 @@ from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.embedding.video_ranking import Scoring
 from vtr_core.errors import ConfigError, InputError
 from vtr_core.extraction.pictures import ClipFrames, ClipSpan
-from vtr_core.retrieval.explain.examples import ComparedModel, ExampleQuery, ExampleReport, asked_of_items, examples
 from vtr_core.retrieval.explain.explained_queries import (
     Described,
     explain_report,
@@ -33,8 +32,13 @@ from vtr_core.retrieval.explain.explanation import (
     parse_queries,
 )
 from vtr_core.retrieval.explain.pages import (
+    ComparedModel,
+    ExampleQuery,
+    ExampleReport,
     KeyFrames,
+    asked_of_items,
     check_frames,
+    examples,
     read_pictures,
     render_examples,
     render_explanations,

@@ -68,7 +68,7 @@ def export(flags: ExportFlags) -> dict[str, object]:
 
 
 def _export(flags: ExportFlags, folder: str) -> dict[str, object]:
-    from pipelines.evaluation_inputs import device
+    from pipelines.evaluate.evaluation_flags import device
     from vtr_core.exchange import CardText, card_figures, export_model, model_card
     from vtr_core.storage import locate
     from vtr_core.train.checkpoint.trained_model import located_model

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vtr_core.data.ingest.plan import IngestPlan, ShardTask
     from vtr_core.data.shards.word_table import WordTable
     from vtr_core.data.sources.source import Drops
-    from vtr_core.extraction.networks import Chosen
+    from vtr_core.extraction.features import Chosen
     from vtr_core.extraction.outputs import Extract, Progress
     from vtr_core.extraction.source import VideoFileClips, VideoFileFrames, VideoFiles, VideoFileVideos
     from vtr_core.video.process import Limits
@@ -149,7 +149,7 @@ def extractor(chosen: "tuple[Chosen, ...]", flags: ExtractFlags) -> "Extract":
 def _here(chosen: "tuple[Chosen, ...]", limits: "Limits") -> "Extract":
     import torch
 
-    from vtr_core.extraction.in_process import extract_here
+    from vtr_core.extraction.outputs import extract_here
     from vtr_core.process_limits import num_usable
 
     torch.set_num_threads(1)
@@ -266,7 +266,7 @@ def _source(flags: ExtractFlags) -> "VideoFileClips | VideoFileVideos | VideoFil
 
 def _recipes(flags: ExtractFlags) -> "tuple[Chosen, ...]":
     """The recipes with their weights; none where frames are stored instead of features."""
-    from vtr_core.extraction.networks import check_weights, choose
+    from vtr_core.extraction.features import check_weights, choose
 
     if flags.records != "frames":
         chosen = choose(flags.recipe, flags.weights, flags.remote_code)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from pipelines.arguments import check_counts
-from pipelines.evaluation_inputs import RowsRead, device
+from pipelines.evaluate.evaluation_flags import RowsRead, device
 from pipelines.extract.command import ExtractFlags, extractor, remark
 from pipelines.index.command import IndexFlags
 from pipelines.progress import Meter
@@ -18,8 +18,7 @@ from vtr_core.data.sources.video_files import Inventory
 from vtr_core.embedding.embedded_rows import model_fingerprint
 from vtr_core.encoders.encoder import BUNDLED, is_encoder, source_of
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.extraction.features import ClipPooling
-from vtr_core.extraction.networks import check_weights, choose_alike
+from vtr_core.extraction.features import ClipPooling, check_weights, choose_alike
 from vtr_core.fingerprint import short
 from vtr_core.retrieval.embed.stored_embeddings import load_embeddings
 from vtr_core.retrieval.index.build import StoredEmbeddings, extended, plan_index, without

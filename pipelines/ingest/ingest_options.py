@@ -94,7 +94,7 @@ def words_of_data_set(vocabulary: str) -> "WordTable":
 def ingest_sources(whole_videos: bool = False) -> "Mapping[str, type[Source]]":
     """The sources by name; those that can write whole videos."""
     from vtr_core.data.sources.all import SOURCES, WHOLE_VIDEOS
-    from vtr_core.extraction.frame_folders import FrameFolders
+    from vtr_core.extraction.pictures import FrameFolders
 
     return {**(WHOLE_VIDEOS if whole_videos else SOURCES), FrameFolders.name: FrameFolders}
 

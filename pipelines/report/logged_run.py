@@ -8,13 +8,12 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from pipelines.report.printed_page import print_link
+from pipelines.report.figures import print_link
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
 from vtr_core.storage import Location, locate
 from vtr_core.tracking.environment import environment, provenance
-from vtr_core.tracking.presentation import code, page_tags, redact
-from vtr_core.tracking.run import TrackedRun, default_tracking_uri, failures, open_run
+from vtr_core.tracking.run import TrackedRun, code, default_tracking_uri, failures, open_run, page_tags, redact
 from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 

@@ -47,7 +47,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _run(action: object) -> None:
-    from pipelines.report.printed_page import show
+    from pipelines.report.figures import show
     from pipelines.runs.stored_runs import delete_unfinished, runs_in, tables
 
     match action:

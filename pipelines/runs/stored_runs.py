@@ -7,7 +7,7 @@ from typing import Any, Literal
 from rich.table import Table
 from rich.text import Text
 
-from pipelines.report.printed_page import blank_table
+from pipelines.report.figures import blank_table
 from pipelines.sweep.folder import ENDED, SweepFolder, TrialTable
 from vtr_core import storage
 from vtr_core.errors import RunConflict

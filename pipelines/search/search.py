@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipelines.arguments import check_counts, print_json
-from pipelines.report.printed_page import print_link, show
+from pipelines.report.figures import print_link, show
 from pipelines.search.command import SearchFlags
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage

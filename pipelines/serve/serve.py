@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from pipelines.evaluation_inputs import device
+from pipelines.evaluate.evaluation_flags import device
 from pipelines.serve.command import ServeFlags
 from pipelines.systems.registry import SYSTEMS
 from vtr_core.analysis.transforms import Transform, read_transform

@@ -16,8 +16,8 @@ from pipelines.commands import HELP_WORDS
 from pipelines.systems.registry import SYSTEMS
 from pipelines.train.preset_help import ALL, print_preset_help
 from tune_spaces.spaces import build_space, describe_space, describe_spaces
+from vtr_core.config.run import TrackerKind
 from vtr_core.config.search_space import SchedulerKind, SearchKind
-from vtr_core.config.training import TrackerKind
 from vtr_core.run.presets import preset
 
 if TYPE_CHECKING:

@@ -1,26 +1,23 @@
-"""A sweep's folder: its settings and the state of its trials, complete for resumption.
-
-sweep.json          the space, data sets, scheduler, search, MLflow run
-config.json         the configuration that trials change
-trials.json         every trial: its point, its state, its validations
-trials/000/…        the trials' run folders, as those of vtr train
-trials.csv, figures/…   written at the end
-owner/              lease of the process that writes the folder (vtr_core.train.fleet.lease)
-"""
+"""The folder of a sweep, and its parent run in MLflow."""
 
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from tune_spaces.spaces import build_space
 from vtr_core import storage
+from vtr_core.config.run import TrackerKind
 from vtr_core.config.search_space import SchedulerKind, SearchKind, Space
-from vtr_core.config.training import TrackerKind
+from vtr_core.data.manifest import Manifest
 from vtr_core.errors import RunConflict
+from vtr_core.fingerprint import short
 from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location
-from vtr_core.systems.registry import Systems
+from vtr_core.systems.loaded_model import Systems
+from vtr_core.tracking.environment import environment
+from vtr_core.tracking.run import Status, TrackedRun, code, open_run, page_tags, quietly, reopen_run
 from vtr_core.train.checkpoint.run_folder import RunFolder
 
 State = Literal["waiting", "running", "finished", "stopped", "failed"]
@@ -165,3 +162,67 @@ class TrialTable:
 def space_of(record: SweepRecord, base: TrainConfig, systems: Systems) -> Space:
     """The space with the sweep's restrictions and fixed settings."""
     return build_space(record.space, systems).only(record.only).fixed(list(record.changes), base)
+
+
+PARENT = "mlflow.parentRunId"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a sweep."""
+
+    metrics: Mapping[str, float]
+    """The best trial's, by name."""
+    step: int
+    tags: Mapping[str, str]
+    artifacts: Mapping[str, str]
+    """Texts (CSV, JSON, SVG) by artifact path."""
+
+
+def note(folder: SweepFolder, record: SweepRecord) -> str:
+    """The description of the run, in Markdown, before there are results."""
+    return (
+        f"Sweep over {code(record.space)} on {code(record.data)}, compared by {code(record.metric)} on "
+        f"{code(record.validation)}.\n\n- go on: {code(f'vtr sweep --resume {folder.location.uri}')}\n"
+    )
+
+
+def open_parent(folder: SweepFolder, record: SweepRecord, varied: Sequence[str], uri: str) -> TrackedRun | None:
+    """The run, new or, for a resumed sweep, the same again; None where the store `uri` cannot be reached.
+
+    varied: the names of the settings that trials differ in.
+    """
+    if record.mlflow_run_id is not None:
+        return reopen_run(uri, record.experiment, record.mlflow_run_id)
+    tags = {
+        **page_tags(record.provenance, "vtr sweep", note(folder, record)),
+        "stage": "sweep",
+        "space": record.space,
+        "sweep.folder": folder.location.uri,
+        "data.fingerprint": short(record.data_fingerprint),
+    }
+    run = open_run(uri, record.experiment, f"sweep-{record.space}", tags)
+    if run is None:
+        return None
+    names = ("space", "scheduler", "search", "num_samples", "search_seed", "metric")
+    params: dict[str, Any] = {name: getattr(record, name) for name in names}
+    with quietly(run):
+        run.log_params({**params, "varied": ", ".join(varied), **record.changes})
+        run.log_json("environment.json", environment())
+        run.log_input(Manifest.load(record.validation), "validation")
+        run.log_input(Manifest.load(record.data), "training")
+    return run
+
+
+def close_parent(run: TrackedRun, status: Status, outcome: Outcome | None, children: Sequence[str]) -> None:
+    """Log the outcome, set `run` as the parent of those of the `children` that lack it, and close it."""
+    with quietly(run):
+        for child in children:
+            if run.client.get_run(child).data.tags.get(PARENT) != run.run_id:
+                TrackedRun(run.tracking_uri, run.experiment, child).set_tags({PARENT: run.run_id})
+        if outcome is not None:
+            run.log_metrics(outcome.metrics, outcome.step, int(time.time() * 1000))
+            run.set_tags(outcome.tags)
+            for path, text in outcome.artifacts.items():
+                run.log_text(path, text)
+        run.finish(status)

@@ -11,8 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from pipelines.sweep.folder import ENDED, SweepFolder, SweepRecord, TrialRow, TrialTable
-from pipelines.sweep.parent_run import Outcome, note
+from pipelines.sweep.folder import ENDED, Outcome, SweepFolder, SweepRecord, TrialRow, TrialTable, note
 from pipelines.systems.registry import SYSTEMS
 from tune_spaces.spaces import num_weights
 from tune_spaces.sweep_figures import Scored, sweep_figures
@@ -23,8 +22,7 @@ from vtr_core.errors import TrainingError, VtrError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.tracking.models.registry import model_name, register_checkpoint
-from vtr_core.tracking.presentation import NOTE, flatten, markdown_table
-from vtr_core.tracking.run import TrackedRun
+from vtr_core.tracking.run import NOTE, TrackedRun, flatten, markdown_table
 from vtr_core.train.checkpoint.checkpoint_files import find_checkpoint
 
 

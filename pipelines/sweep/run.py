@@ -14,9 +14,18 @@ from ray.tune.experiment import Trial
 from pipelines.arguments import check_counts
 from pipelines.ray_session import connect
 from pipelines.sweep.command import SweepFlags
-from pipelines.sweep.folder import ENDED, SweepFolder, SweepRecord, TrialRow, TrialTable, space_of
+from pipelines.sweep.folder import (
+    ENDED,
+    PARENT,
+    SweepFolder,
+    SweepRecord,
+    TrialRow,
+    TrialTable,
+    close_parent,
+    open_parent,
+    space_of,
+)
 from pipelines.sweep.outcome import conclude, settings
-from pipelines.sweep.parent_run import PARENT, close_parent, open_parent
 from pipelines.sweep.tune_trials import concurrent_trials, require_population, run_trials
 from pipelines.systems.registry import SYSTEMS
 from tune_spaces.spaces import build_space, check_space, require_equal_shapes
@@ -35,8 +44,7 @@ from vtr_core.run.presets import preset
 from vtr_core.storage import Location, check_writable, locate
 from vtr_core.tracking.environment import provenance
 from vtr_core.tracking.other_trackers import require_trackers
-from vtr_core.tracking.presentation import redact
-from vtr_core.tracking.run import Status, default_tracking_uri, full_tracking_uri
+from vtr_core.tracking.run import Status, default_tracking_uri, full_tracking_uri, redact
 from vtr_core.train.fleet.lease import Lease, is_released
 from vtr_core.train.job import total_steps
 from vtr_core.train.tracked import Child, Tracking

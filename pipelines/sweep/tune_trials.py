@@ -20,8 +20,8 @@ from pipelines.sweep.folder import ENDED, SweepFolder, SweepRecord, TrialRow, Tr
 from pipelines.systems.registry import SYSTEMS
 from tune_spaces.trial_search import OBJECTIVE, TIME, VALUE, OptunaPoints, build_scheduler, tell_earlier
 from vtr_core import ray_private, storage
+from vtr_core.config.run import ScalingConfig
 from vtr_core.config.search_space import Point, SchedulerKind, Space, planned_points
-from vtr_core.config.training import ScalingConfig
 from vtr_core.errors import ClusterError, Interrupted
 from vtr_core.ray_private import HEAD
 from vtr_core.run.config import TrainConfig

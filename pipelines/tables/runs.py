@@ -12,17 +12,15 @@ from pipelines.evaluate.localization import evaluate as evaluate_localization
 from pipelines.evaluate.retrieval import evaluate as evaluate_retrieval
 from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags
-from pipelines.report.printed_page import print_link
+from pipelines.report.figures import print_link
 from pipelines.systems.registry import SYSTEMS
 from pipelines.tables.command import PaperTablesFlags
-from pipelines.tables.layout import OwnSet, markdown
-from pipelines.tables.paper import Paper, Results, Table
+from pipelines.tables.layout import OwnSet, Paper, Results, Table, markdown
 from pipelines.train.command import TrainFlags, resume, train
 from vtr_core import storage
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest, splits, training_sets
-from vtr_core.embedding.rankings import metric_values
-from vtr_core.embedding.scoring import Protocol
+from vtr_core.embedding.rankings import Protocol, metric_values
 from vtr_core.errors import ConfigError, RunConflict, nearest
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset

@@ -19,7 +19,7 @@ from pipelines.systems.registry import SYSTEMS
 from pipelines.train.preset_help import ALL, as_json, listing, print_preset_help, starters
 from vtr_core.config.data_sets import OnBadShard, weighted
 from vtr_core.config.override import override
-from vtr_core.config.training import TrackerKind
+from vtr_core.config.run import TrackerKind
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
@@ -166,8 +166,7 @@ def plan_run(config: TrainConfig, flags: TrainFlags) -> PlannedRun:
     from vtr_core.run.build import check_model, frozen_weights
     from vtr_core.run.inputs import require_features, usable_concepts, with_inputs
     from vtr_core.storage import check_writable
-    from vtr_core.tracking.presentation import redact
-    from vtr_core.tracking.run import default_tracking_uri
+    from vtr_core.tracking.run import default_tracking_uri, redact
     from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 
     check_name(flags.register)
@@ -264,7 +263,7 @@ def _require_trackers(kinds: Sequence[TrackerKind]) -> None:
 
 def _require_steps(config: TrainConfig, plan: "Plan") -> None:
     from vtr_core.train.job import total_steps
-    from vtr_core.train.loop.training_progress import STEPS
+    from vtr_core.train.loop.recorder import STEPS
 
     steps = total_steps(config, plan)
     if steps < STEPS:

@@ -54,7 +54,7 @@ def main(argv: Sequence[str]) -> None:
 
 def verify(flags: VerifyFlags) -> Verified:
     """The distance of two images, and whether it is at most the threshold."""
-    from pipelines.evaluation_inputs import device
+    from pipelines.evaluate.evaluation_flags import device
     from vtr_core.systems.loaded_model import lacking
     from vtr_core.train.checkpoint.trained_model import read_model
 

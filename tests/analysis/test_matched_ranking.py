@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from tests.reference.causality import matched_precisions
-from vtr_core.analysis.matched_ranking import MatchedRanking
+from vtr_core.analysis.ensembles import MatchedRanking
 from vtr_core.metrics.ranking import retrieval_metrics
 from vtr_core.metrics.ranks import MetricError
 from vtr_core.similarity import hybrid

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests.reference.mel import column
-from vtr_core.backbones.log_mel import LogMel, log_mel
+from vtr_core.backbones.inputs import LogMel, log_mel
 from vtr_core.backbones.recipes import recipe
 from vtr_core.video.streams import SoundStream
 

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.caption_ablation import FINE_TUNED, MSRVTT, SELF_CRITICAL, criticised
 from benchmarks.comparison.rows import markdown
-from pipelines.tables.paper import Results
+from pipelines.tables.layout import Results
 from vtr_core.config.override import override
 from vtr_core.run.presets import preset
 from vtr_core.systems.captioning.config import CaptioningLossConfig

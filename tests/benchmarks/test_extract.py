@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from benchmarks import extract
-from vtr_core.extraction.networks import choose
+from vtr_core.extraction.features import choose
 
 
 def test_all_ways_and_the_page(tmp_path: Path) -> None:

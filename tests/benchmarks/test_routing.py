@@ -4,7 +4,7 @@ import torch
 from benchmarks import routing
 from benchmarks.training_step import INPUTS, TrainingStep, paired_ratio, peak_bytes, random_clips
 from vtr_core.config.data_sets import WordEncoderConfig
-from vtr_core.config.routing import DynamicRouting, NoRouting
+from vtr_core.config.towers import DynamicRouting, NoRouting
 from vtr_core.nn.capsules.capsule_tower import RoutedCapsules
 from vtr_core.systems.capsules.config import CapsuleNetConfig
 

@@ -10,7 +10,7 @@ from benchmarks import scale_model
 from benchmarks.scale_model import Flags, Hardware, choices, efficiency, markdown, point, projection
 from benchmarks.training_step import Feeding, StepCost, feeding, random_clips, sampled, step_cost
 from vtr_core.config.data_sets import WordEncoderConfig
-from vtr_core.config.settings import ModelInputs
+from vtr_core.config.override import ModelInputs
 from vtr_core.embedding import collectives as gather
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.capsules.config import FullyConnectedConfig

@@ -8,7 +8,6 @@ import pytest
 
 from tests.browser.test_search_page import browser
 from vtr_core.analysis.transforms import Transform
-from vtr_core.retrieval.explain.examples import ComparedModel, ExampleAnswer, ExampleHit, ExampleQuery, ExampleReport
 from vtr_core.retrieval.explain.explanation import (
     Answer,
     ExplainOptions,
@@ -18,7 +17,16 @@ from vtr_core.retrieval.explain.explanation import (
     System,
     Tag,
 )
-from vtr_core.retrieval.explain.pages import Picture, render_examples, render_explanations
+from vtr_core.retrieval.explain.pages import (
+    ComparedModel,
+    ExampleAnswer,
+    ExampleHit,
+    ExampleQuery,
+    ExampleReport,
+    Picture,
+    render_examples,
+    render_explanations,
+)
 
 pytestmark = pytest.mark.long
 __all__ = ["browser"]

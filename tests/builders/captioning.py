@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vtr_core.config.settings import ModelInputs
+from vtr_core.config.override import ModelInputs
 from vtr_core.data.batches import FrameBatch, frame_batch
 from vtr_core.systems.captioning.config import CaptionerConfig
 from vtr_core.systems.captioning.model import Captioner

@@ -2,7 +2,7 @@
 
 import torch
 
-from vtr_core.config.settings import ModelInputs
+from vtr_core.config.override import ModelInputs
 from vtr_core.data.batches import ClipBatch
 
 ROWS = 6

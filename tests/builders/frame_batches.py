@@ -2,8 +2,8 @@
 
 import torch
 
-from vtr_core.config.sequence_models import TemporalLevelsConfig
-from vtr_core.config.settings import ModelInputs
+from vtr_core.config.override import ModelInputs
+from vtr_core.config.towers import TemporalLevelsConfig
 from vtr_core.data.batches import FrameBatch
 from vtr_core.systems.dual.config import HybridEncoderConfig
 

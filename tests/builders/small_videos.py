@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vtr_core.video.encoding import Codec, write_video
+from vtr_core.video.streams import Codec, write_video
 
 GREY_STEP = 8
 RATE = 16_000

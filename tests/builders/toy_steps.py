@@ -10,7 +10,7 @@ import numpy as np
 from vtr_core.data.ingest.ingest import begin, do, finish
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.records.annotations import TimedLabel
+from vtr_core.data.records.arrays import TimedLabel
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.source import Drops, StepVideo, VideoEntry
 from vtr_core.storage import locate

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from vtr_core.config.domains import Choice, Domain, Integer, Uniform, Variant
+from vtr_core.config.search_space import Choice, Domain, Integer, Uniform, Variant
 
 
 def contains(domain: Domain, value: Any) -> bool:

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from tests.config.domain_values import contains
-from vtr_core.config.domains import Choice, Domain, Integer, LogUniform, Uniform, Variant
+from vtr_core.config.search_space import Choice, Domain, Integer, LogUniform, Uniform, Variant
 
 DOMAINS: list[Domain] = [
     Choice((4, 8, 16)),

@@ -7,7 +7,7 @@ import pytest
 
 from vtr_core.config.losses import GeometricMargin
 from vtr_core.config.override import override
-from vtr_core.config.routing import NoRouting
+from vtr_core.config.towers import NoRouting
 from vtr_core.errors import ConfigError
 from vtr_core.run.presets import PRESETS, preset
 from vtr_core.systems.all import SYSTEMS

@@ -9,8 +9,7 @@ from vtr_core.config.data_sets import BatchConfig, WordEncoderConfig
 from vtr_core.config.losses import ConstantMargin, InfoNceConfig, MaskedMarginSoftmaxConfig
 from vtr_core.config.override import override
 from vtr_core.config.preset_table import Change, Row, applied, changed
-from vtr_core.config.run import TrainConfig
-from vtr_core.config.training import OptimizerConfig
+from vtr_core.config.run import OptimizerConfig, TrainConfig
 from vtr_core.systems.capsules.config import CapsuleNetConfig, FullyConnectedConfig
 
 BASE = override(

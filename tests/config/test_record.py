@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from vtr_core.config.settings import record
+from vtr_core.config.override import record
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vtr_core.data.splits import assign_splits, folds, group_split, held_out_groups
+from vtr_core.data.plan import assign_splits, folds, group_split, held_out_groups
 from vtr_core.errors import ConfigError
 
 VIDEOS = [f"video{i}" for i in range(5000)]

@@ -20,7 +20,7 @@ TOGETHER = f"""
 import sys
 from ray.data import ActorPoolStrategy, DataContext
 from pipelines.cli import run
-from pipelines.embed import on_ray
+from pipelines.embed import command as on_ray
 from vtr_core.retrieval.embed import embedding_job as job
 job.SHARD_ROWS = {SHARD_ROWS}
 on_ray.ActorPoolStrategy = lambda max_size, **_: ActorPoolStrategy(size=max_size)

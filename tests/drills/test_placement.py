@@ -11,7 +11,7 @@ import pytest
 from tests.drills import nodes, runs
 from tests.local_cluster.cluster import LocalCluster
 from tests.local_cluster.ray_start import NodeSpec
-from vtr_core.config.training import ReadingNodes
+from vtr_core.config.run import ReadingNodes
 from vtr_core.train.fleet.placement import LABEL, READING
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux]

@@ -1,6 +1,6 @@
 """Which similarity a model was trained with, which chose its checkpoint, and which judges it."""
 
-from vtr_core.embedding.scoring import Protocol
+from vtr_core.embedding.rankings import Protocol
 from vtr_core.run.presets import preset
 
 

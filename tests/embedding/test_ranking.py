@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from tests.train.workers import run_together
-from vtr_core.embedding import sharded_ranking as ranking
+from vtr_core.embedding import collectives as ranking
+from vtr_core.embedding.collectives import contiguous_share, evaluate_shares
 from vtr_core.embedding.embedded_rows import EmbeddedRows
 from vtr_core.embedding.rankings import Direction, Ranking, metric_values, rankings
 from vtr_core.embedding.rankings import figures as figures_in_memory
-from vtr_core.embedding.sharded_ranking import contiguous_share, evaluate_shares
 from vtr_core.metrics import ranks as standing
 from vtr_core.similarity import SimilarityKind
 

@@ -8,7 +8,7 @@ from jaxtyping import Float32
 from tests.builders.dual_toys import as_lists, hybrid, query, videos
 from tests.reference import search as reference
 from vtr_core.analysis.transforms import ConceptSimilarity, Transform
-from vtr_core.embedding.scoring import Entries, block_scores
+from vtr_core.embedding.rankings import Entries, block_scores
 from vtr_core.embedding.video_ranking import (
     DualVideos,
     JointItems,

@@ -12,9 +12,9 @@ from vtr_core.backbones import swin
 from vtr_core.backbones.recipes import recipe
 from vtr_core.encoders.bundled import MINILM, BundledEncoder, class_names, class_vectors
 from vtr_core.encoders.encoder import SOURCES, encoder, frames_recipe, is_encoder
-from vtr_core.encoders.sentences import SentenceEncoder
+from vtr_core.encoders.frozen_text import SentenceEncoder
 from vtr_core.errors import CheckpointError, ConfigError
-from vtr_core.extraction.networks import choose
+from vtr_core.extraction.features import choose
 
 
 def test_an_unknown_name_is_told_with_the_nearest() -> None:

@@ -13,7 +13,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.encoders.encoder import encoder
-from vtr_core.video.encoding import write_video
+from vtr_core.video.streams import write_video
 
 SECONDS = {"short": 2, "long": 7}
 

@@ -16,7 +16,7 @@ from vtr_core.data.reading.stored_rows import taken_frames
 from vtr_core.data.sources.source import KEPT, Drops, Video, VideoSource
 from vtr_core.encoders.encoder import encoder
 from vtr_core.errors import InputError
-from vtr_core.extraction.frame_folders import FrameFolders, image_names, read_image
+from vtr_core.extraction.pictures import FrameFolders, image_names, read_image
 from vtr_core.storage import locate
 from vtr_core.unusable import Reason, UnusableError
 

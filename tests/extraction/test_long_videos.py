@@ -11,16 +11,13 @@ import torch
 
 from tests.builders.small_videos import grey_video
 from vtr_core.backbones.howto import WindowExtractor
-from vtr_core.backbones.pixels import IMAGENET, PictureExtractor
-from vtr_core.backbones.recipe import Extractor, Recipe
-from vtr_core.backbones.recipes import recipe
-from vtr_core.extraction.features import Extracted, VideoFeatures
-from vtr_core.extraction.in_process import extract_here
-from vtr_core.extraction.networks import Chosen
+from vtr_core.backbones.inputs import IMAGENET, PictureExtractor
+from vtr_core.backbones.recipes import Extractor, Recipe, recipe
+from vtr_core.extraction.features import Chosen, Extracted, VideoFeatures
+from vtr_core.extraction.outputs import extract_here
 from vtr_core.unusable import UnusableError
-from vtr_core.video.encoding import Codec
 from vtr_core.video.process import Limits
-from vtr_core.video.streams import PictureStream, SoundStream
+from vtr_core.video.streams import Codec, PictureStream, SoundStream
 
 SECONDS = 70
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vtr_core.extraction.networks import Rows
+from vtr_core.extraction.features import Rows
 from vtr_core.extraction.on_ray import _Decoded, _from_row, _to_row
 from vtr_core.unusable import Reason, UnusableError
 from vtr_core.video.streams import Chunk, End

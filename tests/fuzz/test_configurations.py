@@ -23,7 +23,7 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.systems.all import SYSTEMS
-from vtr_core.tracking.presentation import flatten
+from vtr_core.tracking.run import flatten
 
 pytestmark = pytest.mark.linux  # memory_limit
 

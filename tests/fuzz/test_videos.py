@@ -8,9 +8,8 @@ import pytest
 
 from tests.builders.small_videos import grey_video
 from vtr_core.unusable import UnusableError
-from vtr_core.video.encoding import Codec
 from vtr_core.video.process import DecodingProcess, Limits
-from vtr_core.video.streams import Chunk, End, Picture, PictureStream, Rate, SoundStream
+from vtr_core.video.streams import Chunk, Codec, End, Picture, PictureStream, Rate, SoundStream
 
 CODECS = {
     "mp4": Codec(),

@@ -12,7 +12,7 @@ from tests.builders.toy import toy_dataset
 from vtr_core.config.override import override
 from vtr_core.errors import ConfigError
 from vtr_core.run.presets import preset
-from vtr_core.train.loop.training_progress import STEPS
+from vtr_core.train.loop.recorder import STEPS
 
 CONFIG = override(
     preset("capsule-howto-tiny"),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.reference import normalization as reference
-from vtr_core.metrics import normalization
-from vtr_core.metrics.normalization import best_items, dual_softmax, log_sums, query_bank
+from vtr_core.metrics import ranks as normalization
+from vtr_core.metrics.ranks import best_items, dual_softmax, log_sums, query_bank
 
 
 def chunk(scores):

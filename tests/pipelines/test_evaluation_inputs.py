@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.evaluation_inputs import RowsRead, short_names
+from pipelines.evaluate.evaluation_flags import RowsRead, short_names
 from tests.builders.toy import toy_dataset
 from vtr_core.data.plan import row_groups
 

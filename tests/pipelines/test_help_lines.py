@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pipelines.arguments import print_help
 from pipelines.extract.command import ExtractFlags
 from pipelines.search.command import SearchFlags
-from vtr_core.config.settings import Settings
+from vtr_core.config.override import Settings
 from vtr_core.data.sources.pairs import Pairs
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset

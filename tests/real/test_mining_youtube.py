@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vtr_core.data.sources.instructional.mining_youtube import MiningYouTube, class_text
+from vtr_core.data.sources.instructional.annotated_steps import MiningYouTube, class_text
 from vtr_core.data.sources.source import Drops, VideoEntry
 
 TIME = re.compile(r"(\d\d):(\d\d):(\d\d),(\d{3}) --> (\d\d):(\d\d):(\d\d),(\d{3})")

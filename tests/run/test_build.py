@@ -11,15 +11,14 @@ import torch
 from tests.builders.clip_batches import INPUTS, ROWS, clips
 from vtr_core.config.data_sets import WordEncoderConfig
 from vtr_core.config.losses import InfoNceConfig, MaskedMarginSoftmaxConfig
-from vtr_core.config.override import override
-from vtr_core.config.routing import (
+from vtr_core.config.override import ModelInputs, override
+from vtr_core.config.towers import (
     DynamicRouting,
     EmRouting,
     NoRouting,
     SelfAttentionRouting,
     SetTransformerRouting,
 )
-from vtr_core.config.settings import ModelInputs
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.losses.contrastive import build_objective

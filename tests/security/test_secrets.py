@@ -17,8 +17,7 @@ from vtr_core.errors import VtrError
 from vtr_core.ray_private import read_token_settings
 from vtr_core.storage import locate
 from vtr_core.tracking.environment import provenance
-from vtr_core.tracking.presentation import redact
-from vtr_core.tracking.run import default_tracking_uri, open_run
+from vtr_core.tracking.run import default_tracking_uri, open_run, redact
 from vtr_core.tracking.run_log import EventLog, MetricLog
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 from vtr_core.train.tracked import tracked_run

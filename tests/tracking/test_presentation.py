@@ -1,6 +1,6 @@
 """What MLflow's pages show of a run: its columns, and a description that says what to do next."""
 
-from vtr_core.tracking.presentation import code, figures_table, markdown_table, page_tags
+from vtr_core.tracking.run import code, figures_table, markdown_table, page_tags
 
 
 def test_versions_are_left_to_the_environment_and_pages_get_their_columns() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vtr_core.tracking.presentation import is_redacted, redact
+from vtr_core.tracking.run import is_redacted, redact
 
 SECRETS = [
     ("postgresql://user:password@host/db", "postgresql://user:***@host/db"),

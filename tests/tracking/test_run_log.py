@@ -12,8 +12,7 @@ from mlflow import MlflowClient
 
 from vtr_core.errors import ConfigError
 from vtr_core.storage import locate
-from vtr_core.tracking.presentation import flatten
-from vtr_core.tracking.run import Point, TrackedRun, full_tracking_uri, open_run
+from vtr_core.tracking.run import Point, TrackedRun, flatten, full_tracking_uri, open_run
 from vtr_core.tracking.run_log import EventLog, JsonLines, MetricLog, PointSender, read_lines
 
 

@@ -11,8 +11,7 @@ from vtr_core.storage import locate
 from vtr_core.systems.siamese.config import SiameseConfig
 from vtr_core.text.concepts import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.tracking.models.kept_files import keep_files
-from vtr_core.tracking.models.model_folder import DATA, write_model
+from vtr_core.tracking.models.model_folder import DATA, keep_files, write_model
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
 
 PRESETS = ("capsule-howto-tiny", "hybrid-msrvtt-tiny", "muse-msrvtt-tiny", "siamese-att-tiny", "caption-msrvtt-tiny")

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from torch import Tensor, nn
 
 from tests.reference import bert_adam
-from vtr_core.config.training import CLIP4CLIP_ADAM, OptimizerConfig
+from vtr_core.config.run import CLIP4CLIP_ADAM, OptimizerConfig
 from vtr_core.run.presets import preset
 from vtr_core.train.optimizer import (
     BertAdam,

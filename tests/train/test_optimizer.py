@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from vtr_core.config.losses import InfoNceConfig
+from vtr_core.config.override import ModelInputs
 from vtr_core.config.pretrained import ClipConfig, TransformerSize
-from vtr_core.config.sequence_models import MambaLearner
-from vtr_core.config.settings import ModelInputs
-from vtr_core.config.training import OptimizerConfig
+from vtr_core.config.run import OptimizerConfig
+from vtr_core.config.towers import MambaLearner
 from vtr_core.encoders.trainable import TrainableEncoder
 from vtr_core.losses.objective import Temperature
 from vtr_core.nn.mamba.learners import build_learner

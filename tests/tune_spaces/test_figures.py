@@ -8,8 +8,7 @@ import pytest
 
 from tune_spaces.spaces import build_space
 from tune_spaces.sweep_figures import Scored, sweep_figures
-from vtr_core.config.domains import Choice, Uniform
-from vtr_core.config.search_space import OnlyWith, Parameter, Space, planned_points
+from vtr_core.config.search_space import Choice, OnlyWith, Parameter, Space, Uniform, planned_points
 from vtr_core.systems.all import SYSTEMS
 
 SPACE = build_space("capsule-howto-tiny", SYSTEMS)

@@ -5,8 +5,7 @@ import pickle
 from tests.config.domain_values import contains
 from tune_spaces.spaces import build_space
 from tune_spaces.trial_search import OptunaPoints
-from vtr_core.config.domains import Uniform
-from vtr_core.config.search_space import Parameter, Space
+from vtr_core.config.search_space import Parameter, Space, Uniform
 from vtr_core.systems.all import SYSTEMS
 
 SPACE = build_space("capsule-howto-tiny", SYSTEMS)

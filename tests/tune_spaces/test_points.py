@@ -6,8 +6,7 @@ import pytest
 
 from tests.config.domain_values import contains
 from tune_spaces.spaces import build_space
-from vtr_core.config.domains import Choice, Integer, Uniform, Variant
-from vtr_core.config.search_space import Parameter, Space, perturbed, planned_points
+from vtr_core.config.search_space import Choice, Integer, Parameter, Space, Uniform, Variant, perturbed, planned_points
 from vtr_core.errors import ConfigError
 from vtr_core.systems.all import SYSTEMS
 

@@ -14,9 +14,8 @@ from tune_spaces.spaces import (
     require_equal_shapes,
     search_spaces,
 )
-from vtr_core.config.domains import Choice
 from vtr_core.config.override import override
-from vtr_core.config.search_space import OnlyWith, Parameter, Space, extremes
+from vtr_core.config.search_space import Choice, OnlyWith, Parameter, Space, extremes
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset

@@ -14,8 +14,18 @@ from vtr_core.storage import locate
 from vtr_core.unusable import Reason, UnusableError
 from vtr_core.video.chunks import SoundReader
 from vtr_core.video.decoding import DEPTH, OrderedTimes, decode
-from vtr_core.video.encoding import Codec, write_video
-from vtr_core.video.streams import Chunk, End, Picture, PictureStream, Rate, SoundStream, Stream, Uniform
+from vtr_core.video.streams import (
+    Chunk,
+    Codec,
+    End,
+    Picture,
+    PictureStream,
+    Rate,
+    SoundStream,
+    Stream,
+    Uniform,
+    write_video,
+)
 
 TIMES = {
     "regular": [k / 25 for k in range(25)],

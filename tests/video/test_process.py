@@ -11,9 +11,8 @@ from tests.builders.small_videos import grey_video
 from vtr_core.storage import locate
 from vtr_core.unusable import Reason, UnusableError
 from vtr_core.video.decoding import decode
-from vtr_core.video.encoding import Codec
 from vtr_core.video.process import DecodingProcess, Limits
-from vtr_core.video.streams import Chunk, Picture, PictureStream, Rate, SoundStream
+from vtr_core.video.streams import Chunk, Codec, Picture, PictureStream, Rate, SoundStream
 
 STREAMS = (PictureStream(Picture(32, 32), Rate(5.0), chunk=2), SoundStream())
 

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, assert_never
 from torch import Tensor
 
 from vtr_core.analysis.causality import causality_at_k
-from vtr_core.analysis.matched_ranking import MatchedRanking, QueryPrecisions
+from vtr_core.analysis.ensembles import MatchedRanking, QueryPrecisions
 from vtr_core.analysis.transforms import ConceptSpace, Transform, concept_similarity
 from vtr_core.config.data_sets import Comparison
 from vtr_core.errors import ConfigError

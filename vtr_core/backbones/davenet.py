@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Float32
 from torch import Tensor, nn
 
-from vtr_core.backbones.log_mel import BANDS, SAMPLE_RATE, log_mel
+from vtr_core.backbones.inputs import BANDS, SAMPLE_RATE, log_mel
 from vtr_core.backbones.weights import load_state, read_state
 
 SECONDS = 64

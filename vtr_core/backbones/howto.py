@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Float32, UInt8
 from torch import Tensor, nn
 
-from vtr_core.backbones.pixels import IMAGENET, Normalization, PictureExtractor, to_floats
+from vtr_core.backbones.inputs import IMAGENET, Normalization, PictureExtractor, to_floats
 from vtr_core.backbones.weights import load_state, read_state
 
 

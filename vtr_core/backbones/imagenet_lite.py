@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from vtr_core.backbones.pixels import Normalization, PictureExtractor
+from vtr_core.backbones.inputs import Normalization, PictureExtractor
 from vtr_core.backbones.weights import read_state
 
 _NAME = "efficientnet-lite0"

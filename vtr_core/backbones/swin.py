@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from jaxtyping import Float32, UInt8
 
-from vtr_core.backbones.pixels import IMAGENET, to_floats
+from vtr_core.backbones.inputs import IMAGENET, to_floats
 from vtr_core.backbones.weights import load_state, read_state
 from vtr_core.errors import CheckpointError
 from vtr_core.nn.video_swin import VideoSwin

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from vtr_core.config.override import PositiveInt, Probability, Settings
 from vtr_core.config.pretrained import TextEncoder
-from vtr_core.config.settings import PositiveInt, Probability, Settings
 from vtr_core.errors import ConfigError
 
 JOINED, TIMES = " + ", " * "

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
-from vtr_core.config.settings import NonNegativeInt, PositiveInt, Settings
+from vtr_core.config.override import NonNegativeInt, PositiveInt, Settings
 
 
 class KeepSameVideo(Settings):

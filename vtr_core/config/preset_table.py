@@ -8,9 +8,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from vtr_core.config.data_sets import BatchConfig, CaptionText, ConceptText
-from vtr_core.config.run import ModelConfig, TrainConfig
-from vtr_core.config.settings import Settings
-from vtr_core.config.training import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
+from vtr_core.config.override import Settings
+from vtr_core.config.run import (
+    EvaluationConfig,
+    ModelConfig,
+    OptimizerConfig,
+    ScalingConfig,
+    TrainConfig,
+    TrainingConfig,
+)
 
 
 class Change(Settings):

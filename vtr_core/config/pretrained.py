@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from vtr_core.config.settings import NonNegativeInt, PositiveInt, Settings
+from vtr_core.config.override import NonNegativeInt, PositiveInt, Settings
 
 
 def _layers_or_all(value: Any) -> Any:

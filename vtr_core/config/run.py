@@ -1,23 +1,238 @@
-"""`TrainConfig`, the complete configuration of a training run, and the base of the models that it may name.
-
-A model's configuration knows its system, so that code which has a configuration needs no list of systems. Only where
-one is made of plain values, `{"kind": "muse", …}`, must the kinds be known: `systems.registry.Systems` reads those.
-"""
+"""What a run is: data, loss, optimisation, scaling, checkpoints."""
 
 import operator
 from collections.abc import Mapping
 from functools import lru_cache, reduce
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_args
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args
 
-from pydantic import Field, SerializeAsAny, TypeAdapter, field_validator, model_validator
+from pydantic import (
+    Field,
+    NonNegativeFloat,
+    PositiveFloat,
+    SerializeAsAny,
+    TypeAdapter,
+    field_validator,
+    model_validator,
+)
 
 from vtr_core.config.data_sets import BatchConfig, CaptionText, ConceptText, OnBadShard
 from vtr_core.config.losses import MaskedMarginSoftmaxConfig, ObjectiveConfig
-from vtr_core.config.settings import ModelInputs, Settings
-from vtr_core.config.training import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
+from vtr_core.config.override import ModelInputs, NonNegativeInt, PositiveInt, Settings
 
 if TYPE_CHECKING:
     from vtr_core.systems.system import System
+
+
+class TrainingConfig(Settings):
+    """Length of training, intervals of logging, checkpoints and validation, early stopping, precision."""
+
+    epochs: PositiveInt = 20
+    """Passes over all videos."""
+    max_steps: PositiveInt | None = None
+    """Maximum number of optimiser steps, whatever `epochs` is."""
+    log_every: PositiveInt = 10
+    """Steps between two logged points."""
+    checkpoint_every: PositiveInt | None = None
+    """Steps between two checkpoints, in addition to those at validations."""
+    checkpoint_minutes: Annotated[float, Field(gt=0.0)] | None = 15.0
+    """Minutes after which another checkpoint is written, wherever the run is then; None: only those of steps and
+    validations."""
+    keep_checkpoints: PositiveInt = 2
+    """Number of newest checkpoints kept, in addition to the best one."""
+    validate_every: PositiveInt = 1
+    """Epochs between two validations."""
+    metric: str = "val/t2v/sum_r"
+    """Validation metric that selects the best checkpoint (higher is better)."""
+    patience: PositiveInt | None = None
+    """Early stopping: stop after this many validations without a gain."""
+    max_nonfinite: PositiveInt = 10
+    """Number of consecutive steps with a non-finite loss that ends the run."""
+    ema_decay: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
+    """Decay of an exponential moving average of the weights, which is validated and saved as the model."""
+    compile: Literal["auto", "on", "off"] = "off"
+    """Compile the model with torch.compile, which takes a minute or more at the first step; `off` by default, since it
+    was tried on a CPU alone, not yet on a GPU. `auto`: on a GPU, the capsule network with routing by self-attention,
+    the one model that a test compares with the plain one."""
+    precision: Literal["auto", "bf16", "float32"] = "auto"
+    """`auto`: bf16 where the device supports it. Similarities and losses are float32 in any case."""
+
+
+Share = Annotated[float, Field(gt=0.0, le=1.0)]
+
+
+class OptimizerConfig(Settings):
+    """Adam with an optional warm-up and a schedule over all steps."""
+
+    algorithm: Literal["adam", "bert_adam"] = "adam"
+    """`bert_adam`: Adam without bias corrections, as BERT was trained (Devlin et al. 2019) and CLIP4Clip is."""
+    learning_rate: PositiveFloat = 1e-3
+    """Peak learning rate: that after the warm-up, before the schedule lowers it."""
+    learner_factor: PositiveFloat = 1.0
+    """Factor of the learning rate for modules over precomputed tokens: MUSE's pyramid, temporal scales and learner."""
+    backbone_factor: PositiveFloat = 1.0
+    """Factor of the learning rate for a backbone that is trained with the model, such as CLIP or Video Swin."""
+    language_factor: PositiveFloat = 1.0
+    """Factor of the learning rate for a captioner's words, their places, its transformer and the scores of words: what
+    `vtr import bert` gives weights.
+    """
+    layer_decay: Share = 1.0
+    """Factor of the backbone's learning rate for each layer further from its output."""
+    beta1: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.9
+    """Decay of Adam's mean of gradients."""
+    beta2: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.999
+    """Decay of Adam's mean of squared gradients."""
+    epsilon: PositiveFloat = 1e-8
+    """Added to the root of that mean."""
+    temperature_factor: PositiveFloat = 1.0
+    """Factor of the learning rate for a learned log(1/τ): one number that has to go from 100 to 10 or back within a
+    training, while a step of Adam moves it by the learning rate alone."""
+    full_rate_width: PositiveInt | None = None
+    """Fan-in up to which a matrix has the full learning rate; a wider one has the rate times this over its fan-in, so
+    that a step of Adam changes its outputs by about as much (Yang et al. 2022, Table 3). None: one rate for all."""
+    weight_decay: NonNegativeFloat = 0.0
+    """Decoupled weight decay (AdamW)."""
+    amsgrad: bool = False
+    """AMSGrad: divide by the running maximum of the second moment (Reddi et al. 2018)."""
+    schedule: Literal["constant", "cosine", "inverse_sqrt", "bert_cosine"] = "cosine"
+    """`inverse_sqrt`: the rate over √t, t the steps since the warm-up, counted from 1. `bert_cosine`: as published with
+    BERT's Adam, a warm-up from 0 and then the cosine over all steps, which is below the rate when it takes over."""
+    warmup_steps: NonNegativeInt = 0
+    """Steps at the start over which the learning rate rises linearly to its peak."""
+    warmup_share: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
+    """The warm-up as a share of all steps, instead of `warmup_steps`."""
+    epoch_decay: Share = 1.0
+    """Factor of the learning rate after every `decay_epochs` epochs, beside the schedule."""
+    decay_epochs: PositiveInt = 1
+    """Number of epochs after which the learning rate is multiplied by `epoch_decay`, each time anew."""
+    plateau_decay: Share = 1.0
+    """Factor of the learning rate after `plateau_patience` validations without a gain at the same rate."""
+    plateau_patience: PositiveInt | None = None
+    """Validations without a gain after which the rate is multiplied by `plateau_decay` (None: never)."""
+    plateau: Literal["flat", "old_rate"] = "flat"
+    """`old_rate`: it is multiplied at the first validation that is not the best once the rate is `plateau_patience`
+    validations old, gains counted too, as in the published code of dual encoding (Dong et al. 2021)."""
+    gradient_clip: PositiveFloat | None = None
+    """Maximum norm of the whole gradient."""
+    parameter_clip: PositiveFloat | None = None
+    """Maximum norm of each parameter's gradient, after `gradient_clip`."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> "OptimizerConfig":
+        if self.amsgrad and self.algorithm == "bert_adam":
+            raise ValueError("amsgrad is an option of algorithm = adam; leave it out with bert_adam")
+        if self.warmup_steps and self.warmup_share is not None:
+            raise ValueError(
+                f"warmup_steps = {self.warmup_steps} and warmup_share = {self.warmup_share} are two lengths of one "
+                "warm-up; give one of them"
+            )
+        return self
+
+    def warmup(self, total_steps: int) -> float:
+        """The length of the warm-up in steps."""
+        return self.warmup_steps if self.warmup_share is None else self.warmup_share * total_steps
+
+
+CLIP4CLIP_ADAM: Mapping[str, Any] = MappingProxyType(
+    {
+        "algorithm": "bert_adam",
+        "beta2": 0.98,
+        "epsilon": 2e-6,
+        "schedule": "bert_cosine",
+        "warmup_share": 0.1,
+        "gradient_clip": 2.0,
+        "parameter_clip": 2.0,
+    }
+)
+"""As in CLIP4Clip's published code (Luo et al. 2021), whose ε is 1e-6 and whose norms are 1: its loss is the mean of
+both cross-entropies and not their sum, so its gradients are half as long."""
+
+
+ReadingNodes = Literal["auto", "labelled", "any"]
+Wire = Literal["as_computed", "bf16"]
+
+
+NumWorkers = Annotated[int, Field(gt=0, le=2**16)]
+
+
+class ScalingConfig(Settings):
+    """Workers and what each of them takes of the cluster."""
+
+    workers: Annotated[int, Field(ge=0, le=2**16)] = 1
+    """Number of training workers, among which the batch is divided. 0: train in the process of the command, without
+    Ray."""
+    min_workers: NumWorkers | None = None
+    """Minimum number of workers with which the run continues when nodes leave; it grows again, up to `workers`, when
+    they return (None: no resizing). The batch stays the same: only divisors of its rows are used. Dropout differs with
+    the number."""
+    device: Literal["auto", "cpu", "gpu"] = "auto"
+    """`auto`: one GPU per worker where the cluster has GPUs."""
+    cpus_per_worker: PositiveFloat = 1.0
+    """CPUs reserved for a train worker."""
+    reading_cpus: PositiveFloat = 1.0
+    """CPUs that must remain free for Ray Data's reading tasks, on the nodes that `reading_nodes` allows."""
+    reading_nodes: ReadingNodes = "auto"
+    """Placement of reading tasks. `labelled`: on nodes labelled vtr-role=reading (`ray start --labels
+    vtr-role=reading`), workers on the others. `any`: on any free CPUs. `auto`: as `labelled` where the cluster has such
+    nodes when a worker group starts, else as `any`; the run prints its choice."""
+    prefetch_batches: PositiveInt = 2
+    """Minimum number of batches prefetched by every worker, in whole windows (batch.window)."""
+    max_restarts: NonNegativeInt = 3
+    """Maximum number of consecutive restarts from the same checkpoint after a lost worker or node. Restarts for a
+    preempted node or for more workers do not count."""
+    resources_timeout_s: PositiveFloat = 1800.0
+    """Timeout of a run that has lost its workers and waits for resources; at its start a run waits without limit."""
+    collective_timeout_s: PositiveFloat = 600.0
+    """Timeout of collectives in a step, after which silent workers count as lost."""
+    wire: Wire = "as_computed"
+    """What embeddings and gradients are sent between workers in. `bf16`: half the bytes of float32; they are rounded,
+    gradients summed in bf16 too, so that several workers no longer give exactly the losses of one."""
+    resize_interval_s: PositiveFloat = 60.0
+    """Minimum time that a group with fewer than `workers` workers trains before it is restarted with more."""
+
+    @property
+    def fewest(self) -> int:
+        """The fewest workers that the run goes on with."""
+        return self.workers if self.min_workers is None else self.min_workers
+
+    @property
+    def cpus(self) -> float:
+        """CPUs of a cluster that a run takes, reading included; without Ray's workers its own process reads."""
+        return self.workers * self.cpus_per_worker + self.reading_cpus if self.workers else self.cpus_per_worker
+
+    @property
+    def span(self) -> str:
+        """The number of workers as text: 4, or 1-4."""
+        return str(self.workers) if self.fewest == self.workers else f"{self.fewest}-{self.workers}"
+
+    @model_validator(mode="after")
+    def _min_is_not_above(self) -> "ScalingConfig":
+        if self.fewest > self.workers:
+            raise ValueError(
+                f"scaling.min_workers = {self.min_workers} is more than scaling.workers = {self.workers}; "
+                "scaling.workers is the largest number of workers"
+            )
+        return self
+
+
+Normalisation = Literal["matrix", "query", "train"]
+
+
+class EvaluationConfig(Settings):
+    """How embeddings are compared at validation and test."""
+
+    similarity: Literal["dot", "cosine", "neg_euclidean"] = "dot"
+    """Similarity of two embeddings: dot product, cosine, or negative Euclidean distance."""
+    batch_rows: PositiveInt = 1024
+    """Rows embedded at once."""
+    latent_weight: Annotated[float, Field(ge=0.0, le=1.0)] = 0.6
+    """α of a hybrid score: α · latent + (1 − α) · concept, each rescaled to [0, 1]."""
+    normalise: Normalisation = "matrix"
+    """Range by which the scores of a hybrid score are rescaled: that of all queries and items (published; depends on
+    the whole test set), of the query alone, or of the training batches, which the model keeps."""
+
+
+TrackerKind = Literal["tensorboard", "wandb"]
 
 
 class ModelConfig(Settings):

@@ -1,10 +1,190 @@
-"""Image encoders (towers) of Siamese networks, and their dropout: a class per tower, and the tagged union."""
+"""Blocks of a model: towers, routings, sequence models."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat
 
-from vtr_core.config.settings import PositiveInt, Probability, Settings
+from vtr_core.config.override import PositiveInt, Probability, Settings
+
+OverComponents = Literal["sum", "mean"]
+
+
+class SelfAttentionRouting(Settings):
+    """Routing by self-attention (Duarte et al., Eq. 1 and appendix B)."""
+
+    kind: Literal["self_attention"] = "self_attention"
+    pose_dim: PositiveInt = 256
+    """d2, the dimension of the routed poses."""
+    num_heads: PositiveInt = 1
+    """Attention heads; the scale is 1/sqrt(head width)."""
+    initial_gain: PositiveFloat = 1.0
+    """Factor of the initial query and key weights, so that attention logits have standard deviation gain²; with torch's
+    initialisation both layers of queries, keys and values are used, whose attention is nearly uniform at 1."""
+    carried_presence: NonNegativeFloat = 0.0
+    """γ: γ log pᵢ of the primary activation is added to the secondary logits, so that a capsule's activation reflects
+    how much of it the features show; 0 is the paper's Equation 2."""
+    mlp_dim: PositiveInt = 1024
+    """Hidden width of the MLP after the attention."""
+    dropout: Probability = 0.1
+    """Dropout in that MLP."""
+
+
+class NoRouting(Settings):
+    """The ablation without routing: an MLP on every capsule by itself gives its pose and activation (Table 3)."""
+
+    kind: Literal["none"] = "none"
+    pose_dim: PositiveInt = 256
+    """d2, the dimension of the poses after the MLP."""
+    carried_presence: NonNegativeFloat = 0.0
+    """γ, as self-attention has it."""
+    mlp_dim: PositiveInt = 1024
+    """Hidden width of the MLP."""
+    dropout: Probability = 0.1
+    """Dropout in that MLP."""
+
+
+class DynamicRouting(Settings):
+    """Routing by agreement (Sabour et al. 2017); its weights and votes grow with the square of the capsules."""
+
+    kind: Literal["dynamic"] = "dynamic"
+    pose_dim: PositiveInt = 16
+    """d2, the dimension of the routed poses (Table 3's; every pair of capsules has a d1 × d2 matrix of its own)."""
+    num_iterations: PositiveInt = 3
+    """Number of routing iterations."""
+    agreement: OverComponents = "sum"
+    """Of a vote with a pose, over the products of their d2 components. "sum" is the dot product of Sabour et al. By
+    "mean" coupling coefficients stay soft at the start of training, whatever d2 is."""
+    recompute: bool = False
+    """Compute the votes anew in the backward pass in place of keeping them: those of one modality at a time are held,
+    and every modality's are computed twice."""
+
+
+class EmRouting(Settings):
+    """EM routing of matrix capsules (Hinton et al. 2018); weights and votes grow with the square of the capsules."""
+
+    kind: Literal["em"] = "em"
+    pose_dim: PositiveInt = 16
+    """d2, a square number, and the same as `primary_dim`: poses are matrices √d2 × √d2."""
+    num_iterations: PositiveInt = 3
+    """Number of M-steps; an E-step lies between two of them."""
+    inverse_temperature: PositiveFloat = 1.0
+    """λ of the last iteration; iteration t of T has λ·t/T."""
+    density: OverComponents = "sum"
+    """Of the logarithm of a Gaussian's density at a vote, over the d2 components. "sum" is that of Hinton et al. By
+    "mean", as the cost always is, responsibilities stay soft at the start of training, whatever d2 is."""
+
+
+class SetTransformerRouting(Settings):
+    """Learned seeds that attend to the primary capsules (Lee et al. 2019, as stacked capsule autoencoders use it)."""
+
+    kind: Literal["set_transformer"] = "set_transformer"
+    pose_dim: PositiveInt = 256
+    """d2, the dimension of the routed poses."""
+    num_heads: PositiveInt = 1
+    """Attention heads; the scale is 1/sqrt(head width)."""
+
+
+RoutingConfig = Annotated[
+    SelfAttentionRouting | NoRouting | DynamicRouting | EmRouting | SetTransformerRouting, Field(discriminator="kind")
+]
+
+
+ScanBackend = Literal["auto", "kernel", "reference"]
+
+
+Aggregation = Literal["scale", "frame", "spatial"]
+
+
+NormPlace = Literal["before", "after"]
+"""Where a layer's LayerNorm is: before the sequence model, or after it."""
+
+
+class MambaLearner(Settings):
+    """A selective state space model over the sequence (Gu and Dao 2023; both directions: Zhu et al. 2024)."""
+
+    kind: Literal["mamba"] = "mamba"
+    layers: PositiveInt = 4
+    """Number of layers L (Table 8)."""
+    expansion: PositiveInt = 1
+    """Inner channels per channel of the tokens."""
+    state: PositiveInt = 16
+    """State dimension of each inner channel."""
+    conv: PositiveInt = 4
+    """Width of the causal convolution before the scan."""
+    scan: Literal["none", "v1", "v2"] = "v2"
+    """Directions of the scan: one; both with shared projections; both with projections of their own (Table 5)."""
+    scan_backend: ScanBackend = "auto"
+    """`kernel`: mamba-ssm's, on a GPU; `reference`: plain torch; `auto`: the kernel where it can run."""
+    recompute: bool = False
+    """Recompute convolutions and scans in the backward pass: 0.7 times the memory for 1.17 times the time on a CPU."""
+
+
+class TransformerLearner(Settings):
+    """Self-attention that holds the matrix of all pairs of tokens."""
+
+    kind: Literal["transformer"] = "transformer"
+    layers: PositiveInt = 4
+    """Number of layers."""
+    num_heads: PositiveInt = 8
+    """Attention heads; the scale is 1/sqrt(head width)."""
+
+
+class FlashLearner(Settings):
+    """The same self-attention by torch's fused operation, which does not hold that matrix."""
+
+    kind: Literal["flash"] = "flash"
+    layers: PositiveInt = 4
+    """Number of layers."""
+    num_heads: PositiveInt = 8
+    """Attention heads; the scale is 1/sqrt(head width)."""
+
+
+class MambaOutLearner(Settings):
+    """Mamba without the state space model: a gated convolution (Yu and Wang 2024)."""
+
+    kind: Literal["mamba_out"] = "mamba_out"
+    layers: PositiveInt = 4
+    """Number of layers."""
+    expansion: PositiveInt = 1
+    """Inner channels per channel of the tokens."""
+    conv: PositiveInt = 7
+    """Width of the non-causal convolution."""
+
+
+class NoLearner(Settings):
+    """Tokens as they are: mean pooling of the frames."""
+
+    kind: Literal["none"] = "none"
+
+
+LearnerConfig = Annotated[
+    MambaLearner | TransformerLearner | FlashLearner | MambaOutLearner | NoLearner, Field(discriminator="kind")
+]
+
+
+class FrameBlock(Settings):
+    """Frame vectors plus the gated residual of a sequence learner over them (Tang et al. 2025)."""
+
+    learner: LearnerConfig = MambaLearner()
+    initial_gate: NonNegativeFloat = 0.1
+    """Initial gates; with 0 the model starts as it is without the block."""
+    norm: NormPlace = "before"
+    """The LayerNorm of each layer: before the learner, as in the published code, or after it, as in Eq. 7."""
+
+
+KernelSizes = Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+
+
+class TemporalLevelsConfig(Settings):
+    """Levels 2 and 3 of a sequence: a bidirectional GRU, and convolutions over its outputs."""
+
+    hidden_dim: PositiveInt = 512
+    """Units of the GRU in each direction."""
+    num_filters: PositiveInt = 512
+    """Filters of each convolution."""
+    kernel_sizes: KernelSizes = (2, 3, 4, 5)
+    """Kernel widths, one convolution each."""
+
 
 Nonlinearity = Literal["tanh", "squash"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from vtr_core import storage
 from vtr_core.config.data_sets import JOINED, joined, joined_uris, joined_weights
-from vtr_core.config.settings import record
+from vtr_core.config.override import record
 from vtr_core.data.records.schema import Schema, read_schema, require_clips
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint

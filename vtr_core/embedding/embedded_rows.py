@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float32, Int64
 from torch import Tensor, nn
 
-from vtr_core.config.settings import ModelInputs
+from vtr_core.config.override import ModelInputs
 from vtr_core.data.batches import clip_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from vtr_core.analysis.transforms import Transform
 from vtr_core.config.data_sets import Comparison
-from vtr_core.embedding.scoring import Entries, block_scores
+from vtr_core.embedding.rankings import Entries, block_scores
 from vtr_core.errors import ConfigError
 from vtr_core.similarity import (
     Similarity,

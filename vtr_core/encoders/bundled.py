@@ -20,11 +20,10 @@ import torch
 from jaxtyping import Float, Float32, UInt8
 from torch import Tensor, nn
 
-from vtr_core.backbones.recipe import Extractor
-from vtr_core.backbones.recipes import recipe
+from vtr_core.backbones.recipes import Extractor, recipe
 from vtr_core.backbones.weights import read_state
 from vtr_core.encoders.encoder import BUNDLED, Encoder, Head, TokenVectors, unit
-from vtr_core.encoders.sentences import SentenceEncoder
+from vtr_core.encoders.frozen_text import SentenceEncoder
 from vtr_core.encoders.weights import PinnedWeights
 from vtr_core.fingerprint import fingerprint
 

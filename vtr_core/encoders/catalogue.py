@@ -1,18 +1,57 @@
-"""What encoders there are: the sources, the recipes of features, and the models in the Hugging Face cache.
+"""The encoders that vtr knows by name, and the papers' extractors among them."""
 
-Nothing is loaded, and nothing is asked of the hub.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from vtr_core.backbones.recipes import RECIPES
-from vtr_core.backbones.weights_files import installed
-from vtr_core.encoders.encoder import BUNDLED, SOURCES, Source
+import numpy as np
+from jaxtyping import Float32, UInt8
+
+from vtr_core.backbones.recipes import RECIPES, Recipe, recipe
+from vtr_core.backbones.weights import file_sha256, installed, weights_file
+from vtr_core.encoders.encoder import BUNDLED, SOURCES, Encoder, Source, UnitHead
+from vtr_core.errors import ConfigError
+from vtr_core.fingerprint import fingerprint
 from vtr_core.json_text import parse_json
+from vtr_core.video.streams import Uniform
+
+
+class RecipeEncoder(Encoder):
+    """A recipe's network on frames. Its rows are features, not in a space of texts; vectors are their directions."""
+
+    recipe: Recipe
+
+    def __init__(self, name: str, device: str) -> None:
+        self.name, self.recipe = name, recipe(name)
+        if self.recipe.modality != "video":
+            raise ConfigError(
+                f"{name} is a recipe of sound, and takes no frames; vtr extract --recipe {name} extracts it"
+            )
+        self.dim = self.recipe.dim
+        file = weights_file(self.recipe, {})
+        self.fingerprint = fingerprint(self.recipe.settings(None if file is None else file_sha256(file)))
+        self._rows = self.recipe.load(None if file is None else str(file), device)
+
+    def encode_text(self, texts: Sequence[str]) -> Float32[np.ndarray, "texts dim"]:
+        """ConfigError: there is no text side."""
+        raise ConfigError(
+            f"{self.name} encodes frames alone, and no text ({len(texts)} given); vtr encoders lists those with a text "
+            "side, such as bundled"
+        )
+
+    def encode_rows(self, frames: UInt8[np.ndarray, "frames height width 3"]) -> Float32[np.ndarray, "rows dim"]:
+        """The recipe's features of frames of its size, a row each or one for each of its windows."""
+        rate = getattr(self.recipe.stream, "rate", None)
+        if isinstance(rate, Uniform) and len(frames) != rate.count:
+            raise ConfigError(f"{self.name} takes {rate.count} frames in equal steps of a video, not {len(frames)}")
+        return np.asarray(self._rows(frames), np.float32)
+
+    def head(self) -> UnitHead:
+        """The direction of the mean feature."""
+        return UnitHead()
+
 
 Kind = Literal["source", "recipe", "cached model"]
 
@@ -69,12 +108,12 @@ def _source(source: Source) -> Listed:
 
 
 def _recipes() -> Iterator[Listed]:
-    for recipe in RECIPES:
-        encodes = "frames" if recipe.modality == "video" else "sound"
-        weights = recipe.weights
+    for extractor in RECIPES:
+        encodes = "frames" if extractor.modality == "video" else "sound"
+        weights = extractor.weights
         needs = "nothing" if weights is None else f"{weights.file} ({weights.where})"
-        here = weights is None or installed(recipe) is not None
-        yield Listed(recipe.name, "recipe", recipe.network, recipe.dim, encodes, needs, here)
+        here = weights is None or installed(extractor) is not None
+        yield Listed(extractor.name, "recipe", extractor.network, extractor.dim, encodes, needs, here)
 
 
 def _cached(repository: str, folder: Path) -> Iterator[Listed]:

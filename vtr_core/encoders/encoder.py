@@ -10,8 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Float32, UInt8
 from torch import Tensor, nn
 
-from vtr_core.backbones.recipe import Extractor, Recipe
-from vtr_core.backbones.recipes import RECIPES
+from vtr_core.backbones.recipes import RECIPES, Extractor, Recipe
 from vtr_core.errors import CheckpointError, ConfigError, nearest
 from vtr_core.fingerprint import fingerprint as fingerprint_of
 from vtr_core.video.streams import PictureStream, prepared
@@ -202,7 +201,7 @@ def _open_clip(rest: str, device: str, remote_code: bool) -> Encoder:  # noqa: A
 
 
 def _sentence_transformers(rest: str, device: str, remote_code: bool) -> Encoder:
-    from vtr_core.encoders.sentences import SentenceEncoder
+    from vtr_core.encoders.frozen_text import SentenceEncoder
 
     return SentenceEncoder(rest, device, remote_code)
 
@@ -293,7 +292,7 @@ def encoder(name: str, device: str = "cpu", remote_code: bool = False) -> Encode
 @lru_cache(maxsize=4)
 def _loaded(name: str, device: str, remote_code: bool) -> Encoder:
     if is_recipe(name):
-        from vtr_core.encoders.extractors import RecipeEncoder
+        from vtr_core.encoders.catalogue import RecipeEncoder
 
         return RecipeEncoder(name, device)
     source = source_of(name)

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float, Float32, Int64, UInt8
 from torch import Tensor, nn
 
-from vtr_core.backbones.recipe import Recipe
+from vtr_core.backbones.recipes import Recipe
 from vtr_core.encoders.encoder import Encoder, TokenVectors, UnitHead, token_vectors, unit
 from vtr_core.encoders.preparation import FramePreparation
 from vtr_core.encoders.weights import checked_folder, folder_fingerprint, model_folder, one_line_fault, quiet_loading

@@ -13,7 +13,7 @@ from jaxtyping import UInt8
 from PIL import Image
 from torch import Tensor
 
-from vtr_core.backbones.pixels import Normalization, to_floats
+from vtr_core.backbones.inputs import Normalization, to_floats
 from vtr_core.errors import CheckpointError
 from vtr_core.video.streams import (
     FullPicture,

@@ -1,17 +1,133 @@
-"""The features of a video from the rows of its chunks, and of a clip, pooled over its span."""
+"""Features of a video: its streams through a network in windows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float16, Num, Shaped
 
-from vtr_core.backbones.recipe import Modality
+from vtr_core.backbones.recipes import Modality, Recipe, recipe
+from vtr_core.backbones.weights import file_sha256, weights_file
 from vtr_core.data.reading.stored_rows import taken_frames
 from vtr_core.data.sources.features.feature_arrays import Pool, l2, pool, to_float16, window
-from vtr_core.extraction.networks import Chosen, Rows, columns
+from vtr_core.errors import ConfigError
+from vtr_core.fingerprint import fingerprint
+from vtr_core.storage.stated_places import stated_by
 from vtr_core.unusable import Reason, UnusableError
+from vtr_core.video.streams import Chunk, Stream
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A recipe with its weights file and the file's hash, if it has weights. Every node needs the file."""
+
+    recipe: Recipe
+    weights: str | None
+    sha256: str | None
+
+    def settings(self) -> dict[str, Any]:
+        """The settings that determine the features, and their fingerprint, for manifests."""
+        encoder = self.recipe.fingerprint
+        settings = self.recipe.settings(self.sha256 if encoder is None else encoder)
+        return {**settings, "fingerprint": fingerprint(settings) if encoder is None else encoder}
+
+
+def choose(names: Sequence[str], weights: Mapping[str, str], remote_code: bool = False) -> tuple[Chosen, ...]:
+    """The recipes called `names`, in this order, which may be encoders' names: those of the rows that they store.
+
+    weights: files by recipe, for those whose package has no weights; remote_code: as `encoder`. Raises ConfigError for
+    unknown or repeated recipes, encoders of text alone, weights of a recipe that is not chosen, and missing weights.
+    """
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"the recipe {name} is given twice; give each once")
+    for name in weights:
+        if name not in names:
+            raise ConfigError(f"--weights names {name}, which is no recipe of this command; --recipe gives them")
+    return tuple(_chosen(name, weights, remote_code) for name in names)
+
+
+def choose_alike(recipes: Sequence[Mapping[str, Any]], weights: Mapping[str, str], uri: str) -> tuple[Chosen, ...]:
+    """The recipes of a model's training data, as its checkpoint `uri` lists them, with this machine's weights.
+
+    ConfigError where they are not the same.
+    """
+    with stated_by(uri):
+        chosen = choose([str(before["name"]) for before in recipes], weights)
+    for choice, before in zip(chosen, recipes, strict=True):
+        name = choice.recipe.name
+        if before.get("decoder", "pyav") != "pyav":
+            raise ConfigError(
+                f"the training data of {uri} were decoded by {before['decoder']}, and videos are decoded by PyAV here; "
+                "give arrays of features"
+            )
+        if choice.settings()["fingerprint"] != before["fingerprint"]:
+            raise ConfigError(
+                f"the recipe {name} is not that of the training data of {uri}: revision or weights differ; "
+                f"give their file as weights={{{name!r}: FILE}}, or arrays of features"
+            )
+    return chosen
+
+
+def check_weights(chosen: Sequence[Chosen], weights: Mapping[str, str]) -> None:
+    """CheckpointError for a file of `weights` that does not fill its network, which is loaded on the CPU and let go of.
+
+    Before a job begins: Ray starts actors that fail where they are made again and again.
+    """
+    for choice in chosen:
+        if choice.recipe.name in weights:
+            choice.recipe.load(choice.weights, "cpu")
+
+
+def _chosen(name: str, weights: Mapping[str, str], remote_code: bool) -> Chosen:
+    from vtr_core.encoders.encoder import frames_recipe, is_encoder  # torch, which decoders do not need
+
+    if is_encoder(name):
+        if name in weights:
+            raise ConfigError(f"--weights is for recipes, and {name} is an encoder, which names its weights itself")
+        return Chosen(frames_recipe(name, remote_code), None, None)
+    chosen_recipe = recipe(name)
+    file = weights_file(chosen_recipe, weights)
+    return Chosen(chosen_recipe, None, None) if file is None else Chosen(chosen_recipe, str(file), file_sha256(file))
+
+
+def streams(chosen: Sequence[Chosen]) -> tuple[Stream, ...]:
+    """The streams requested from the decoder: those of all recipes, without duplicates."""
+    return tuple(dict.fromkeys(choice.recipe.stream for choice in chosen))
+
+
+def columns(chosen: Sequence[Chosen]) -> dict[Modality, list[int]]:
+    """The positions of the recipes of each modality."""
+    positions: dict[Modality, list[int]] = {}
+    for position, choice in enumerate(chosen):
+        positions.setdefault(choice.recipe.modality, []).append(position)
+    return positions
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The features of one chunk by one recipe."""
+
+    recipe: int
+    """The recipe's position among the chosen ones."""
+    chunk: int
+    values: Shaped[np.ndarray, "rows ..."]
+    """Features, float32 (rows, dim); stored pictures, an object array of bytes (rows,)."""
+
+
+class Networks:
+    """The networks of all chosen recipes on one device."""
+
+    def __init__(self, chosen: Sequence[Chosen], device: str) -> None:
+        requested = streams(chosen)
+        self._stream_of = [requested.index(choice.recipe.stream) for choice in chosen]
+        self._extractors = [choice.recipe.load(choice.weights, device) for choice in chosen]
+
+    def rows(self, chunk: Chunk) -> list[Rows]:
+        """The features of the chunk by every recipe of its stream."""
+        takers = [i for i, stream in enumerate(self._stream_of) if stream == chunk.stream]
+        return [Rows(i, chunk.index, self._extractors[i](chunk.values)) for i in takers]
 
 
 @dataclass(frozen=True)
@@ -34,13 +150,13 @@ def assemble(parts: Iterable[Rows], duration: float, names: Sequence[str], where
     for part in parts:
         by_recipe.setdefault(part.recipe, []).append(part)
     features, pictures = {}, {}
-    for recipe, chunks in sorted(by_recipe.items()):
+    for position, chunks in sorted(by_recipe.items()):
         values = np.concatenate([part.values for part in sorted(chunks, key=lambda part: part.chunk)])
         if len(values) and values.dtype == object:
-            pictures[recipe] = values
+            pictures[position] = values
         elif len(values):
             try:
-                features[recipe] = to_float16(values, f"{where}, {names[recipe]}")
+                features[position] = to_float16(values, f"{where}, {names[position]}")
             except UnusableError as fault:
                 return fault.with_traceback(None)
     if not features and not pictures:

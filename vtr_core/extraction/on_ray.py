@@ -12,8 +12,7 @@ import ray
 from ray.data import ActorPoolStrategy, DataContext
 from ray.exceptions import RayError
 
-from vtr_core.extraction.features import Extracted, assemble
-from vtr_core.extraction.networks import Chosen, Networks, Rows, streams
+from vtr_core.extraction.features import Chosen, Extracted, Networks, Rows, assemble, streams
 from vtr_core.storage import StorageError
 from vtr_core.unusable import Reason, UnusableError
 from vtr_core.video.process import DecodingProcess, Limits

@@ -17,14 +17,15 @@ from vtr_core.data.sources.pairs import PairRow
 from vtr_core.data.sources.source import Clip, Drops, FrameClip, Video, VideoEntry, count_fault
 from vtr_core.data.sources.video_files import Inventory
 from vtr_core.extraction.features import (
+    Chosen,
     ClipPooling,
     Extracted,
     VideoFeatures,
+    columns,
     evenly_kept,
     feature_names,
     video_features,
 )
-from vtr_core.extraction.networks import Chosen, columns
 from vtr_core.extraction.pictures import THUMBNAILS_PER_SECOND, FrameSettings, thumbnails, times
 from vtr_core.unusable import Reason, UnusableError
 

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from vtr_core.config.sequence_models import TemporalLevelsConfig
+from vtr_core.config.towers import TemporalLevelsConfig
 from vtr_core.errors import InputError
 from vtr_core.nn.initialization import embedding
 from vtr_core.text.tokens.vocabulary import NUM_SPECIAL, PADDING

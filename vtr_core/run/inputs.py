@@ -6,9 +6,8 @@ from typing import Any
 
 from vtr_core import storage
 from vtr_core.config.data_sets import JOINED, ConceptText, OnBadShard, joined_uris
-from vtr_core.config.override import override
+from vtr_core.config.override import ModelInputs, override
 from vtr_core.config.run import ModelConfig, TrainConfig, loss_kinds, unfit_loss
-from vtr_core.config.settings import ModelInputs
 from vtr_core.data.captions import cache_folder, training_information, training_references
 from vtr_core.data.concepts.concept_table import FILE, ConceptTable, TableHead
 from vtr_core.data.manifest import Manifest
@@ -19,7 +18,7 @@ from vtr_core.data.shards.shard_file import usable
 from vtr_core.encoders.frozen_text import read_record
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError
 from vtr_core.storage import Location, locate
-from vtr_core.systems.task import LossTables
+from vtr_core.systems.system import LossTables
 from vtr_core.text.concepts import ConceptNames
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
 

@@ -18,7 +18,7 @@ from vtr_core.embedding.embedded_rows import EmbeddedRows, check_features, embed
 from vtr_core.systems.joint_space import RetrievalTask
 from vtr_core.systems.loaded_model import Column, Signature, TrainedModel
 from vtr_core.systems.spaces import Encoded, JointSpace
-from vtr_core.systems.task import LossTables
+from vtr_core.systems.system import LossTables
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 

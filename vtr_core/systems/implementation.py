@@ -16,7 +16,7 @@ from vtr_core.data.plan import RowGroup
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.systems.loaded_model import Descriptions, KnockOuts, PairDecision, Responses, Signature, TrainedModel
 from vtr_core.systems.spaces import DualSpaces, JointSpace
-from vtr_core.systems.task import LossTables, Task
+from vtr_core.systems.system import LossTables, Task
 
 
 def _no_events(*_: Any) -> Mapping[str, Mapping[str, str]]:

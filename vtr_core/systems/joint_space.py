@@ -16,10 +16,9 @@ from vtr_core.data.captions import InformationTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns
-from vtr_core.embedding.collectives import gather_embeddings, gather_keys, sum_shares
+from vtr_core.embedding.collectives import contiguous_share, evaluate_shares, gather_embeddings, gather_keys, sum_shares
 from vtr_core.embedding.data_frames import captions_of
 from vtr_core.embedding.rankings import metric_values
-from vtr_core.embedding.sharded_ranking import contiguous_share, evaluate_shares
 from vtr_core.losses.contrastive import build_objective
 from vtr_core.losses.granularity import embedding_margin, granularity_margin
 from vtr_core.losses.objective import Objective, Share, modality_pairs
@@ -27,7 +26,7 @@ from vtr_core.nn.embeddings import TEXT, Embeddings
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.systems.loaded_model import Column, Signature, TrainedModel
 from vtr_core.systems.spaces import JointSpace, embed_rows
-from vtr_core.systems.task import MOST_ROWS, Compared, StepOutput
+from vtr_core.systems.system import MOST_ROWS, Compared, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 

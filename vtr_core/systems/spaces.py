@@ -9,8 +9,7 @@ from jaxtyping import Bool, Float32, Int64, Num
 from torch import Tensor, nn
 
 from vtr_core.config.data_sets import ConceptSimilarity
-from vtr_core.config.run import TrainConfig
-from vtr_core.config.training import EvaluationConfig
+from vtr_core.config.run import EvaluationConfig, TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.embedding.embedded_rows import EmbeddedRows

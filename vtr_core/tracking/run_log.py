@@ -16,8 +16,7 @@ from vtr_core import storage
 from vtr_core.json_text import parse_json
 from vtr_core.patience import MLFLOW
 from vtr_core.storage import Location, StorageError
-from vtr_core.tracking.presentation import redact
-from vtr_core.tracking.run import Point, TrackedRun, failures
+from vtr_core.tracking.run import Point, TrackedRun, failures, redact
 
 Line = dict[str, Any]
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import AdamW, Optimizer
 
-from vtr_core.config.training import OptimizerConfig
+from vtr_core.config.run import OptimizerConfig
 from vtr_core.losses.objective import Temperature
 from vtr_core.nn.backbone import Backbone, HasLanguage
 from vtr_core.nn.mamba.learners import GatedResiduals

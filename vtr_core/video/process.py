@@ -1,4 +1,4 @@
-"""Decoding in a separate process, so that a video that hangs or crashes does not affect others."""
+"""Decoding in a process of its own, which a broken file may end."""
 
 import os
 import socket
@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from types import TracebackType
 
+from vtr_core.process_limits import limit
 from vtr_core.storage import StorageError
 from vtr_core.unusable import Reason, UnusableError
+from vtr_core.video.decoding import decode, located
 from vtr_core.video.streams import Chunk, End, Span, Stream
 
 
@@ -107,7 +109,7 @@ class DecodingProcess:
         with theirs:
             arguments = [str(theirs.fileno()), str(self._limits.max_bytes)]
             self._child = subprocess.Popen(
-                [sys.executable, "-m", "vtr_core.video.child", *arguments],
+                [sys.executable, "-m", "vtr_core.video.process", *arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -115,3 +117,33 @@ class DecodingProcess:
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
             )
         self._connection = Connection(ours.detach())
+
+
+def main(descriptor: int, max_bytes: int) -> None:
+    """Answer requests until the connection is closed."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    limit(max_bytes, "addresses")
+    connection: Connection = Connection(descriptor)
+    while True:
+        try:
+            request: Request = connection.recv()
+        except EOFError:
+            return
+        try:
+            for part in decode(located(request.uri), request.streams, request.span):
+                connection.send(part)
+        except (UnusableError, StorageError) as fault:
+            connection.send(fault)
+        except MemoryError:
+            message = f"{request.uri} needs more memory than it may have"
+            connection.send(UnusableError(Reason.DECODING_TOO_LARGE, message))
+
+
+def _end_with_parent() -> None:
+    """End this process when its standard input, whose other end the parent holds, is closed."""
+    sys.stdin.buffer.read()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))

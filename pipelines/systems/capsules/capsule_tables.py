@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pipelines.tables.command import PaperTablesFlags, run_paper
-from pipelines.tables.paper import load_paper
+from pipelines.tables.layout import load_paper
 from vtr_core.errors import ConfigError
 from vtr_core.storage.location import below
 

@@ -68,9 +68,9 @@ def main(argv: Sequence[str]) -> None:
 
 def explain(flags: ExplainFlags) -> dict[str, Any]:
     """Computes the report on all data sets, writes it as HTML and JSON, and logs both as a run of the experiment."""
-    from pipelines.evaluation_inputs import device
+    from pipelines.evaluate.evaluation_flags import device
+    from pipelines.report.figures import print_link
     from pipelines.report.logged_run import log_run
-    from pipelines.report.printed_page import print_link
     from vtr_core import storage
     from vtr_core.data.records.schema import require_clips
     from vtr_core.data.shards.shard_file import usable
@@ -115,7 +115,7 @@ def _frames(
 
 
 def _report(loaded: "LoadedModel", manifests: "Sequence[Manifest]", options: "ReportOptions") -> dict[str, Any]:
-    from pipelines.evaluation_inputs import short_names
+    from pipelines.evaluate.evaluation_flags import short_names
     from vtr_core.systems.capsules.activation_report import ReadDataset, activation_report
     from vtr_core.systems.capsules.activations import capsule_model, read_activations
 

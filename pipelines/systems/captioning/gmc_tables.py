@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pipelines.tables.command import PaperTablesFlags, run_paper
-from pipelines.tables.paper import CAPTIONING, load_paper
+from pipelines.tables.layout import CAPTIONING, load_paper
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:

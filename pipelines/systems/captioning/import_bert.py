@@ -91,8 +91,7 @@ def _config(flags: BertFlags, state: "Mapping[str, Tensor]", manifest: "Manifest
     Of a data set of frames it has a feature of one value in the place of the backbone.
     """
     from pipelines.systems.captioning.captioner_weights import bert_layout
-    from vtr_core.config.override import override
-    from vtr_core.config.settings import ModelInputs
+    from vtr_core.config.override import ModelInputs, override
     from vtr_core.run.presets import preset
 
     features = {feature.name: feature.dim for feature in manifest.schema.features} or {"video": 1}

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
-from pipelines.evaluation_inputs import device, short_names
-from pipelines.report.bar_figure import blank_figure, name_axes
+from pipelines.evaluate.evaluation_flags import device, short_names
+from pipelines.report.figures import blank_figure, name_axes
 from pipelines.report.logged_run import write_analysis
 from pipelines.systems.dual.analysed_set import AnalysedSet, analysed_set, matched_figures
 from pipelines.systems.dual.causality import CausalityFlags
@@ -18,7 +18,7 @@ from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.analysis.causality import CausalityCurves, causality_curves, every_set, matched_pairs
 from vtr_core.analysis.concept_detectors import Fate, TagPrecision, fates, tag_precision
-from vtr_core.analysis.matched_ranking import MatchedRanking
+from vtr_core.analysis.ensembles import MatchedRanking
 from vtr_core.analysis.transform_search import (
     Coordinate,
     Measured,

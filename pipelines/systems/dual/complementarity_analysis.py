@@ -13,15 +13,14 @@ from jaxtyping import Int64
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from pipelines.evaluation_inputs import device, short_names
-from pipelines.report.bar_figure import blank_figure, name_axes
+from pipelines.evaluate.evaluation_flags import device, short_names
+from pipelines.report.figures import blank_figure, name_axes
 from pipelines.report.logged_run import write_analysis
 from pipelines.systems.dual.analysed_set import AnalysedSet, analysed_set, matched_figures
 from pipelines.systems.dual.complementarity import ComplementarityFlags
 from pipelines.systems.registry import SYSTEMS
 from vtr_core.analysis.effective_dimension import component_counts, principal_components, truncated_cosines
-from vtr_core.analysis.ensembles import canonical_correlations, difference, spread, stable_region
-from vtr_core.analysis.matched_ranking import MatchedRanking
+from vtr_core.analysis.ensembles import MatchedRanking, canonical_correlations, difference, spread, stable_region
 from vtr_core.config.data_sets import ConceptSimilarity
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.schema import require_videos
@@ -33,7 +32,7 @@ from vtr_core.similarity import hybrid
 from vtr_core.storage import check_writable, locate
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 from vtr_core.systems.dual.dual_embeddings import dual_encoder, embed_dual
-from vtr_core.tracking.presentation import flatten
+from vtr_core.tracking.run import flatten
 from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
 
 TESTED, STUDIED = ("map", "sum_r"), ("map", "sum_r", "t2v_r1", "v2t_r1")

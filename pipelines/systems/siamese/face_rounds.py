@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 
 from pipelines.arguments import check_counts
-from pipelines.evaluation_inputs import device
+from pipelines.evaluate.evaluation_flags import device
 from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags
-from pipelines.report.printed_page import print_link
+from pipelines.report.figures import print_link
 from pipelines.systems.registry import SYSTEMS
 from pipelines.systems.siamese.face_verification import evaluate
-from pipelines.systems.siamese.siamese_figures import draw, drawn_model
-from pipelines.systems.siamese.siamese_tables import PROG, SiameseTableFlags
+from pipelines.systems.siamese.siamese_tables import PROG, SiameseTableFlags, draw, drawn_model
 from pipelines.systems.siamese.verify_faces import VerificationFlags
-from pipelines.tables.paper import Results, Table, load_paper
+from pipelines.tables.layout import Results, Table, load_paper
 from pipelines.tables.runs import (
     Sweep,
     TestSet,
@@ -34,10 +33,10 @@ from pipelines.tables.runs import (
 from vtr_core import storage
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import GroupSplit, folds, group_split, held_out_groups
 from vtr_core.data.sources.faces import Faces
 from vtr_core.data.sources.lfw import Lfw, lfw_folder
 from vtr_core.data.sources.source import Drops
-from vtr_core.data.splits import GroupSplit, folds, group_split, held_out_groups
 from vtr_core.errors import ConfigError
 from vtr_core.metrics.verification import equal_error_threshold
 from vtr_core.run.config import TrainConfig

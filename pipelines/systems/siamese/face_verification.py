@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from rich.table import Table
 
-from pipelines.evaluation_inputs import asked_knock_outs, device, short_names
+from pipelines.evaluate.evaluation_flags import asked_knock_outs, device, short_names
+from pipelines.report.figures import Printed, page, print_link, show
 from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
-from pipelines.report.printed_page import Printed, page, print_link, show
 from pipelines.systems.registry import SYSTEMS
 from pipelines.systems.siamese.verify_faces import VerificationFlags
 from vtr_core import storage

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from vtr_core.analysis.capsule_usage import lowest, priorities
+from vtr_core.analysis.concept_profiles import lowest, priorities
 
 
 def splitmix(key: int, seed: int) -> int:

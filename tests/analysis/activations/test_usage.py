@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from vtr_core.analysis.capsule_usage import capsule_usage
-from vtr_core.nn.capsules.capsules import Capsules
+from vtr_core.analysis.concept_profiles import capsule_usage
+from vtr_core.nn.capsules.dynamic_routing import Capsules
 from vtr_core.systems.capsules.task import mean_entropy
 
 

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.comparison import rows
 from benchmarks.comparison.rows import markdown, search_rows
 from benchmarks.muse_worlds import MSRVTT
-from pipelines.tables.paper import Results
+from pipelines.tables.layout import Results
 from pipelines.tables.runs import Sweep
 from vtr_core.run.config import TrainConfig
 

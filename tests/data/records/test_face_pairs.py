@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vtr_core.data.records import annotations as face_pairs
-from vtr_core.data.records.annotations import FacePair, PairList, draw_pairs, load_pairs, save_pairs
+from vtr_core.data.records import arrays as face_pairs
+from vtr_core.data.records.arrays import FacePair, PairList, draw_pairs, load_pairs, save_pairs
 from vtr_core.errors import DatasetError, InputError
 from vtr_core.storage import locate
 

@@ -8,7 +8,7 @@ from tests.fuzz.worlds import ingest
 from vtr_core.config.override import override
 from vtr_core.data.captions import video_captions
 from vtr_core.data.manifest import Manifest, splits
-from vtr_core.data.sources.caption_table import Captions
+from vtr_core.data.sources.pairs import Captions
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import InputError
 from vtr_core.run.inputs import usable_data, with_inputs

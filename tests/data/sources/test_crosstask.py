@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vtr_core.data.records.annotations import TimedLabel
-from vtr_core.data.sources.instructional.crosstask import CrossTask, read_tasks
+from vtr_core.data.records.arrays import TimedLabel
+from vtr_core.data.sources.instructional.annotated_steps import CrossTask, read_tasks
 from vtr_core.data.sources.source import KEPT, Drops, StepSource
 from vtr_core.errors import InputError
 from vtr_core.storage import locate

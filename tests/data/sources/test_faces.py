@@ -11,7 +11,7 @@ from tests.builders.made_faces import face, ingested, made_faces, names
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.evaluated_rows import read_images, subjects_of
-from vtr_core.data.records.annotations import load_pairs
+from vtr_core.data.records.arrays import load_pairs
 from vtr_core.data.records.schema import ImageSchema
 from vtr_core.data.sources.faces import Faces, by_number, read_image, read_sized
 from vtr_core.data.sources.source import Drops

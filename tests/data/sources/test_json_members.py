@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pyarrow.fs import LocalFileSystem
 
-from vtr_core.data.sources import json_members
-from vtr_core.data.sources.json_members import members, read_values
+from vtr_core.data.sources import published_captions as json_members
+from vtr_core.data.sources.published_captions import members, read_values
 from vtr_core.errors import VtrError
 from vtr_core.storage import locate
 

@@ -8,7 +8,7 @@ from PIL import Image
 from tests.builders.made_faces import face, ingested
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.reading.evaluated_rows import require_other_subjects
-from vtr_core.data.records.annotations import load_pairs
+from vtr_core.data.records.arrays import load_pairs
 from vtr_core.data.sources.lfw import Lfw, parse_pairs
 from vtr_core.errors import DatasetError, InputError
 

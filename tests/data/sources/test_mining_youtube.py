@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vtr_core.data.records.annotations import TimedLabel
-from vtr_core.data.sources.instructional.mining_youtube import MiningYouTube, class_of, class_text
+from vtr_core.data.records.arrays import TimedLabel
+from vtr_core.data.sources.instructional.annotated_steps import MiningYouTube, class_of, class_text
 from vtr_core.data.sources.source import Drops, StepSource, VideoEntry
 from vtr_core.errors import InputError
 

@@ -8,7 +8,7 @@ import pytest
 from tests.reference.narration import published_clip
 from vtr_core.data.sources.instructional import narration as segments
 from vtr_core.data.sources.instructional.narration import Narration, read_all, read_narrations, usable, video_ids
-from vtr_core.data.sources.json_members import read_values
+from vtr_core.data.sources.published_captions import read_values
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import InputError, VtrError
 

@@ -11,8 +11,8 @@ import pytest
 from vtr_core.data.sources import video_files as inventory
 from vtr_core.data.sources.captioned_videos import CaptionedVideo, annotated_videos, subtitle_rows
 from vtr_core.data.sources.instructional import narration
-from vtr_core.data.sources.json_members import Member, read_values
 from vtr_core.data.sources.pairs import PairRow
+from vtr_core.data.sources.published_captions import Member, read_values
 from vtr_core.data.sources.source import Drops
 from vtr_core.data.sources.video_files import Inventory, VideoFile
 from vtr_core.storage import Location

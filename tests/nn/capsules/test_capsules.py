@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from tests.reference import capsules as reference
-from vtr_core.nn.capsules.capsules import CapsuleProjection, Capsules, PrimaryCapsules
+from vtr_core.nn.capsules.dynamic_routing import CapsuleProjection, Capsules, PrimaryCapsules
 
 NUM_CAPSULES, PRIMARY_DIM = 5, 3
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from vtr_core.config.sequence_models import TemporalLevelsConfig
+from vtr_core.config.towers import TemporalLevelsConfig
 from vtr_core.errors import InputError
 from vtr_core.nn.multi_level_encoding import SentenceEncoder
 

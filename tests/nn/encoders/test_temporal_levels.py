@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from tests.reference import dual as reference
-from vtr_core.config.sequence_models import TemporalLevelsConfig
+from vtr_core.config.towers import TemporalLevelsConfig
 from vtr_core.nn.multi_level_encoding import TemporalLevels
 
 DIM, STEPS = 6, 7

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.reference.mamba import mamba
-from vtr_core.config.sequence_models import MambaLearner
+from vtr_core.config.towers import MambaLearner
 from vtr_core.nn.mamba.mixer import MambaMixer
 
 DIM, STATE = 6, 3

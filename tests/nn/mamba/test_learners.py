@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from vtr_core.config.sequence_models import FlashLearner, MambaLearner, MambaOutLearner, NoLearner, TransformerLearner
+from vtr_core.config.towers import FlashLearner, MambaLearner, MambaOutLearner, NoLearner, TransformerLearner
 from vtr_core.nn.mamba.learners import (
     GatedConvolution,
     SelfAttention,

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from vtr_core.config.sequence_models import MambaLearner
+from vtr_core.config.towers import MambaLearner
 from vtr_core.nn.mamba.learners import GatedResidual, GatedResiduals
 from vtr_core.nn.mamba.muse_block import MuseBlock
 

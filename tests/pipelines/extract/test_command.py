@@ -15,10 +15,11 @@ from pipelines.extract.command import ExtractFlags, extract, remark
 from tests.builders.small_videos import grey_video
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.arrays import as_rows, as_sequences
-from vtr_core.data.sources.features.feature_rates import rows_per_second
+from vtr_core.data.sources.features.feature_arrays import rows_per_second
 from vtr_core.data.sources.source import KEPT
 from vtr_core.errors import ConfigError, DatasetError, InputError, RunConflict
-from vtr_core.extraction import in_process, on_ray
+from vtr_core.extraction import on_ray
+from vtr_core.extraction import outputs as in_process
 from vtr_core.extraction.features import Extracted
 from vtr_core.extraction.outputs import Progress
 

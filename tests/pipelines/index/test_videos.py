@@ -24,7 +24,7 @@ from tests.builders.toy import toy_dataset
 from vtr_core.analysis.causality import causality_at_k
 from vtr_core.encoders.encoder import encoder
 from vtr_core.errors import ConfigError, DatasetError, InputError, VtrError
-from vtr_core.extraction import in_process
+from vtr_core.extraction import outputs as in_process
 from vtr_core.retrieval.index.index import load_index
 from vtr_core.retrieval.index.windows import WindowStore
 from vtr_core.storage import locate

@@ -1,6 +1,6 @@
 """A bar stands for its figure, and a mark for what a baseline reaches in the same row."""
 
-from pipelines.report.bar_figure import Bar, Panel, bar_figure
+from pipelines.report.figures import Bar, Panel, bar_figure
 
 
 def test_bars_and_marks_are_where_the_figures_are() -> None:

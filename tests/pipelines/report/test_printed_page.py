@@ -3,7 +3,7 @@
 import pytest
 from rich.table import Table
 
-from pipelines.report.printed_page import page, show
+from pipelines.report.figures import page, show
 
 
 def test_tables_and_lines_are_on_the_page_as_they_were_printed(capsys: pytest.CaptureFixture[str]) -> None:

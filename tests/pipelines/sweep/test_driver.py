@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.sweep.tune_trials import require_population, trial_bundle
-from vtr_core.config.training import ScalingConfig
+from vtr_core.config.run import ScalingConfig
 from vtr_core.errors import ClusterError
 from vtr_core.ray_private import HEAD
 

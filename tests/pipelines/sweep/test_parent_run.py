@@ -5,8 +5,7 @@ from pathlib import Path
 
 from mlflow import MlflowClient
 
-from pipelines.sweep.folder import SweepFolder
-from pipelines.sweep.parent_run import PARENT, Outcome, close_parent, open_parent
+from pipelines.sweep.folder import PARENT, Outcome, SweepFolder, close_parent, open_parent
 from tests.builders.sweep_records import sweep_record
 from tests.builders.toy import toy_dataset
 from vtr_core.storage import locate

@@ -3,8 +3,7 @@
 import pytest
 
 from pipelines.systems.capsules.capsule_tables import PAPER
-from pipelines.tables.layout import OwnSet, markdown
-from pipelines.tables.paper import Results
+from pipelines.tables.layout import OwnSet, Results, markdown
 from vtr_core.metrics.intervals import estimate
 
 

@@ -3,15 +3,16 @@
 from pathlib import Path
 
 from tests.retrieval.explain.test_frames import PNG
-from vtr_core.retrieval.explain.examples import (
+from vtr_core.retrieval.explain.explanation import Tag
+from vtr_core.retrieval.explain.pages import (
     ComparedModel,
     ExampleAnswer,
     ExampleHit,
     ExampleQuery,
     ExampleReport,
+    read_pictures,
+    render_examples,
 )
-from vtr_core.retrieval.explain.explanation import Tag
-from vtr_core.retrieval.explain.pages import read_pictures, render_examples
 from vtr_core.storage import locate
 
 IDS = ("v1", "v2")

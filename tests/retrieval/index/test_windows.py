@@ -10,8 +10,7 @@ import pytest
 
 from vtr_core.data.sources.video_files import Inventory, VideoFile
 from vtr_core.errors import ConfigError
-from vtr_core.extraction.features import ClipPooling, Extracted, UnusableError, VideoFeatures
-from vtr_core.extraction.networks import choose
+from vtr_core.extraction.features import ClipPooling, Extracted, UnusableError, VideoFeatures, choose
 from vtr_core.extraction.outputs import Extract
 from vtr_core.retrieval.index import windows
 from vtr_core.retrieval.index.windows import WindowSettings, WindowStore, features_of, item_ids, versions

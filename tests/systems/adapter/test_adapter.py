@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from vtr_core.config.override import override
-from vtr_core.config.settings import ModelInputs
+from vtr_core.config.override import ModelInputs, override
 from vtr_core.data.batches import ClipBatch, FrameBatch, RowKeys
 from vtr_core.data.manifest import Manifest, VocabularyRecord
 from vtr_core.data.reading.feature_statistics import FeatureStatistics

@@ -4,7 +4,7 @@ import torch
 from tests.builders.clip_batches import INPUTS, clips
 from tests.reference import baselines as reference
 from vtr_core.config.data_sets import WordEncoderConfig
-from vtr_core.config.settings import ModelInputs
+from vtr_core.config.override import ModelInputs
 from vtr_core.run.build import build_model
 from vtr_core.systems.capsules.config import FullyConnectedConfig, SelfAttentionBaselineConfig
 

@@ -5,8 +5,8 @@ import torch
 
 from tests.builders.clip_batches import INPUTS
 from vtr_core.config.data_sets import WordEncoderConfig
-from vtr_core.config.routing import SelfAttentionRouting
-from vtr_core.nn.capsules.capsules import Capsules
+from vtr_core.config.towers import SelfAttentionRouting
+from vtr_core.nn.capsules.dynamic_routing import Capsules
 from vtr_core.nn.capsules.routing import SelfAttention
 from vtr_core.run.build import build_model
 from vtr_core.systems.capsules.config import CapsuleNetConfig

@@ -4,8 +4,8 @@ import torch
 
 from tests.builders.clip_batches import INPUTS, ROWS, clips
 from vtr_core.config.data_sets import WordEncoderConfig
-from vtr_core.config.routing import SelfAttentionRouting
-from vtr_core.config.settings import ModelInputs
+from vtr_core.config.override import ModelInputs
+from vtr_core.config.towers import SelfAttentionRouting
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.run.build import build_model
 from vtr_core.systems.capsules.config import CapsuleNetConfig

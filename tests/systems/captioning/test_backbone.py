@@ -10,9 +10,8 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from vtr_core.config.override import override
-from vtr_core.config.settings import ModelInputs
-from vtr_core.config.training import OptimizerConfig
+from vtr_core.config.override import ModelInputs, override
+from vtr_core.config.run import OptimizerConfig
 from vtr_core.data.batches import FrameBatch, PictureBatch
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.nn.video_swin import DEVIATION, MEAN, VideoSwin, stretched

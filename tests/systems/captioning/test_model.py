@@ -3,7 +3,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from tests.builders.captioning import WORDS, batch, captioner, config, videos
-from vtr_core.config.settings import ModelInputs
+from vtr_core.config.override import ModelInputs
 from vtr_core.errors import ConfigError
 from vtr_core.systems.captioning.model import Captioner, masked_tokens, segment_means, sequence_mask
 

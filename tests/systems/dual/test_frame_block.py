@@ -3,7 +3,7 @@
 import torch
 
 from tests.builders.frame_batches import SMALL, videos
-from vtr_core.config.sequence_models import FrameBlock, MambaLearner
+from vtr_core.config.towers import FrameBlock, MambaLearner
 from vtr_core.run.build import build_model
 from vtr_core.systems.dual.config import HybridEncoderConfig
 from vtr_core.systems.dual.model import HybridEncoder

@@ -10,8 +10,7 @@ from torch import Tensor
 from tests.builders.captioned import CaptionedVideos, captioned_videos
 from tests.builders.frame_batches import ROWS, SMALL, videos
 from tests.builders.toy import written
-from vtr_core.config.override import override
-from vtr_core.config.settings import ModelInputs
+from vtr_core.config.override import ModelInputs, override
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.embedding.embedded_rows import encode

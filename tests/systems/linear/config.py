@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
+from vtr_core.config.override import ModelInputs, PositiveInt, Settings
 from vtr_core.config.run import ModelConfig
-from vtr_core.config.settings import ModelInputs, PositiveInt, Settings
 
 if TYPE_CHECKING:
     from vtr_core.systems.system import System

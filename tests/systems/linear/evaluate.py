@@ -26,8 +26,8 @@ def main(argv: Sequence[str]) -> None:
     if not argv or wants_help(argv):
         print_help(PROG, ChoiceFlags)
         return
-    from pipelines.evaluation_inputs import device
-    from pipelines.report.printed_page import show
+    from pipelines.evaluate.evaluation_flags import device
+    from pipelines.report.figures import show
     from tests.systems.linear.choice import choice_accuracy
     from vtr_core.data.plan import row_groups
     from vtr_core.run.inputs import usable_data

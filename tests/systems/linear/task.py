@@ -9,13 +9,12 @@ from tests.systems.linear.loss import LogisticRanking
 from vtr_core.data.batches import clip_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
-from vtr_core.embedding.collectives import gather_embeddings, sum_shares
+from vtr_core.embedding.collectives import contiguous_share, evaluate_shares, gather_embeddings, sum_shares
 from vtr_core.embedding.rankings import metric_values
-from vtr_core.embedding.sharded_ranking import contiguous_share, evaluate_shares
 from vtr_core.losses.objective import Share
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.spaces import embed_rows
-from vtr_core.systems.task import StepOutput
+from vtr_core.systems.system import StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from vtr_core.config.sequence_models import MambaLearner
+from vtr_core.config.towers import MambaLearner
 from vtr_core.systems.muse.config import MuseConfig
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from tests.builders.frame_batches import SMALL, videos
 from tests.train.workers import assert_together_equal_one, averaged_gradients
 from vtr_core.config.losses import InfoNceConfig
-from vtr_core.config.sequence_models import MambaLearner
+from vtr_core.config.towers import MambaLearner
 from vtr_core.embedding.collectives import average_gradients, gather_embeddings, gather_keys, sum_shares
 from vtr_core.losses.contrastive import build_objective
 from vtr_core.losses.objective import Share

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from vtr_core.config.sequence_models import MambaLearner
-from vtr_core.config.settings import ModelInputs
+from vtr_core.config.override import ModelInputs
+from vtr_core.config.towers import MambaLearner
 from vtr_core.systems.muse.config import MuseConfig
 from vtr_core.systems.muse.model import Muse
 from vtr_core.systems.muse.task import knock_outs

@@ -5,8 +5,8 @@ import torch
 
 from tests.reference.muse import mean_pooled
 from vtr_core.config.losses import InfoNceConfig
-from vtr_core.config.override import override
-from vtr_core.config.sequence_models import (
+from vtr_core.config.override import ModelInputs, override
+from vtr_core.config.towers import (
     FlashLearner,
     MambaLearner,
     MambaOutLearner,
@@ -14,7 +14,6 @@ from vtr_core.config.sequence_models import (
     TemporalLevelsConfig,
     TransformerLearner,
 )
-from vtr_core.config.settings import ModelInputs
 from vtr_core.data.batches import FrameBatch
 from vtr_core.errors import ConfigError
 from vtr_core.losses.contrastive import build_objective

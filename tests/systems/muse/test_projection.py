@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from vtr_core.config.sequence_models import MambaLearner
-from vtr_core.config.settings import ModelInputs
+from vtr_core.config.override import ModelInputs
+from vtr_core.config.towers import MambaLearner
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.systems.muse.config import MuseConfig, TextWords
 from vtr_core.systems.muse.model import Muse, TokenProjection

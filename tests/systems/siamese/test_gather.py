@@ -13,8 +13,7 @@ from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.sources.faces import Faces
-from vtr_core.embedding.collectives import sum_shares
-from vtr_core.embedding.sharded_ranking import contiguous_share
+from vtr_core.embedding.collectives import contiguous_share, sum_shares
 from vtr_core.nn.normalization import share_channels
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset

@@ -6,7 +6,7 @@ import torch
 from tests.reference import siamese as reference
 from vtr_core.losses.objective import Share
 from vtr_core.systems.siamese.config import PairContrastiveConfig, PairDoubleMarginConfig
-from vtr_core.systems.siamese.loss import PairObjective, pair_kinds, pair_weights
+from vtr_core.systems.siamese.model import PairObjective, pair_kinds, pair_weights
 
 IMAGES, SUBJECTS = [1, 2, 2, 3, 4, 5], [7, 7, 7, 8, 8, 9]
 

@@ -28,7 +28,7 @@ from vtr_core.systems.siamese.verification import (
     score_pairs,
     subject_errors,
 )
-from vtr_core.systems.task import Task
+from vtr_core.systems.system import Task
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.loop.learner import Learner
 

@@ -3,10 +3,10 @@ import pytest
 from tests.text.tagging.test_treetagger import install
 from tests.text.tagging.test_wordnet import dictionary
 from vtr_core.errors import ConfigError
+from vtr_core.text.tagging.lemmatiser import WordNetTagger
 from vtr_core.text.tagging.spacy_tagger import SHIPPED, SpacyTagger
 from vtr_core.text.tagging.tagger import TaggerMissing, choose_tagger
 from vtr_core.text.tagging.treetagger import TreeTagger
-from vtr_core.text.tagging.wordnet import WordNetTagger
 
 
 def test_taggers_by_name(tmp_path, monkeypatch):

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from vtr_core.errors import InputError
+from vtr_core.text.tagging.lemmatiser import WordNetTagger, candidates, read_wordnet
 from vtr_core.text.tagging.tagger import PosTagger, TaggedWord, TaggerMissing
-from vtr_core.text.tagging.wordnet import WordNetTagger, candidates, read_wordnet
 
 LICENCE = "  1 This software and database is being provided to you, the LICENSEE\n  2 and more\n"
 INDEX = {

@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 import torch
 
-from pipelines.systems.captioning.caption_metrics import evaluate
-from pipelines.systems.captioning.evaluate_captions import CaptioningFlags
+from pipelines.systems.captioning.evaluate_captions import CaptioningFlags, evaluate
 from tests.builders.captioned import CaptionedVideos
 from tests.builders.toy import written
 from vtr_core.config.override import override
@@ -30,7 +29,7 @@ from vtr_core.tracking.run import open_run
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
 from vtr_core.train.checkpoint.trained_model import LoadedModel
-from vtr_core.train.served_model import ServedModel
+from vtr_core.train.tracked import ServedModel
 
 CAPTIONS = {"a": ["a man runs in the park"], "b": ["a dog sleeps"], "c": ["a woman sings a song"]}
 SMALL = {"model.hidden_dim": 8, "model.heads": 2, "model.mlp_dim": 16, "model.standardize": False}

@@ -25,7 +25,7 @@ from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.systems.all import SYSTEMS
-from vtr_core.tracking.models import kept_files as model_files
+from vtr_core.tracking.models import model_folder as model_files
 from vtr_core.tracking.models.registry import check_model_name, model_name, register_checkpoint, registered_checkpoint
 from vtr_core.tracking.run import Point, TrackedRun, open_run
 from vtr_core.train.checkpoint import load_model

@@ -26,7 +26,7 @@ from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.checkpoint_files import MARKER, Checkpoint, Progress, load_checkpoint, save_checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
-from vtr_core.train.loop.training_progress import judge
+from vtr_core.train.loop.recorder import judge
 from vtr_core.train.optimizer import build_optimizer
 
 RECORD = RunRecord("data", None, "f", "sqlite:///x", "vtr")

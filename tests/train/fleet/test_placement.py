@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from ray._private.label_utils import validate_label_selector
 
-from vtr_core.config.training import ReadingNodes, ScalingConfig
+from vtr_core.config.run import ReadingNodes, ScalingConfig
 from vtr_core.train.fleet.placement import (
     LABEL,
     READING,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vtr_core.metrics.ranking import retrieval_metrics
-from vtr_core.train.loop.training_progress import ties_told_once
+from vtr_core.train.loop.recorder import ties_told_once
 
 
 def said(caplog: pytest.LogCaptureFixture, tells: bool, tied_queries: list[int]) -> list[str]:

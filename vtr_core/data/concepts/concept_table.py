@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, vstack
 
 from vtr_core import storage
 from vtr_core.config.data_sets import StopWords
-from vtr_core.config.settings import record
+from vtr_core.config.override import record
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint, short
 from vtr_core.storage import Location, is_file_name, locate

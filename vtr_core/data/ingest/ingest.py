@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from vtr_core import storage
-from vtr_core.config.settings import record
+from vtr_core.config.override import record
 from vtr_core.data.ingest.plan import RECORDS, IngestPlan, ShardTask, first_example, source_text
 from vtr_core.data.ingest.record_tables import record_groups
 from vtr_core.data.manifest import FILE as MANIFEST
 from vtr_core.data.manifest import Manifest, Shard, VocabularyRecord, splits
-from vtr_core.data.records.annotations import save_pairs
+from vtr_core.data.records.arrays import save_pairs
 from vtr_core.data.shards.shard_file import write_shard
 from vtr_core.data.shards.thumbnails import SUFFIX, write_thumbnails
 from vtr_core.data.sources.source import Drops, ImageSource, ThumbnailSource

@@ -8,6 +8,7 @@ from typing import assert_never
 import numpy as np
 
 from vtr_core.config.data_sets import TextUnit, Tokenizer, UnknownWords
+from vtr_core.data.plan import assign_splits
 from vtr_core.data.records.schema import (
     ClipSchema,
     FrameSchema,
@@ -29,7 +30,6 @@ from vtr_core.data.sources.source import (
     VideoEntry,
     VideoSource,
 )
-from vtr_core.data.splits import assign_splits
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location, is_file_name

@@ -13,8 +13,7 @@ from PIL import Image
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.records.annotations import TimedLabel
-from vtr_core.data.records.arrays import as_sequences
+from vtr_core.data.records.arrays import TimedLabel, as_sequences
 from vtr_core.data.records.schema import (
     FEATURE_DTYPE,
     FRAMES,

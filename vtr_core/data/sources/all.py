@@ -16,14 +16,12 @@ from vtr_core.data.sources.annotated_videos import (
     MsvdVideos,
 )
 from vtr_core.data.sources.bigfile import BigFileVideos, Tgif, Trecvid
-from vtr_core.data.sources.caption_table import Captions
 from vtr_core.data.sources.clip_tokens import ClipTokens
 from vtr_core.data.sources.faces import Faces
-from vtr_core.data.sources.instructional.crosstask import CrossTask
+from vtr_core.data.sources.instructional.annotated_steps import CrossTask, MiningYouTube
 from vtr_core.data.sources.instructional.howto100m import HowTo100M, YouCook2
-from vtr_core.data.sources.instructional.mining_youtube import MiningYouTube
 from vtr_core.data.sources.lfw import Lfw
-from vtr_core.data.sources.pairs import Pairs
+from vtr_core.data.sources.pairs import Captions, Pairs
 from vtr_core.data.sources.source import Source
 from vtr_core.data.sources.synthetic import Synthetic, SyntheticSteps, SyntheticTokens, SyntheticVideos
 

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float16
 
 from vtr_core import storage
-from vtr_core.config.settings import SourceSettings
+from vtr_core.config.override import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.feature_arrays import Pool
 from vtr_core.data.sources.features.feature_folder import ClipStreams, FeatureFolder, FrameFolder

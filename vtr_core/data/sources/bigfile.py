@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from urllib.parse import urlsplit
 
 from vtr_core import storage
-from vtr_core.config.settings import SourceSettings
+from vtr_core.config.override import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.feature_folder import BigFileFrames
 from vtr_core.data.sources.files import check_id, filled_lines, read_lines

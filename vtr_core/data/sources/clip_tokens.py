@@ -10,13 +10,13 @@ from jaxtyping import Float16, Num
 from pydantic import model_validator
 
 from vtr_core import storage
-from vtr_core.config.settings import PositiveInt, SourceSettings
+from vtr_core.config.override import PositiveInt, SourceSettings
 from vtr_core.data.records.schema import CAPTION_VECTORS, FEATURE_DTYPE, FeatureSpec
 from vtr_core.data.sources.annotated_videos import Features, ListedVideo, listed_videos, whole_video
-from vtr_core.data.sources.caption_table import read_captions
 from vtr_core.data.sources.features.feature_arrays import FeatureArray, check_values, parse_npy, to_cell
 from vtr_core.data.sources.features.feature_folder import commonest
 from vtr_core.data.sources.files import read_file
+from vtr_core.data.sources.pairs import read_captions
 from vtr_core.data.sources.published_captions import AnnotatedVideo, read_annotated
 from vtr_core.data.sources.source import Drops, Video, VideoEntry
 from vtr_core.storage import Location, locate

@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import UInt8
 
 from vtr_core import storage
-from vtr_core.config.settings import PositiveInt, SourceSettings
-from vtr_core.data.records.annotations import PairList, draw_pairs
+from vtr_core.config.override import PositiveInt, SourceSettings
+from vtr_core.data.records.arrays import PairList, draw_pairs
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.files import is_folder, read_file
 from vtr_core.data.sources.source import Drops, FaceImage, VideoEntry

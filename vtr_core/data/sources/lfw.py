@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import ClassVar
 
 from vtr_core import storage
-from vtr_core.config.settings import PositiveInt
-from vtr_core.data.records.annotations import FacePair, PairList
+from vtr_core.config.override import PositiveInt
+from vtr_core.data.records.arrays import FacePair, PairList
 from vtr_core.data.sources.faces import FaceSettings, read_image
 from vtr_core.data.sources.files import check_id, read_file
 from vtr_core.data.sources.source import Drops, FaceImage, VideoEntry

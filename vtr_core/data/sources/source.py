@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float16, UInt8
 
-from vtr_core.data.records.annotations import PairList, TimedLabel
+from vtr_core.data.records.arrays import PairList, TimedLabel
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.shards.thumbnails import Thumbnail
 from vtr_core.errors import InputError

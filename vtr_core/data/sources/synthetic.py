@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float16
 
-from vtr_core.data.records.annotations import TimedLabel
+from vtr_core.data.plan import assign_splits
+from vtr_core.data.records.arrays import TimedLabel
 from vtr_core.data.records.schema import CAPTION_VECTORS, FeatureSpec
 from vtr_core.data.sources.source import Clip, Drops, StepVideo, Video, VideoEntry
-from vtr_core.data.splits import assign_splits
 from vtr_core.data.worlds.described_videos import Camera, SyntheticVideoSettings, descriptions, video_content
 from vtr_core.data.worlds.narrated_videos import Recorder, SyntheticSettings, captions, clip_id, truth, video_id
 from vtr_core.data.worlds.patch_tokens import SyntheticTokenSettings, TokenCamera, token_captions, token_content

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Float16, Int
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, model_validator
 
-from vtr_core.config.settings import SourceSettings
+from vtr_core.config.override import SourceSettings
 
 SLOTS = ("look", "agent", "action", "colour", "object", "place")
 LOOK, AGENT, ACTION, COLOUR, OBJECT, PLACE = range(len(SLOTS))

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Float16, Int
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, model_validator
 
-from vtr_core.config.settings import SourceSettings
+from vtr_core.config.override import SourceSettings
 from vtr_core.data.worlds.described_videos import COLOUR, CONCEPTS, OBJECT, PLACE, PREPOSITIONS
 
 CONTENT, CAPTIONS, FRAMES, VECTORS, WEIGHTS = range(300, 305)

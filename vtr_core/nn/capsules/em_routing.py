@@ -8,9 +8,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from vtr_core.config.routing import EmRouting, OverComponents
+from vtr_core.config.towers import EmRouting, OverComponents
 from vtr_core.errors import ConfigError
-from vtr_core.nn.capsules.capsules import Capsules
+from vtr_core.nn.capsules.dynamic_routing import Capsules
 from vtr_core.nn.precision import full_precision
 
 VARIANCE_FLOOR = 1e-4

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from vtr_core.config.routing import (
+from vtr_core.config.towers import (
     DynamicRouting,
     EmRouting,
     NoRouting,
@@ -15,8 +15,7 @@ from vtr_core.config.routing import (
     SelfAttentionRouting,
     SetTransformerRouting,
 )
-from vtr_core.nn.capsules.capsules import Capsules, SecondaryActivations, pose_mlp
-from vtr_core.nn.capsules.dynamic_routing import Dynamic
+from vtr_core.nn.capsules.dynamic_routing import Capsules, Dynamic, SecondaryActivations, pose_mlp
 from vtr_core.nn.capsules.em_routing import Em
 from vtr_core.nn.transformer import attend, check_heads
 

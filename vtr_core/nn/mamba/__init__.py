@@ -4,7 +4,7 @@ It replaces the mean over frames. Its inputs are [CLS] tokens (videos, frames, d
 dim) in row-major order of the grid, and a mask of the valid frames:
 
     >>> import torch
-    >>> from vtr_core.config.sequence_models import MambaLearner
+    >>> from vtr_core.config.towers import MambaLearner
     >>> from vtr_core.nn.mamba.pyramid import ScaledFrames, learned_changes
     >>> from vtr_core.nn.mamba.pyramid import Pyramid, grids_of_videos
     >>> from vtr_core.nn.mamba.learners import build_learner

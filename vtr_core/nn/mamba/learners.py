@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention, silu
 
-from vtr_core.config.sequence_models import (
+from vtr_core.config.towers import (
     FlashLearner,
     LearnerConfig,
     MambaLearner,

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, silu
 from torch.utils.checkpoint import checkpoint
 
-from vtr_core.config.sequence_models import MambaLearner
+from vtr_core.config.towers import MambaLearner
 from vtr_core.nn.mamba.scan import scan_backend, selective_scan
 from vtr_core.nn.precision import at_least_float32
 

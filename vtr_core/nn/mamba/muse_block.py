@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from vtr_core.config.sequence_models import Aggregation, FrameBlock, LearnerConfig, MambaLearner, NormPlace
+from vtr_core.config.towers import Aggregation, FrameBlock, LearnerConfig, MambaLearner, NormPlace
 from vtr_core.nn.initialization import GELU_SIZE, SILU_SIZE, keep_size
 from vtr_core.nn.mamba.learners import (
     GatedConvolution,

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import adaptive_max_pool2d, pad
 
-from vtr_core.config.sequence_models import Aggregation
+from vtr_core.config.towers import Aggregation
 from vtr_core.errors import ConfigError
 
 CLS = 1

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from vtr_core.config.sequence_models import ScanBackend
+from vtr_core.config.towers import ScanBackend
 from vtr_core.errors import ConfigError
 from vtr_core.nn.mamba.scan_chunks import CHUNK, TENSORS, ScanArguments, add_gradients, chunks, scan_rows
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from vtr_core import storage
-from vtr_core.config.settings import record
+from vtr_core.config.override import record
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.embedding.embedded_rows import model_fingerprint

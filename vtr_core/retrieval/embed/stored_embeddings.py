@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vtr_core import storage
-from vtr_core.config.settings import record
+from vtr_core.config.override import record
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.arrays import as_rows, fixed_size_binary
 from vtr_core.embedding.embedded_rows import EmbeddedRows

@@ -14,7 +14,7 @@ from vtr_core.data.plan import RowGroup
 from vtr_core.data.reading.stored_rows import StoredSteps, read_steps
 from vtr_core.data.records.schema import FEATURE_DTYPE, TOKEN_DTYPE
 from vtr_core.embedding.embedded_rows import evaluating
-from vtr_core.embedding.scoring import Entries, block_scores
+from vtr_core.embedding.rankings import Entries, block_scores
 from vtr_core.errors import DatasetError
 from vtr_core.metrics.localization import StepTruth, whole_seconds
 from vtr_core.metrics.ranks import MetricError

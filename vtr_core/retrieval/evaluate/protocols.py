@@ -19,19 +19,24 @@ from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.schema import VideoSchema
 from vtr_core.embedding.embedded_rows import EmbeddedRows, embed_captions
-from vtr_core.embedding.rankings import VIDEO, Direction, Ranking, figures, match, rankings, visible
-from vtr_core.embedding.scoring import (
+from vtr_core.embedding.rankings import (
+    VIDEO,
+    Direction,
     Entries,
+    Ranking,
     block_scores,
     captions,
+    figures,
     first_of_clips,
     first_rows,
     known_captions,
+    match,
+    rankings,
+    visible,
 )
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.metrics.normalization import best_items, dual_softmax, log_sums, query_bank
 from vtr_core.metrics.ranking import ITEM_CHUNK, QUERY_CHUNK
-from vtr_core.metrics.ranks import Relevance, ScoreChunk, from_labels
+from vtr_core.metrics.ranks import Relevance, ScoreChunk, best_items, dual_softmax, from_labels, log_sums, query_bank
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.similarity import SimilarityKind, never_positive
 from vtr_core.text.tokens.vocabulary import Vocabulary

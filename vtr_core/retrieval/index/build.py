@@ -15,8 +15,7 @@ from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.schema import VideoSchema
 from vtr_core.embedding.embedded_rows import EmbeddedRows, model_fingerprint
-from vtr_core.embedding.rankings import visible
-from vtr_core.embedding.scoring import first_of_clips
+from vtr_core.embedding.rankings import first_of_clips, visible
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import key64, short
 from vtr_core.retrieval.embed.embedding_job import shard_places

@@ -21,7 +21,7 @@ import pyarrow as pa
 from jaxtyping import Int64
 
 from vtr_core import storage
-from vtr_core.config.settings import record
+from vtr_core.config.override import record
 from vtr_core.errors import DatasetError, RunConflict
 from vtr_core.fingerprint import fingerprint, key64
 from vtr_core.retrieval.index.items import Item, Items

@@ -24,8 +24,7 @@ from vtr_core.data.records.schema import FEATURE_DTYPE
 from vtr_core.data.shards.thumbnails import Thumbnail
 from vtr_core.data.sources.video_files import VideoFile
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.extraction.features import ClipPooling, Extracted, VideoFeatures
-from vtr_core.extraction.networks import Chosen, columns
+from vtr_core.extraction.features import Chosen, ClipPooling, Extracted, VideoFeatures, columns
 from vtr_core.extraction.outputs import Extract, Progress
 from vtr_core.extraction.pictures import THUMBNAILS_PER_SECOND, thumbnails, times
 from vtr_core.fingerprint import fingerprint

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from vtr_core.config.override import ModelInputs, NonNegativeInt, Probability
 from vtr_core.config.pretrained import EncoderRecord
 from vtr_core.config.run import ModelConfig
-from vtr_core.config.settings import ModelInputs, NonNegativeInt, Probability
 from vtr_core.systems.system import Presets, RecordKind, System, columns, margin_setting, never
 
 if TYPE_CHECKING:

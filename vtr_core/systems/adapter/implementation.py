@@ -11,10 +11,9 @@ from torch import Tensor, nn
 
 from vtr_core.backbones.recipes import RECIPES
 from vtr_core.config.losses import InfoNceConfig
+from vtr_core.config.override import ModelInputs
 from vtr_core.config.pretrained import EncoderRecord
-from vtr_core.config.run import TrainConfig
-from vtr_core.config.settings import ModelInputs
-from vtr_core.config.training import EvaluationConfig
+from vtr_core.config.run import EvaluationConfig, TrainConfig
 from vtr_core.data.batches import frame_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
@@ -35,7 +34,7 @@ from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.joint_space import RetrievalTask
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.spaces import ConceptTerms, Encoded, JointSpace
-from vtr_core.systems.task import LossTables
+from vtr_core.systems.system import LossTables
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
 
 _LITE = "imagenet-lite"

@@ -1,11 +1,10 @@
 """Presets of the adapter, and what `vtr sweep` varies."""
 
 from vtr_core.config.data_sets import BatchConfig
-from vtr_core.config.domains import Choice, LogUniform, Uniform
 from vtr_core.config.losses import InfoNceConfig
 from vtr_core.config.preset_table import Row
-from vtr_core.config.search_space import Parameter, Space
-from vtr_core.config.training import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
+from vtr_core.config.run import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
+from vtr_core.config.search_space import Choice, LogUniform, Parameter, Space, Uniform
 from vtr_core.systems.adapter.config import AdapterConfig
 from vtr_core.systems.system import Presets
 

@@ -9,8 +9,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32
 
-from vtr_core.analysis.capsule_usage import capsule_usage
-from vtr_core.analysis.concept_profiles import ConceptProfiles, clip_concepts, concept_profiles, concept_words
+from vtr_core.analysis.concept_profiles import (
+    ConceptProfiles,
+    capsule_usage,
+    clip_concepts,
+    concept_profiles,
+    concept_words,
+)
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.shards.thumbnails import Thumbnail

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float32, Int64
 from torch import nn
 
-from vtr_core.analysis.capsule_usage import lowest, priorities
+from vtr_core.analysis.concept_profiles import lowest, priorities
 from vtr_core.data.batches import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
@@ -18,7 +18,7 @@ from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_c
 from vtr_core.data.records.schema import FEATURE_DTYPE
 from vtr_core.embedding.embedded_rows import check_features, evaluating
 from vtr_core.errors import CheckpointError, ConfigError
-from vtr_core.nn.capsules.capsules import Capsules
+from vtr_core.nn.capsules.dynamic_routing import Capsules
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.systems.implementation import Output, OutputSettings
 from vtr_core.systems.loaded_model import TrainedModel

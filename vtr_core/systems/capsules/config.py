@@ -7,9 +7,9 @@ from typing import Any, Literal
 from pydantic import model_validator
 
 from vtr_core.config.data_sets import WordEncoderConfig
-from vtr_core.config.routing import RoutingConfig, SelfAttentionRouting
+from vtr_core.config.override import ModelInputs, PositiveInt, Probability
 from vtr_core.config.run import ModelConfig
-from vtr_core.config.settings import ModelInputs, PositiveInt, Probability
+from vtr_core.config.towers import RoutingConfig, SelfAttentionRouting
 from vtr_core.systems.system import System, columns, imported, margin_setting
 
 

@@ -8,21 +8,19 @@ import numpy as np
 import torch
 from torch import nn
 
-from vtr_core.config.routing import EmRouting, SelfAttentionRouting
+from vtr_core.config.towers import EmRouting, SelfAttentionRouting
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
-from vtr_core.nn.capsules.capsules import CapsuleProjection, PrimaryCapsules, SecondaryActivations
-from vtr_core.nn.capsules.dynamic_routing import Dynamic
+from vtr_core.nn.capsules.dynamic_routing import CapsuleProjection, Dynamic, PrimaryCapsules, SecondaryActivations
 from vtr_core.nn.capsules.em_routing import Em
 from vtr_core.nn.capsules.routing import SelfAttention, SetTransformer, Unrouted
 from vtr_core.nn.initialization import GELU_SIZE, RELU_SIZE, SIGMOID_SIZE, SOFTMAX_SIZE, contrasted_size, keep_size
-from vtr_core.systems.capsules.baselines import FullyConnected, GatedUnit, SelfAttentionBaseline, TokenAttention
 from vtr_core.systems.capsules.config import (
     CapsuleNetConfig,
     FullyConnectedConfig,
     JointSpaceSettings,
     SelfAttentionBaselineConfig,
 )
-from vtr_core.systems.capsules.model import CapsuleNet
+from vtr_core.systems.capsules.model import CapsuleNet, FullyConnected, GatedUnit, SelfAttentionBaseline, TokenAttention
 
 
 def initialize(model: CapsuleNet | FullyConnected | SelfAttentionBaseline, word_size: float = 1.0) -> None:

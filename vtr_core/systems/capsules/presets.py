@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 from vtr_core.config.data_sets import BatchConfig, WordEncoderConfig
-from vtr_core.config.domains import Choice, Integer, LogUniform, Uniform, Variant
 from vtr_core.config.losses import (
     InfoNceConfig,
     MaskedMarginSoftmaxConfig,
@@ -16,7 +15,9 @@ from vtr_core.config.losses import (
 )
 from vtr_core.config.preset_table import Change, Row
 from vtr_core.config.pretrained import EncoderRecord
-from vtr_core.config.routing import (
+from vtr_core.config.run import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
+from vtr_core.config.search_space import Choice, Integer, LogUniform, OnlyWith, Parameter, Space, Uniform, Variant
+from vtr_core.config.towers import (
     DynamicRouting,
     EmRouting,
     NoRouting,
@@ -24,8 +25,6 @@ from vtr_core.config.routing import (
     SelfAttentionRouting,
     SetTransformerRouting,
 )
-from vtr_core.config.search_space import OnlyWith, Parameter, Space
-from vtr_core.config.training import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
 from vtr_core.systems.capsules.config import (
     CapsuleNetConfig,
     FullyConnectedConfig,

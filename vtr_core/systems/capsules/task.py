@@ -12,9 +12,9 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor, nn
 
-from vtr_core.analysis.capsule_usage import clip_entropies
+from vtr_core.analysis.concept_profiles import clip_entropies
 from vtr_core.data.batches import ClipBatch
-from vtr_core.nn.capsules.capsules import Capsules
+from vtr_core.nn.capsules.dynamic_routing import Capsules
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.systems.capsules.activation_report import responses
 from vtr_core.systems.capsules.activations import ACTIVATIONS

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
 from vtr_core.config.losses import FusionConfig, GranularityMarginConfig
+from vtr_core.config.override import ModelInputs, NonNegativeInt, PositiveInt, Probability, Settings
 from vtr_core.config.pretrained import SwinConfig
 from vtr_core.config.run import ModelConfig
-from vtr_core.config.settings import ModelInputs, NonNegativeInt, PositiveInt, Probability, Settings
 from vtr_core.errors import ConfigError
 from vtr_core.systems.system import (
     RecordKind,

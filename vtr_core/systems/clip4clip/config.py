@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, NonNegativeFloat, model_validator
 
+from vtr_core.config.override import ModelInputs, PositiveInt, Settings
 from vtr_core.config.pretrained import ClipConfig
 from vtr_core.config.run import ModelConfig
-from vtr_core.config.sequence_models import Aggregation, LearnerConfig, MambaLearner, NormPlace
-from vtr_core.config.settings import ModelInputs, PositiveInt, Settings
+from vtr_core.config.towers import Aggregation, LearnerConfig, MambaLearner, NormPlace
 from vtr_core.systems.system import System, imported, margin_setting, picture_inputs
 
 

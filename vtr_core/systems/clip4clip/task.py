@@ -26,7 +26,7 @@ from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.joint_space import RetrievalTask, predict, signature
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.spaces import Encoded, JointSpace
-from vtr_core.systems.task import LossTables
+from vtr_core.systems.system import LossTables
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 

@@ -8,10 +8,10 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
 from vtr_core.config.data_sets import ConceptSimilarity
 from vtr_core.config.losses import GranularityMarginConfig
+from vtr_core.config.override import ModelInputs, PositiveInt, Probability, Settings
 from vtr_core.config.pretrained import TextEncoder
 from vtr_core.config.run import ModelConfig
-from vtr_core.config.sequence_models import FrameBlock, TemporalLevelsConfig
-from vtr_core.config.settings import ModelInputs, PositiveInt, Probability, Settings
+from vtr_core.config.towers import FrameBlock, TemporalLevelsConfig
 from vtr_core.errors import ConfigError
 from vtr_core.systems.system import System, columns, imported, margin_setting
 

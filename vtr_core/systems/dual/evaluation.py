@@ -9,11 +9,11 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from vtr_core.config.data_sets import ConceptSimilarity
-from vtr_core.config.training import EvaluationConfig, Normalisation
+from vtr_core.config.run import EvaluationConfig, Normalisation
 from vtr_core.data.manifest import Manifest
+from vtr_core.embedding.collectives import add_counts, add_scores
 from vtr_core.embedding.embedded_rows import EmbeddedRows
 from vtr_core.embedding.rankings import Direction, QuerySample, metric_values
-from vtr_core.embedding.sharded_ranking import add_counts, add_scores
 from vtr_core.errors import DatasetError
 from vtr_core.metrics.ranking import chance, check_relevance, standing_metrics
 from vtr_core.metrics.ranks import PairCounts, Relevance, from_labels

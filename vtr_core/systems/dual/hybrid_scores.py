@@ -11,9 +11,8 @@ from jaxtyping import Bool, Float, Float32, Int64
 from torch import Tensor
 
 from vtr_core.config.data_sets import ConceptSimilarity
-from vtr_core.config.training import Normalisation
-from vtr_core.embedding.collectives import widest
-from vtr_core.embedding.sharded_ranking import SharedVectors, gather_columns
+from vtr_core.config.run import Normalisation
+from vtr_core.embedding.collectives import SharedVectors, gather_columns, widest
 from vtr_core.errors import ConfigError
 from vtr_core.metrics.ranks import slices
 from vtr_core.similarity import cosine, generalized_jaccard, rescale

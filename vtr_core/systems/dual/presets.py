@@ -1,13 +1,12 @@
 """Presets of the dual encoder, the variants of the thesis's tables, and search spaces."""
 
 from vtr_core.config.data_sets import MSRVTT_CAPTIONS, PUBLISHED_CAPTIONS, BatchConfig, CaptionText, ConceptText
-from vtr_core.config.domains import Choice, LogUniform, Uniform
+from vtr_core.config.override import ModelInputs
 from vtr_core.config.preset_table import Change, Row
 from vtr_core.config.pretrained import EncoderRecord
-from vtr_core.config.search_space import Parameter, Space
-from vtr_core.config.sequence_models import TemporalLevelsConfig
-from vtr_core.config.settings import ModelInputs
-from vtr_core.config.training import OptimizerConfig, ScalingConfig, TrainingConfig
+from vtr_core.config.run import OptimizerConfig, ScalingConfig, TrainingConfig
+from vtr_core.config.search_space import Choice, LogUniform, Parameter, Space, Uniform
+from vtr_core.config.towers import TemporalLevelsConfig
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 from vtr_core.systems.system import Presets
 

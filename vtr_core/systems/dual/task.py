@@ -16,10 +16,9 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.data.reading.row_groups import Columns
-from vtr_core.embedding.collectives import bare, gather_dual, gather_keys, sum_shares, widest
+from vtr_core.embedding.collectives import bare, contiguous_share, gather_dual, gather_keys, sum_shares, widest
 from vtr_core.embedding.data_frames import captions_of
 from vtr_core.embedding.embedded_rows import EmbeddedRows, check_frames
-from vtr_core.embedding.sharded_ranking import contiguous_share
 from vtr_core.embedding.video_ranking import DualQuery, DualVideos, as_tensor
 from vtr_core.errors import DatasetError
 from vtr_core.losses.granularity import embedding_margin, granularity_margin
@@ -45,7 +44,7 @@ from vtr_core.systems.dual.model import HybridEncoder
 from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.loaded_model import Column, Signature, TrainedModel
 from vtr_core.systems.spaces import DualSpaces, EmbeddedVideos
-from vtr_core.systems.task import MOST_ROWS, Compared, LossTables, StepOutput
+from vtr_core.systems.system import MOST_ROWS, Compared, LossTables, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 

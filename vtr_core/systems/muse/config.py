@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, model_validator
 
+from vtr_core.config.override import ModelInputs, PositiveInt, Probability, Settings
 from vtr_core.config.pretrained import EncoderRecord, NamedEncoder
 from vtr_core.config.run import ModelConfig
-from vtr_core.config.sequence_models import (
+from vtr_core.config.towers import (
     Aggregation,
     LearnerConfig,
     MambaLearner,
@@ -15,7 +16,6 @@ from vtr_core.config.sequence_models import (
     NormPlace,
     TemporalLevelsConfig,
 )
-from vtr_core.config.settings import ModelInputs, PositiveInt, Probability, Settings
 from vtr_core.errors import ConfigError
 from vtr_core.systems.system import System, columns, imported, margin_setting, never
 

@@ -3,12 +3,13 @@
 from functools import partial
 
 from vtr_core.config.data_sets import MSRVTT_CAPTIONS, BatchConfig
-from vtr_core.config.domains import Choice, LogUniform, Variant
 from vtr_core.config.losses import InfoNceConfig
+from vtr_core.config.override import ModelInputs
 from vtr_core.config.preset_table import Change, Row
 from vtr_core.config.pretrained import EncoderRecord
-from vtr_core.config.search_space import Parameter, Space
-from vtr_core.config.sequence_models import (
+from vtr_core.config.run import CLIP4CLIP_ADAM, EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
+from vtr_core.config.search_space import Choice, LogUniform, Parameter, Space, Variant
+from vtr_core.config.towers import (
     FlashLearner,
     MambaLearner,
     MambaOutLearner,
@@ -16,8 +17,6 @@ from vtr_core.config.sequence_models import (
     TemporalLevelsConfig,
     TransformerLearner,
 )
-from vtr_core.config.settings import ModelInputs
-from vtr_core.config.training import CLIP4CLIP_ADAM, EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
 from vtr_core.systems.muse.config import MuseConfig, TextByEncoder, TextWords
 from vtr_core.systems.system import Presets
 

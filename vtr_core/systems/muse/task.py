@@ -29,7 +29,7 @@ from vtr_core.systems.loaded_model import KnockOuts, Remark, TrainedModel
 from vtr_core.systems.muse.config import MuseConfig
 from vtr_core.systems.muse.model import Muse, WordTower, initialize
 from vtr_core.systems.spaces import Encoded, JointSpace
-from vtr_core.systems.task import LossTables
+from vtr_core.systems.system import LossTables
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
+from vtr_core.config.override import ModelInputs, PositiveInt, Settings
 from vtr_core.config.run import ModelConfig
-from vtr_core.config.settings import ModelInputs, PositiveInt, Settings
 from vtr_core.config.towers import CapsuleTower, TowerConfig
 from vtr_core.errors import ConfigError
 from vtr_core.systems.system import System, imported

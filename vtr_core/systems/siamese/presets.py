@@ -1,9 +1,9 @@
 """Presets of Siamese networks, the variants of the paper's table, and search spaces."""
 
 from vtr_core.config.data_sets import BatchConfig
-from vtr_core.config.domains import Choice, LogUniform, Uniform, Variant
 from vtr_core.config.preset_table import Change, Row
-from vtr_core.config.search_space import Parameter, Space
+from vtr_core.config.run import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
+from vtr_core.config.search_space import Choice, LogUniform, Parameter, Space, Uniform, Variant
 from vtr_core.config.towers import (
     AlexNetTower,
     CapsuleTower,
@@ -13,7 +13,6 @@ from vtr_core.config.towers import (
     PlainDropout,
     ResNetTower,
 )
-from vtr_core.config.training import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
 from vtr_core.systems.siamese.config import Augmentation, PairContrastiveConfig, PairDoubleMarginConfig, SiameseConfig
 from vtr_core.systems.system import Presets
 

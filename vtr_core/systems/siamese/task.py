@@ -18,9 +18,15 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.data.reading.row_groups import Columns
-from vtr_core.data.records.annotations import load_pairs
-from vtr_core.embedding.collectives import gather_integers, gather_rows, sum_shares
-from vtr_core.embedding.sharded_ranking import SharedVectors, contiguous_share, gather_columns
+from vtr_core.data.records.arrays import load_pairs
+from vtr_core.embedding.collectives import (
+    SharedVectors,
+    contiguous_share,
+    gather_columns,
+    gather_integers,
+    gather_rows,
+    sum_shares,
+)
 from vtr_core.errors import InputError
 from vtr_core.fingerprint import key64
 from vtr_core.losses.objective import Share
@@ -32,8 +38,7 @@ from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.loaded_model import Column, KnockOuts, Remark, Signature, TrainedModel
 from vtr_core.systems.siamese.config import ImageShape, SiameseConfig
 from vtr_core.systems.siamese.face_images import AffineTransforms, draw_transforms, new_identities
-from vtr_core.systems.siamese.loss import PairObjective, margin_of
-from vtr_core.systems.siamese.model import Siamese, pair_distance
+from vtr_core.systems.siamese.model import PairObjective, Siamese, margin_of, pair_distance
 from vtr_core.systems.siamese.verification import (
     EncodedFaces,
     decide,
@@ -44,7 +49,7 @@ from vtr_core.systems.siamese.verification import (
     pair_rows,
     paper_threshold,
 )
-from vtr_core.systems.task import MOST_ROWS, NO_TABLES, Compared, LossTables, StepOutput
+from vtr_core.systems.system import MOST_ROWS, NO_TABLES, Compared, LossTables, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 PAIRS_AT_ONCE = 4096

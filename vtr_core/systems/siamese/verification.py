@@ -14,7 +14,7 @@ from vtr_core.data.batches import ImageBatch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.evaluated_rows import read_images
-from vtr_core.data.records.annotations import FacePair, load_pairs
+from vtr_core.data.records.arrays import FacePair, load_pairs
 from vtr_core.data.records.schema import require_images
 from vtr_core.data.sources.faces import read_sized
 from vtr_core.embedding.embedded_rows import evaluating

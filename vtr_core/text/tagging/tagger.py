@@ -113,7 +113,7 @@ def choose_tagger(choice: str, processes: int = 1) -> PosTagger:
 
             return _present(SpacyTagger(place, processes))
         case "wordnet" if place:
-            from vtr_core.text.tagging.wordnet import WordNetTagger
+            from vtr_core.text.tagging.lemmatiser import WordNetTagger
 
             return _present(WordNetTagger(place))
         case "treetagger":

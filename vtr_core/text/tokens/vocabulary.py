@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Int32, Int64
 
 from vtr_core.config.data_sets import TextUnit, Tokenizer, UnknownWords
-from vtr_core.config.settings import record
+from vtr_core.config.override import record
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.json_text import parse_json

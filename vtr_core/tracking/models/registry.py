@@ -19,11 +19,25 @@ from vtr_core.config.run import TrainConfig
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.json_text import parse_json
 from vtr_core.storage import Location, locate
-from vtr_core.systems.registry import Systems
-from vtr_core.tracking.models.kept_files import KeptFiles, checked_file, keep_files, kept_checkpoint
-from vtr_core.tracking.models.model_folder import DATA, model_page, write_model
-from vtr_core.tracking.presentation import figures_table, redact
-from vtr_core.tracking.run import TrackedRun, default_tracking_uri, failures, open_client, patient
+from vtr_core.systems.loaded_model import Systems
+from vtr_core.tracking.models.model_folder import (
+    DATA,
+    KeptFiles,
+    checked_file,
+    keep_files,
+    kept_checkpoint,
+    model_page,
+    write_model,
+)
+from vtr_core.tracking.run import (
+    TrackedRun,
+    default_tracking_uri,
+    failures,
+    figures_table,
+    open_client,
+    patient,
+    redact,
+)
 
 T = TypeVar("T")
 CHAMPION = "champion"
@@ -61,7 +75,7 @@ def register_checkpoint(
     """Register a checkpoint, a folder with checkpoint.json, as a version of the model `name`; returns the version.
 
     The alias is moved to it. `mlflow.pyfunc.load_model(f"models:/{name}@{alias}")` loads it to embed or describe the
-    rows of tables, see vtr_core.train.served_model; the model's signature has the columns. The model belongs to the run
+    rows of tables, see vtr_core.train.tracked; the model's signature has the columns. The model belongs to the run
     `tracked`, and keeps a copy of the checkpoint, or its URI where that is on an object store (see models/files.py). A
     checkpoint that is already a version of that model, and carries its code, is not registered again; only the alias is
     moved.

@@ -6,12 +6,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from vtr_core import storage
-from vtr_core.config.run import TrainConfig
-from vtr_core.config.settings import record
-from vtr_core.config.training import TrackerKind
+from vtr_core.config.override import record
+from vtr_core.config.run import TrackerKind, TrainConfig
 from vtr_core.errors import CheckpointError, RunConflict
 from vtr_core.storage import Location, StorageError, is_file_name, locate
-from vtr_core.systems.registry import Systems
+from vtr_core.systems.loaded_model import Systems
 from vtr_core.train.checkpoint.checkpoint_files import (
     MARKER,
     Checkpoint,

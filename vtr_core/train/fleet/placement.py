@@ -16,7 +16,7 @@ from ray.util import placement_group, placement_group_table, remove_placement_gr
 from ray.util.placement_group import PlacementGroup
 
 from vtr_core import ray_private
-from vtr_core.config.training import ReadingNodes, ScalingConfig
+from vtr_core.config.run import ReadingNodes, ScalingConfig
 
 LABEL, READING = "vtr-role", "reading"
 """Nodes started with `ray start --labels vtr-role=reading` are for reading; see cluster/ray-cluster.yaml."""

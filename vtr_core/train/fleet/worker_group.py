@@ -21,7 +21,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from vtr_core import ray_private
-from vtr_core.config.training import ScalingConfig, Wire
+from vtr_core.config.run import ScalingConfig, Wire
 from vtr_core.data.stream.reading import stream
 from vtr_core.embedding.collectives import average_in_bf16
 from vtr_core.errors import TrainingError, VtrError

@@ -20,15 +20,14 @@ from vtr_core.embedding.collectives import agree_all, gather_objects, sum_all
 from vtr_core.errors import ClusterError, TrainingError
 from vtr_core.run.build import build_task
 from vtr_core.run.inputs import concept_table, loss_tables, model_vocabulary, names_of, require_names, training_reader
-from vtr_core.systems.task import StepOutput
+from vtr_core.systems.system import StepOutput
 from vtr_core.tracking.environment import system_metrics
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.job import Job, Reason, Report, WorkerContext, checkpoint_provenance, graceful, total_steps
 from vtr_core.train.loop.alarms import BadShards, CollapseWatch, keys_not_finite, suspects
 from vtr_core.train.loop.learner import Learner, compiles, given_weights, initial_model, uses_bf16
-from vtr_core.train.loop.recorder import Recorder
-from vtr_core.train.loop.training_progress import Meter, judge, profiled, ties_told_once
+from vtr_core.train.loop.recorder import Meter, Recorder, judge, profiled, ties_told_once
 from vtr_core.train.optimizer import learning_rate_at
 
 _PATIENCE = 50

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.autograd import grad
 
-from vtr_core.config.sequence_models import MambaLearner
+from vtr_core.config.towers import MambaLearner
 from vtr_core.nn.mamba.mixer import MambaMixer
 from vtr_core.nn.mamba.scan import scan_backend, selective_scan
 

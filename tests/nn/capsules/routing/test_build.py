@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.reference import capsules, routing
-from vtr_core.config.routing import (
+from vtr_core.config.towers import (
     DynamicRouting,
     EmRouting,
     NoRouting,
@@ -12,7 +12,7 @@ from vtr_core.config.routing import (
     SetTransformerRouting,
 )
 from vtr_core.errors import ConfigError
-from vtr_core.nn.capsules.capsules import Capsules
+from vtr_core.nn.capsules.dynamic_routing import Capsules
 from vtr_core.nn.capsules.routing import build_routing
 
 NUM_CAPSULES, DIM, POSE_DIM, ROWS = 5, 4, 8, 4

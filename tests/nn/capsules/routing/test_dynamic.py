@@ -3,10 +3,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.reference import routing as reference
-from vtr_core.config.routing import DynamicRouting
+from vtr_core.config.towers import DynamicRouting
 from vtr_core.nn.capsules import dynamic_routing as dynamic
-from vtr_core.nn.capsules.capsules import Capsules
-from vtr_core.nn.capsules.dynamic_routing import Dynamic, squash
+from vtr_core.nn.capsules.dynamic_routing import Capsules, Dynamic, squash
 
 
 def test_squash_equals_slow_code():

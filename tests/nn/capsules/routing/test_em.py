@@ -1,7 +1,7 @@
 import torch
 
-from vtr_core.config.routing import EmRouting
-from vtr_core.nn.capsules.capsules import Capsules
+from vtr_core.config.towers import EmRouting
+from vtr_core.nn.capsules.dynamic_routing import Capsules
 from vtr_core.nn.capsules.em_routing import Em, maximisation, responsibilities
 
 

@@ -2,8 +2,8 @@
 
 import torch
 
-from vtr_core.config.routing import SelfAttentionRouting
-from vtr_core.nn.capsules.capsules import Capsules
+from vtr_core.config.towers import SelfAttentionRouting
+from vtr_core.nn.capsules.dynamic_routing import Capsules
 from vtr_core.nn.capsules.routing import SelfAttention
 
 

@@ -10,19 +10,17 @@ import pytest
 from pipelines.systems.siamese import face_rounds
 from pipelines.systems.siamese.face_rounds import ATT, LFW, MarginChoice, choose_margin, tables
 from pipelines.systems.siamese.siamese_tables import SiameseTableFlags
-from pipelines.tables.layout import markdown
-from pipelines.tables.paper import Results
+from pipelines.tables.layout import Results, markdown
 from pipelines.tables.runs import Sweep, TestSet
 from tests.builders.made_faces import ingested, made_faces, made_lfw, names
 from tests.pipelines.verify.test_command import saved
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest, splits
-from vtr_core.data.plan import row_groups
+from vtr_core.data.plan import GroupSplit, folds, row_groups
 from vtr_core.data.reading.evaluated_rows import read_images
-from vtr_core.data.records.annotations import load_pairs
+from vtr_core.data.records.arrays import load_pairs
 from vtr_core.data.records.schema import ImageSchema
 from vtr_core.data.sources.faces import Faces
-from vtr_core.data.splits import GroupSplit, folds
 from vtr_core.errors import ConfigError, InputError, RunConflict
 from vtr_core.metrics.verification import equal_error_threshold
 from vtr_core.run.config import TrainConfig

@@ -18,7 +18,7 @@ from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, ConfigError
-from vtr_core.nn.capsules.capsules import Capsules
+from vtr_core.nn.capsules.dynamic_routing import Capsules
 from vtr_core.systems.capsules.activations import ClipActivations, capsule_model, read_activations
 from vtr_core.text.tokens.vocabulary import Vocabulary
 

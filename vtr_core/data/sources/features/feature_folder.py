@@ -13,9 +13,14 @@ from jaxtyping import Float, Float16
 from vtr_core import storage
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.feature_arrays import (
+    PROBED_NAMES,
     FeatureArray,
+    Lasting,
     Pool,
+    check_durations,
+    check_first,
     check_values,
+    contradiction,
     l2,
     pool,
     pooled_dim,
@@ -23,13 +28,6 @@ from vtr_core.data.sources.features.feature_arrays import (
     to_cell,
     to_float16,
     window,
-)
-from vtr_core.data.sources.features.feature_rates import (
-    PROBED_NAMES,
-    Lasting,
-    check_durations,
-    check_first,
-    contradiction,
 )
 from vtr_core.data.sources.files import check_id, check_path, is_elsewhere
 from vtr_core.errors import InputError

@@ -10,11 +10,9 @@ import numpy as np
 from jaxtyping import Float, Float16, Num
 from pydantic import NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
-from vtr_core.config.settings import SourceSettings
+from vtr_core.config.override import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
-from vtr_core.data.sources.features.feature_arrays import read_feature, to_float16
-from vtr_core.data.sources.features.feature_folder import commonest
-from vtr_core.data.sources.features.feature_rates import (
+from vtr_core.data.sources.features.feature_arrays import (
     PROBED_NAMES,
     PUBLISHED,
     Kind,
@@ -22,8 +20,11 @@ from vtr_core.data.sources.features.feature_rates import (
     check_durations,
     check_first,
     contradiction,
+    read_feature,
     rows_per_second,
+    to_float16,
 )
+from vtr_core.data.sources.features.feature_folder import commonest
 from vtr_core.data.sources.files import check_id
 from vtr_core.data.sources.source import KEPT, Drops
 from vtr_core.storage import Location, locate

@@ -8,11 +8,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import tyro
 from pydantic import NonNegativeFloat, PositiveFloat
 
-from vtr_core.config.settings import SourceSettings
+from vtr_core.config.override import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
-from vtr_core.data.sources.features.feature_arrays import Pool
+from vtr_core.data.sources.features.feature_arrays import PUBLISHED, Kind, Pool, rows_per_second
 from vtr_core.data.sources.features.feature_folder import ClipStreams, FeatureFolder
-from vtr_core.data.sources.features.feature_rates import PUBLISHED, Kind, rows_per_second
 from vtr_core.data.sources.files import check_id
 from vtr_core.data.sources.instructional.narration import (
     Narration,

@@ -10,7 +10,7 @@ import pyarrow.fs as pafs
 
 from vtr_core import storage
 from vtr_core.data.sources.files import read_table
-from vtr_core.data.sources.json_members import Member, members, read_values
+from vtr_core.data.sources.published_captions import Member, members, read_values
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import InputError
 from vtr_core.storage import Location, locate

@@ -11,7 +11,7 @@ from pipelines.systems.captioning.captioner_weights import captioner_weights, pi
 from tests.builders.captioned import captioned_videos
 from tests.builders.captioning import config
 from tests.reference import lavender as slow
-from vtr_core.config.settings import ModelInputs
+from vtr_core.config.override import ModelInputs
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, InputError
 from vtr_core.systems.captioning.model import Captioner, sequence_mask

@@ -1,6 +1,5 @@
 from pipelines.systems.captioning.gmc_tables import PAPER
-from pipelines.tables.layout import OwnSet, markdown
-from pipelines.tables.paper import CAPTIONING, Results
+from pipelines.tables.layout import CAPTIONING, OwnSet, Results, markdown
 from vtr_core.run.presets import PRESETS
 
 

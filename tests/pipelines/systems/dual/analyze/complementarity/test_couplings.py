@@ -5,8 +5,8 @@ import pytest
 from pipelines.systems.dual.complementarity_analysis import compared, names_of, studies_of, way_of_training
 from pipelines.systems.registry import SYSTEMS
 from tune_spaces.spaces import build_space
-from vtr_core.config.domains import Choice
 from vtr_core.config.override import override
+from vtr_core.config.search_space import Choice
 from vtr_core.errors import CheckpointError
 from vtr_core.run.presets import preset
 
