@@ -33,10 +33,8 @@ S3 = PatienceSetting("VTR_S3_PATIENCE_S", 120.0)
 """Timeout of an S3-compatible store that is unreachable, throttles or answers 5xx."""
 MLFLOW = PatienceSetting("VTR_MLFLOW_PATIENCE_S", 120.0)
 """Timeout of an MLflow store at the start of a run, which then trains without it, and at its end."""
-TRACKER = PatienceSetting("VTR_TRACKER_PATIENCE_S", 120.0)
-"""Timeout of a tracker beside MLflow at the end of a run."""
 RAY = PatienceSetting("VTR_RAY_PATIENCE_S", 300.0)
 """Timeout of Ray's servers: to start on this machine, to list nodes, to answer while a job is followed."""
 SWEEP = PatienceSetting("VTR_SWEEP_PATIENCE_S", 300.0)
 """Timeout of a sweep's trial: to write its checkpoint, to end, and to release its folder."""
-SETTINGS = (S3, MLFLOW, TRACKER, RAY, SWEEP)
+SETTINGS = (S3, MLFLOW, RAY, SWEEP)

@@ -16,7 +16,6 @@ from pipelines.commands import HELP_WORDS
 from pipelines.systems.registry import SYSTEMS
 from pipelines.train.preset_help import ALL, print_preset_help
 from tune_spaces.spaces import build_space, describe_space, describe_spaces
-from vtr_core.config.run import TrackerKind
 from vtr_core.config.search_space import SchedulerKind, SearchKind
 from vtr_core.run.presets import preset
 
@@ -53,8 +52,6 @@ class SweepFlags:
     """Sweep folder or URI, reachable from every node (default: runs/sweep-<space>-<time>)."""
     experiment: str = "vtr"
     """MLflow experiment."""
-    also: tuple[TrackerKind, ...] = ()
-    """Trackers beside MLflow: tensorboard (in each trial's folder), wandb (WANDB_MODE=offline without a network)."""
     json: bool = False
     """Print what was made as JSON, and everything else on standard error."""
     worker_logs: bool = False

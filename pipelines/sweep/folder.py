@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from tune_spaces.spaces import build_space
 from vtr_core import storage
-from vtr_core.config.run import TrackerKind
+from vtr_core.config.override import record as as_record
 from vtr_core.config.search_space import SchedulerKind, SearchKind, Space
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import RunConflict
@@ -50,8 +50,6 @@ class SweepRecord:
     mlflow_run_id: str | None = None
     concepts: str | None = None
     """The concept table, for models with a concept space."""
-    also: list[TrackerKind] = field(default_factory=list)
-    """The trackers of trials beside MLflow."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +114,8 @@ class SweepFolder:
         """The record alone, without the configuration, which a later version may no longer understand."""
         place = self.location / "sweep.json"
         try:
-            return SweepRecord(**storage.read_json(place))
-        except TypeError as error:
+            return as_record(SweepRecord, storage.read_json(place))
+        except ValueError as error:
             raise RunConflict(f"{place} is damaged ({error}); restore it, or start a new sweep") from error
 
     def run(self, row: TrialRow) -> RunFolder:

@@ -43,7 +43,6 @@ from vtr_core.run.inputs import require_features, usable_concepts, usable_data, 
 from vtr_core.run.presets import preset
 from vtr_core.storage import Location, check_writable, locate
 from vtr_core.tracking.environment import provenance
-from vtr_core.tracking.other_trackers import require_trackers
 from vtr_core.tracking.run import Status, default_tracking_uri, full_tracking_uri, redact
 from vtr_core.train.fleet.lease import Lease, is_released
 from vtr_core.train.job import total_steps
@@ -155,7 +154,7 @@ class SweepTrials(Callback):
             return
         tags = {"trial": row.name, "sweep": self._record.space, **({PARENT: self._parent} if self._parent else {})}
         again = f"vtr sweep --resume {self._folder.location}"
-        child = Child(f"trial-{row.name}", tags, again, self._folder.location.name)
+        child = Child(f"trial-{row.name}", tags, again)
         tracking = Tracking(run, record, config, self._record.provenance, self._uri, child)
         tracking.begin()
         self._tracking[row.number] = tracking
@@ -210,7 +209,6 @@ def _wait_until_released(run: Location) -> None:
 def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> Location:
     """Start a new sweep; returns its folder."""
     search = _search(flags)
-    require_trackers(flags.also)
     config = override(preset(build_space(name, SYSTEMS).preset), changes)
     data, validation = _data_sets(flags, config)
     base = with_inputs(config, data)
@@ -243,7 +241,6 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> Location:
         started=time.time(),
         provenance=provenance(),
         concepts=concepts,
-        also=list(flags.also),
     )
     _connect(base, record, flags.worker_logs)
     with Lease.take(folder.location):
@@ -259,7 +256,6 @@ def resume(uri: str, worker_logs: bool = False) -> Location:
     folder.read(SYSTEMS)
     with Lease.take(folder.location):
         record, base = folder.read(SYSTEMS)
-        require_trackers(record.also)
         if usable_data(base.model, record.data, base.on_bad_shard).fingerprint != record.data_fingerprint:
             raise DatasetError(f"{record.data} has changed since the sweep began; restore it, or start a new sweep")
         _connect(base, record, worker_logs)

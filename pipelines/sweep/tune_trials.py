@@ -79,7 +79,6 @@ class TrialTrainable(Trainable):
             experiment=record.experiment,
             started=time.time(),
             concepts=record.concepts,
-            also=record.also,
         )
         folder.claim(run, trial_config)
 

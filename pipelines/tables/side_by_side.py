@@ -108,7 +108,7 @@ class _Progress(Callback):
         number, row = self._of(trial)
         folder = RunFolder.at(row.folder)
         record, config = folder.read(SYSTEMS)
-        child = Child(row.name, {}, f"vtr train --resume {row.folder}", "vtr tables")
+        child = Child(row.name, {}, f"vtr train --resume {row.folder}")
         tracking = Tracking(folder, record, config, provenance(), full_tracking_uri(record.tracking_uri), child)
         tracking.begin()
         self._tracking[number] = tracking

@@ -19,7 +19,6 @@ from pipelines.systems.registry import SYSTEMS
 from pipelines.train.preset_help import ALL, as_json, listing, print_preset_help, starters
 from vtr_core.config.data_sets import OnBadShard, weighted
 from vtr_core.config.override import override
-from vtr_core.config.run import TrackerKind
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
@@ -62,8 +61,6 @@ class TrainFlags:
     """Run folder or URI, reachable from every node (default: runs/<preset>-<time>)."""
     experiment: str = "vtr"
     """MLflow experiment."""
-    also: tuple[TrackerKind, ...] = ()
-    """Trackers beside MLflow: tensorboard (in RUN/tensorboard), wandb (WANDB_MODE=offline without a network)."""
     register: str | None = None
     """Register the best checkpoint in MLflow under this name, such as vtr-<preset>, with the alias champion."""
     json: bool = False
@@ -170,7 +167,6 @@ def plan_run(config: TrainConfig, flags: TrainFlags) -> PlannedRun:
     from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 
     check_name(flags.register)
-    _require_trackers(flags.also)
     data, validation = _data_sets(flags, config)
     config = with_inputs(config, data)
     require_features(config, data)
@@ -193,7 +189,6 @@ def plan_run(config: TrainConfig, flags: TrainFlags) -> PlannedRun:
         started=time.time(),
         concepts=concepts,
         init=None if flags.init is None else _initial_model(flags.init, config, data, concepts),
-        also=list(flags.also),
     )
     return PlannedRun(folder, record, config, intention(config, data, validation, plan, shapes, flags.init, frozen))
 
@@ -227,7 +222,6 @@ def resume(
     folder.read(SYSTEMS)
     with Lease.take(folder.location) as lease:
         record, config = folder.read(SYSTEMS)
-        _require_trackers(record.also)
         if on_bad_shard is not None:
             config = override(config, {"on_bad_shard": on_bad_shard})
             folder.write_config(config)
@@ -251,14 +245,6 @@ def _initial_model(uri: str, config: TrainConfig, data: "Manifest", concepts: st
     words = model_vocabulary(config.model, WordTable.load(data).vocabulary)
     fitting(config, words, names_of(config, concept_table(config, concepts)), initial)
     return initial.uri
-
-
-def _require_trackers(kinds: Sequence[TrackerKind]) -> None:
-    """ConfigError where a tracker beside MLflow cannot be used here."""
-    if kinds:
-        from vtr_core.tracking.other_trackers import require_trackers
-
-        require_trackers(kinds)
 
 
 def _require_steps(config: TrainConfig, plan: "Plan") -> None:

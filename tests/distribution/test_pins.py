@@ -72,7 +72,6 @@ DISTRIBUTION = {
     "sklearn": "scikit-learn",
     "sentence_transformers": "sentence-transformers",
     "prometheus_client": "prometheus-client",
-    "tensorboardX": "tensorboardx",
     "webvtt": "webvtt-py",
     "yaml": "pyyaml",
 }

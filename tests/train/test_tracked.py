@@ -16,8 +16,6 @@ from tests.builders.toy import toy_dataset
 from vtr_core.errors import ConfigError, Interrupted
 from vtr_core.run.presets import preset
 from vtr_core.systems.all import SYSTEMS
-from vtr_core.tracking import other_trackers as follower
-from vtr_core.tracking.other_trackers import RunPage, open_tracker
 from vtr_core.tracking.run import TrackedRun
 from vtr_core.train import tracked
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
@@ -192,22 +190,6 @@ def test_a_record_has_its_run_even_where_the_first_writing_failed(
     experiment = MlflowClient(record.tracking_uri).get_experiment_by_name("vtr")
     assert experiment is not None
     assert len(MlflowClient(record.tracking_uri).search_runs([experiment.experiment_id])) == 1
-
-
-def test_other_trackers_get_the_points_too(folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "store").mkdir()
-    record = dataclasses.replace(folder.read(SYSTEMS)[0], also=["tensorboard"])
-    told: list[RunPage] = []
-    monkeypatch.setattr(follower, "open_tracker", lambda kind, page: (told.append(page), open_tracker(kind, page))[1])
-    for _ in range(2):
-        with tracked_run(folder, record, CONFIG, {}, record.tracking_uri):
-            pass
-    (file,) = (tmp_path / "run" / "tensorboard").iterdir()
-    assert b"train/loss" in file.read_bytes()
-    first, second = told
-    assert first == second, "a resumed run is the same"
-    assert first.name.endswith("capsule-howto-tiny")
-    assert first.settings["training.epochs"] == 10
 
 
 def wait_for(holds: Callable[[], bool]) -> None:

@@ -232,9 +232,6 @@ class EvaluationConfig(Settings):
     the whole test set), of the query alone, or of the training batches, which the model keeps."""
 
 
-TrackerKind = Literal["tensorboard", "wandb"]
-
-
 class ModelConfig(Settings):
     """Base of the configuration of a model, which adds `kind`, its tag, and `inputs`."""
 

@@ -19,7 +19,6 @@ from vtr_core.patience import MLFLOW
 from vtr_core.storage import locate
 from vtr_core.tracking.environment import environment
 from vtr_core.tracking.models.model_folder import kept_checkpoint
-from vtr_core.tracking.other_trackers import Followers, RunPage
 from vtr_core.tracking.run import (
     NOTE,
     Point,
@@ -78,8 +77,6 @@ class Child:
     tags: Mapping[str, str]
     resume: str
     """The command that sends what MLflow lacks."""
-    group: str
-    """The sweep, by its folder's name."""
 
 
 @contextmanager
@@ -117,7 +114,6 @@ class Tracking:
     ) -> None:
         self._folder, self._record, self._config, self._origin = folder, record, config, origin
         self._uri, self._child = tracking_uri, child
-        self._followers = Followers(record.also, self._page()) if record.also else None
         self._run: TrackedRun | None = None
         self._sender: PointSender | None = None
         self._workers_sent_all = False
@@ -144,8 +140,6 @@ class Tracking:
         patience_s = MLFLOW.seconds()
         import_client()
         self._thread.start()
-        if self._followers is not None:
-            self._followers.begin()
         answered = self._tried.wait(patience_s)
         if self._child is not None:
             return
@@ -163,8 +157,6 @@ class Tracking:
 
         Returns whether it succeeded.
         """
-        if self._followers is not None:
-            self._followers.end(status)
         self._ending.set()
         self._thread.join()
         if self._run is not None or self._open():
@@ -226,19 +218,6 @@ class Tracking:
     def _name(self) -> str:
         by_itself = run_name(self._config.preset, fingerprint(self._config.model_dump(mode="json")))
         return self._child.name if self._child else by_itself
-
-    def _page(self) -> RunPage:
-        """The description of the run for trackers beside MLflow."""
-        folder = self._folder.location
-        return RunPage(
-            folder=folder,
-            identity=fingerprint([redact(folder.uri), self._record.started])[:16],
-            name=self._name(),
-            experiment=self._record.experiment,
-            group=self._child.group if self._child else None,
-            note=self._note(),
-            settings=flatten(self._config.model_dump(mode="json")),
-        )
 
     def _tags(self) -> dict[str, str]:
         return {

@@ -2,12 +2,12 @@
 
 import json
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from vtr_core import storage
 from vtr_core.config.override import record
-from vtr_core.config.run import TrackerKind, TrainConfig
+from vtr_core.config.run import TrainConfig
 from vtr_core.errors import CheckpointError, RunConflict
 from vtr_core.storage import Location, StorageError, is_file_name, locate
 from vtr_core.systems.loaded_model import Systems
@@ -38,8 +38,6 @@ class RunRecord:
     """The concept table, of a model with a concept space."""
     init: str | None = None
     """The model whose weights the run starts from; None: freshly drawn ones."""
-    also: list[TrackerKind] = field(default_factory=list)
-    """The trackers beside MLflow."""
 
 
 @dataclass(frozen=True)
