@@ -1,6 +1,5 @@
 """Search spaces by name, what help says of them, and whether they suit a configuration."""
 
-import math
 import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -62,13 +61,6 @@ def check_space(space: Space, base: "TrainConfig") -> None:
         except ConfigError as error:
             shown = ", ".join(f"{name} = {value}" for name, value in point.items())
             raise ConfigError(f"{space.name} does not suit this configuration: {error} (at {shown})") from error
-
-
-def num_weights(config: "TrainConfig") -> int:
-    """The number of the model's parameters and buffer entries."""
-    from vtr_core.run.build import check_model
-
-    return sum(math.prod(shape) for shape in check_model(config.model).values())
 
 
 def require_equal_shapes(space: Space, base: "TrainConfig") -> None:

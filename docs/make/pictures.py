@@ -88,13 +88,6 @@ def learning_curve(folder: Path) -> bytes:
     return Path(write_curve(str(folder / "world"), run)).read_bytes()
 
 
-def parallel_coordinates(folder: Path) -> bytes:
-    """The trials of a sweep, as `vtr sweep` draws them."""
-    made(folder, WORLD, SWEEP)
-    drawing = (folder / "runs/sweep/figures/parallel_coordinates.svg").read_text()
-    return of_html(f"<style>body {{ margin: 0 }} svg {{ width: 100% }}</style>{drawing[drawing.index('<svg') :]}", 620)
-
-
 def verification(folder: Path) -> bytes:
     """ROC curve and distances of pairs of faces, from the report of `vtr evaluate --task verification`."""
     made(folder, *FACES)
@@ -176,7 +169,6 @@ ALL: Mapping[str, Made] = MappingProxyType(
         "learning-curve": learning_curve,
         "verification": verification,
         "mlflow-run": mlflow_run,
-        "parallel-coordinates": parallel_coordinates,
         "mlflow-sweep": mlflow_sweep,
     }
 )

@@ -174,7 +174,7 @@ class Outcome:
     step: int
     tags: Mapping[str, str]
     artifacts: Mapping[str, str]
-    """Texts (CSV, JSON, SVG) by artifact path."""
+    """Texts by artifact path."""
 
 
 def note(folder: SweepFolder, record: SweepRecord) -> str:

@@ -1,7 +1,5 @@
-"""Results of a sweep: its trials as a table, CSV, JSON and commands, figures, and the best model's registration."""
+"""Results of a sweep: its trials as a table, JSON and commands, and the best model's registration."""
 
-import csv
-import io
 import json
 import shlex
 from collections.abc import Mapping, Sequence
@@ -13,8 +11,6 @@ from rich.table import Table
 
 from pipelines.sweep.folder import ENDED, Outcome, SweepFolder, SweepRecord, TrialRow, TrialTable, note
 from pipelines.systems.registry import SYSTEMS
-from tune_spaces.spaces import num_weights
-from tune_spaces.sweep_figures import Scored, sweep_figures
 from vtr_core import storage
 from vtr_core.config.override import override
 from vtr_core.config.search_space import Space
@@ -90,29 +86,11 @@ def settings(point: Mapping[str, Any]) -> str:
     )
 
 
-def to_csv(rows: Sequence[TrialRow], space: Space, metric: str, weights: Mapping[int, int]) -> str:
-    """All trials as CSV."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    names = list(space.parameters)
-    writer.writerow(["trial", "state", metric, "epochs", "step", "weights", "seconds", *names, "reason"])
-    for row in rows:
-        point = [row.point.get(name, "") for name in names]
-        objective = "" if row.objective is None else row.objective
-        seconds = round(row.seconds, 1)
-        end = [row.name, row.state, objective, _epochs(row), row.step, weights.get(row.number, ""), seconds]
-        writer.writerow([*end, *point, row.reason])
-    return file.getvalue()
-
-
-def to_json(rows: Sequence[TrialRow], commands: Mapping[int, str], weights: Mapping[int, int]) -> list[dict[str, Any]]:
+def to_json(rows: Sequence[TrialRow], commands: Mapping[int, str]) -> list[dict[str, Any]]:
     """All trials with all their validations, best first, then those without an objective."""
     best = ranked(rows)
     unranked = [row for row in rows if row not in best]
-    return [
-        {**asdict(row), "weights": weights.get(row.number), "command": commands.get(row.number)}
-        for row in [*best, *unranked]
-    ]
+    return [{**asdict(row), "command": commands.get(row.number)} for row in [*best, *unranked]]
 
 
 def _epochs(row: TrialRow) -> float:
@@ -126,6 +104,7 @@ def _at(config: TrainConfig, name: str) -> Any:
     return value
 
 
+BEST_TRIALS = "best_trials.json"
 _COMMANDS = 3
 """Number of best trials whose commands are printed."""
 
@@ -140,26 +119,15 @@ def conclude(
         reason = next((row.reason for row in rows if row.reason), "none ended")
         raise TrainingError(f"no trial came to a validation: {reason}; trials.json in {folder.location} has all")
     start = preset(space.preset)
-    weights = {row.number: num_weights(space.applied(base, row.point)) for row in best}
     commands = {row.number: command(start, space.applied(base, row.point), record) for row in best}
-    files = {
-        "trials.csv": to_csv(rows, space, record.metric, weights),
-        "best_trials.json": json.dumps(to_json(rows, commands, weights), indent=1) + "\n",
-    }
-    scored = [Scored(row.point, row.objective or 0.0, weights[row.number]) for row in best]
-    drawn = sweep_figures(space, scored, record.metric)
-    files |= {f"figures/{name}": figure for name, figure in drawn.items()}
-    for name, text in files.items():
-        place = folder.location
-        for part in name.split("/"):
-            place = place / part
-        storage.write_bytes(place, text.encode())
+    trials_json = json.dumps(to_json(rows, commands), indent=1) + "\n"
+    storage.write_bytes(folder.location / BEST_TRIALS, trials_json.encode())
     _print(folder, record, rows, best, commands)
     version = _register(folder, record, best[0], space, tracking_uri)
     figure = {record.metric: best[0].objective or 0.0}
     page = f"{note(folder, record)}\nThe best of {len(rows)} trials:\n\n{best_of(rows, record.metric)}"
     tags = {"best_trial": best[0].name, NOTE: page, **version}
-    return Outcome(figure, best[0].step, tags, files)
+    return Outcome(figure, best[0].step, tags, {BEST_TRIALS: trials_json})
 
 
 def _print(
@@ -178,7 +146,7 @@ def _print(
     failed = [row for row in rows if row.state == "failed"]
     for row in failed:
         print(f"\ntrial {row.name}  failed: {row.reason}")
-    print(f"\nsweep       {folder.location}: trials.csv, best_trials.json, figures/")
+    print(f"\nsweep       {folder.location}: {BEST_TRIALS}")
     print(f"checkpoint  {find_checkpoint(folder.run(best[0]).location)}")
 
 

@@ -10,7 +10,6 @@ from tune_spaces.spaces import (
     check_space,
     describe_space,
     describe_spaces,
-    num_weights,
     require_equal_shapes,
     search_spaces,
 )
@@ -116,11 +115,6 @@ def test_population_based_training_needs_equal_shapes() -> None:
     with pytest.raises(ConfigError, match=r"model.num_capsules of .*--model.num-capsules VALUE"):
         require_equal_shapes(space, config)
     require_equal_shapes(space.fixed(["model.num_capsules"], config), config)
-
-
-def test_number_of_weights() -> None:
-    config = override(base("capsule-howto-tiny"), {"model.num_capsules": 4})
-    assert num_weights(config) < num_weights(base("capsule-howto-tiny"))
 
 
 def test_an_unknown_space() -> None:
