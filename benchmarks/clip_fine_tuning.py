@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from benchmarks.report.pages import RESULTS, Benchmark
-from pipelines.demo.command import render
+from pipelines.demo import render
 from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
 from pipelines.extract.command import ExtractFlags, extract

@@ -23,7 +23,7 @@ def run(command: str, argv: Sequence[str]) -> None:
     """Run one command with its flags; after its help, examples of it."""
     for known in COMMANDS:
         if known.name == command:
-            import_module(f"pipelines.{command}.command").main(argv)  # only here, so that help is instant
+            import_module(known.module).main(argv)  # only here, so that help is instant
             if _asks_for_help(argv):
                 print(examples_text(command), end="")
             return

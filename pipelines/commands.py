@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "": (
@@ -18,7 +19,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "caption": ("vtr caption runs/captions --data data/described/test --out captions",),
     "concepts": ("vtr concepts data/described",),
     "data": (
-        "vtr data list data",
         "vtr data show data/mine/val --rows 5",
         "vtr data check data/mine/train",
     ),
@@ -49,10 +49,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "vtr ingest synthetic --out data/demo --num-clips 2000 --splits train .8 val .1 test .1",
         "vtr ingest msrvtt --help --records videos",
     ),
-    "runs": (
-        "vtr runs list",
-        "vtr runs delete runs/second",
-    ),
+    "runs": ("vtr runs list",),
     "search": ('vtr search "a man cooks rice" --index index --json',),
     "submit": ("vtr submit -- train capsule-howto-tiny --data data/mine",),
     "sweep": (
@@ -91,11 +88,17 @@ HELP_WORDS = ("-h", "--help", "--help-all")
 
 @dataclass(frozen=True)
 class Command:
-    """A command of `vtr`, the function `main` of pipelines.<name>.command."""
+    """A command of `vtr`: the function `main` of pipelines.<name>, or of `command` in the folder of that name."""
 
     name: str
     summary: str
     """Lines of the help."""
+
+    @property
+    def module(self) -> str:
+        """The module of its `main`."""
+        is_folder = (Path(__file__).parent / self.name / "command.py").is_file()
+        return f"pipelines.{self.name}.command" if is_folder else f"pipelines.{self.name}"
 
 
 COMMANDS = (
@@ -126,8 +129,8 @@ COMMANDS = (
     Command("import", "convert a published checkpoint of another project to one of vtr"),
     Command("verify", "decide whether two images show the same face, with a Siamese network"),
     Command("tables", "reproduce a paper's tables: published metrics beside ours"),
-    Command("runs", "the runs in a folder: list them, delete what never finished; --json"),
-    Command("data", "a data set: list it, show rows, check every page; --json"),
+    Command("runs", "the runs and sweeps in a folder: state, how far, best validation; --json"),
+    Command("data", "a data set: show rows, check every page; --json"),
     Command("submit", "run any of these commands as a job on a Ray cluster: vtr submit -- train <preset> --data URI"),
     Command("doctor", "check packages, hardware and services on this machine, with remedies; --json"),
     Command("demo", "the whole pipeline on rendered films, in minutes on a laptop"),

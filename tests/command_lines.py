@@ -16,10 +16,10 @@ import tyro
 from pipelines.analyze.command import ANALYSES
 from pipelines.cli import run
 from pipelines.commands import COMMANDS
-from pipelines.data.command import ACTIONS as DATA_ACTIONS
+from pipelines.data import ACTIONS as DATA_ACTIONS
 from pipelines.evaluate.command import TASKS
 from pipelines.ingest.ingest_options import ingest_sources
-from pipelines.runs.command import ACTIONS as RUN_ACTIONS
+from pipelines.runs import ACTIONS as RUN_ACTIONS
 from pipelines.systems.registry import SYSTEMS
 from pipelines.tables.command import PAPERS
 from tune_spaces.spaces import search_spaces

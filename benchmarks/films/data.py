@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.caption_vectors import caption_vectors, write_glove
 from benchmarks.msrvtt_dual.data import videos
 from benchmarks.msrvtt_ridge import SHARES, allowed_text, msrvtt
-from pipelines.concepts.command import ConceptFlags, concepts
+from pipelines.concepts import ConceptFlags, concepts
 from pipelines.extract.command import ExtractFlags, extract
 from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags

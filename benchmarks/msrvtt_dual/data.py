@@ -4,7 +4,7 @@ from pathlib import Path
 
 from benchmarks.caption_vectors import caption_vectors, write_glove
 from benchmarks.msrvtt_ridge import SHARES, allowed_text, msrvtt
-from pipelines.concepts.command import ConceptFlags, concepts
+from pipelines.concepts import ConceptFlags, concepts
 from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.systems.dual.thesis_tables import Sets

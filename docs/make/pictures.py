@@ -81,7 +81,7 @@ def explanation(folder: Path) -> bytes:
 
 def learning_curve(folder: Path) -> bytes:
     """Loss and validation of a run, as `vtr demo` draws them."""
-    from pipelines.demo.command import write_learning_curve as write_curve
+    from pipelines.demo import write_learning_curve as write_curve
 
     made(folder, WORLD, FIRST)
     run = str(folder / "runs/first")

@@ -9,7 +9,7 @@ import pytest
 
 from cluster.profiles import profile
 from pipelines.cli import run
-from pipelines.verify.command import Verified
+from pipelines.verify import Verified
 
 ROOT = Path(__file__).resolve().parents[2]
 _QUOTED = re.compile(
@@ -49,29 +49,28 @@ def _words(command: str) -> list[str]:
 WORK = (
     "pipelines.analyze.cooccurrence.analyze",
     "pipelines.analyze.information.analyze",
-    "pipelines.caption.command.caption",
-    "pipelines.concepts.command.concepts",
-    "pipelines.data.command._check",
-    "pipelines.data.command._list",
-    "pipelines.data.command._show",
-    "pipelines.demo.command.demo",
-    "pipelines.doctor.findings.as_text",
-    "pipelines.doctor.findings.machine_findings",
-    "pipelines.doctor.findings.package_findings",
-    "pipelines.doctor.findings.service_findings",
-    "pipelines.doctor.findings.torch_findings",
-    "pipelines.embed.command.embed",
+    "pipelines.caption.caption",
+    "pipelines.concepts.concepts",
+    "pipelines.data._check",
+    "pipelines.data._show",
+    "pipelines.demo.demo",
+    "pipelines.doctor.as_text",
+    "pipelines.doctor.machine_findings",
+    "pipelines.doctor.package_findings",
+    "pipelines.doctor.service_findings",
+    "pipelines.doctor.torch_findings",
+    "pipelines.embed.embed",
     "pipelines.evaluate.command._print_metrics",
     "pipelines.evaluate.localization.evaluate",
     "pipelines.evaluate.retrieval.evaluate",
     "pipelines.explain.queries.explain",
-    "pipelines.export.command.export",
+    "pipelines.export.export",
     "pipelines.extract.command.run",
-    "pipelines.import.command.convert_weights",
+    "pipelines.import.convert_weights",
     "pipelines.index.indexing.index",
     "pipelines.ingest.command.ingest",
     "pipelines.ingest.command.report",
-    "pipelines.runs.command._run",
+    "pipelines.runs._run",
     "pipelines.search.search.search",
     "pipelines.serve.serve.serve",
     "pipelines.sweep.run.resume",
@@ -103,7 +102,7 @@ def check(words: Sequence[str], patch: pytest.MonkeyPatch) -> None:
         patch.setattr(function, lambda *_: ())
     submitted = []
     patch.setattr("pipelines.submit.command.submit", lambda flags, command: submitted.append((flags, command)))
-    patch.setattr("pipelines.verify.command.verify", lambda _: Verified(True, 0.0, 1.0))
+    patch.setattr("pipelines.verify.verify", lambda _: Verified(True, 0.0, 1.0))
     run(words[0], words[1:])
     for flags, command in submitted:
         from pipelines.submit.job_command import with_profile

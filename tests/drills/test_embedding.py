@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.embed.command import EmbedFlags, embed
+from pipelines.embed import EmbedFlags, embed
 from tests.builders.dual_checkpoints import capsule_checkpoint
 from tests.builders.toy import toy_dataset
 from tests.drills.nodes import finish, start

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.cli import run
-from pipelines.demo.command import render
+from pipelines.demo import render
 from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags
 from tests.text.tagged import FixedTagger

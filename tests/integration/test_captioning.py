@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.caption.command import CaptionFlags, caption
+from pipelines.caption import CaptionFlags, caption
 from pipelines.systems.captioning.evaluate_captions import CaptioningFlags, evaluate
 from pipelines.train.command import TrainFlags, resume, train
 from tests.drills.runs import assert_equal_weights, cut_short, losses

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.demo import command as films
-from pipelines.demo.command import NUM_TEST, NUM_VALIDATION, render
+from pipelines import demo as films
+from pipelines.demo import NUM_TEST, NUM_VALIDATION, render
 from tests.builders.small_videos import grey_video
 from tests.drills.runs import kill_group
 from vtr_core.data.manifest import Manifest

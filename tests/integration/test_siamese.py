@@ -16,7 +16,7 @@ from pipelines.systems.siamese.siamese_tables import SiameseTableFlags
 from pipelines.systems.siamese.verify_faces import VerificationFlags
 from pipelines.tables.runs import run_folder
 from pipelines.train.command import TrainFlags, train
-from pipelines.verify.command import VerifyFlags, verify
+from pipelines.verify import VerifyFlags, verify
 from tests.builders.made_faces import made_faces, made_lfw, names
 from tests.drills.runs import losses
 from vtr_core.config.override import override

@@ -51,7 +51,7 @@ def test_an_export_tells_where_it_is(
         sys.stdout.write(f"exported    {folder}\n")
         return {"model": flags.checkpoint}
 
-    monkeypatch.setattr("pipelines.export.command._export", _export)
+    monkeypatch.setattr("pipelines.export._export", _export)
     to = str(tmp_path / "x")
     run("export", ["runs/a", "--to", to, "--json"])
     told = capsys.readouterr()

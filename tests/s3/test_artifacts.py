@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from mlflow import MlflowClient
 
-from pipelines.concepts import command as concepts
+from pipelines import concepts as concepts
 from tests.builders.captioned import captioned_videos
 from tests.builders.toy import toy_dataset
 from tests.s3.proxy import Answer, Proxy

@@ -8,7 +8,7 @@ import tyro
 from rich.table import Table
 
 from pipelines.arguments import parse, print_help, wants_help
-from pipelines.caption.command import decoding_changes
+from pipelines.caption import decoding_changes
 from pipelines.evaluate.evaluation_flags import RowsRead, device, short_names
 from pipelines.report.figures import Bar, Panel, Printed, bar_figure, blank_table, page, print_link, show
 from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.concepts import command as concepts
+from pipelines import concepts as concepts
 from tests.builders.captioned import captioned_videos
 from vtr_core.config.override import override
 from vtr_core.data.concepts.concept_table import ConceptTable

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.cli import run
-from pipelines.data.contents import check_data, data_sets, first_rows
+from pipelines.data import check_data, first_rows
 from tests.builders.captioned import captioned_videos
 from tests.builders.toy import Toy, toy_dataset, toy_videos
 from vtr_core.data.manifest import Manifest
@@ -19,13 +19,6 @@ def folder(tmp_path: Path) -> Path:
     toy_dataset(tmp_path / "clips")
     toy_videos(tmp_path / "split" / "train")
     return tmp_path
-
-
-def test_data_sets_and_splits_are_listed(folder: Path) -> None:
-    sets = {Path(listed.uri).name: listed for listed in data_sets(str(folder))}
-    assert set(sets) == {"clips", "train"}
-    assert (sets["clips"].kind, sets["clips"].rows, sets["clips"].videos) == ("clips/1", sum(CLIPS), len(CLIPS))
-    assert sets["train"].features == {"video": 3, "audio": 2}
 
 
 def test_rows_are_shown_as_they_are(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,7 +34,7 @@ def test_rows_are_shown_as_they_are(folder: Path, capsys: pytest.CaptureFixture[
 def test_captions_that_look_like_markup_are_shown_as_they_are(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipelines.data.contents.cell_text", lambda _: "[b]x[/i]")
+    monkeypatch.setattr("pipelines.data.cell_text", lambda _: "[b]x[/i]")
     run("data", ["show", str(folder / "clips"), "--rows", "1"])
     assert "[b]x[/i]" in capsys.readouterr().out
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.demo import command as demo
-from pipelines.demo.command import LOSS, RECALL, DemoFlags, learning_curve
+from pipelines import demo as demo
+from pipelines.demo import LOSS, RECALL, DemoFlags, learning_curve
 from tests.distribution.project import ROOT
 from vtr_core.errors import ConfigError
 from vtr_core.tracking.run import TrackedRun, open_run, run_page

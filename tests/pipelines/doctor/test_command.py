@@ -14,8 +14,8 @@ import pytest
 import vtr_core.nn.mamba.scan
 import vtr_core.tracking.environment
 from pipelines.cli import main
+from pipelines.doctor import Finding
 from pipelines.doctor import findings as checks
-from pipelines.doctor.findings import Finding
 from vtr_core.encoders.weights import PinnedWeights
 
 Usage = namedtuple("Usage", "total used free")
@@ -138,7 +138,7 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     assert report["healthy"] is True
     sections = list(dict.fromkeys(finding["section"] for finding in report["findings"]))
     assert sections == ["packages", "weights of the bundled encoder", "torch", "machine", "services"]
-    monkeypatch.setattr(checks, "NEEDED", {"no-such-package": "none"})
+    monkeypatch.setattr(checks, "NEEDED", ("no-such-package",))
     assert doctor(monkeypatch) == 1
     text = capsys.readouterr().out
     assert re.search(r"✗ no-such-package +not installed; pip install no-such-package", text)

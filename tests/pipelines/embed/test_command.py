@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pipelines.cli import run
-from pipelines.embed.command import EmbedFlags, embed
+from pipelines.embed import EmbedFlags, embed
 from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
 from pipelines.index.command import IndexFlags

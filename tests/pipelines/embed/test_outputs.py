@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from pipelines.caption.command import CaptionFlags, caption
+from pipelines.caption import CaptionFlags, caption
 from pipelines.cli import run
-from pipelines.embed.command import EmbedFlags, embed
+from pipelines.embed import EmbedFlags, embed
 from tests.builders.dual_checkpoints import CONCEPTS, capsule_checkpoint, captioner_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.data.batches import clip_batch

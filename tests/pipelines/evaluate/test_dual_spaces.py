@@ -8,7 +8,7 @@ import pytest
 import torch
 from mlflow import MlflowClient
 
-from pipelines.concepts import command as concepts
+from pipelines import concepts as concepts
 from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
 from tests.builders.captioned import captioned_videos

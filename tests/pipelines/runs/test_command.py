@@ -1,4 +1,4 @@
-"""`vtr runs`: what it says of runs and sweeps is what their folders hold; nothing that finished or lives is deleted."""
+"""`vtr runs`: what it says of runs and sweeps is what their folders hold."""
 
 import json
 from pathlib import Path
@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from pipelines.cli import run
-from pipelines.runs.stored_runs import delete_unfinished, runs_in
+from pipelines.runs import runs_in
 from pipelines.sweep.folder import SweepFolder, TrialTable
 from tests.builders.sweep_records import sweep_record
 from vtr_core.config.override import override
-from vtr_core.errors import RunConflict
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.train.fleet.lease import Lease
@@ -69,13 +68,6 @@ def test_sweeps_are_listed_after_runs(runs: Path, capsys: pytest.CaptureFixture[
     assert shown.count("finished") == 2
 
 
-def test_only_what_never_finished_and_nobody_writes_is_deleted(runs: Path) -> None:
-    with pytest.raises(RunConflict, match="finished and is kept"):
-        delete_unfinished(str(runs / "b"))
+def test_a_run_whose_folder_is_held_is_running(runs: Path) -> None:
     with Lease.take(locate(str(runs / "a"))):
         assert runs_in(str(runs))[1]["state"] == "running"
-        with pytest.raises(RunConflict, match="is being written"):
-            delete_unfinished(str(runs / "a"))
-    delete_unfinished(str(runs / "a"))
-    assert not (runs / "a").exists()
-    assert [Path(row["run"]).name for row in runs_in(str(runs))] == ["b"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.tagger import command as tagger
+from pipelines import tagger as tagger
 from tests.text.treebank import treebank
 from vtr_core.errors import ConfigError, InputError, VtrError
 from vtr_core.text.tagging.spacy_tagger import shipped_tagger

@@ -8,7 +8,7 @@ import torch
 
 from pipelines.systems.siamese.face_verification import evaluate
 from pipelines.systems.siamese.verify_faces import VerificationFlags
-from pipelines.verify.command import VerifyFlags, verify
+from pipelines.verify import VerifyFlags, verify
 from tests.builders.made_faces import ingested, made_faces, names
 from tests.systems.siamese.test_task import SMALL
 from vtr_core.config.override import override

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipelines.embed.command import EmbedFlags, embed
+from pipelines.embed import EmbedFlags, embed
 from pipelines.index.command import IndexFlags
 from pipelines.index.indexing import index
 from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint

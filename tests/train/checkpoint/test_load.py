@@ -205,7 +205,7 @@ def test_a_folder_holds_one_run(tmp_path: Path) -> None:
     folder = RunFolder.at(str(tmp_path / "run"))
     folder.claim(RECORD, config())
     assert folder.read(SYSTEMS) == (RECORD, config())
-    with pytest.raises(RunConflict, match=r"--resume.* vtr runs delete"):
+    with pytest.raises(RunConflict, match=r"--resume.*, or delete it"):
         folder.claim(RECORD, config())
     folder.save(checkpoint(Progress(step=1)), keep=1)
     with pytest.raises(RunConflict, match=r"choose another --out$"):

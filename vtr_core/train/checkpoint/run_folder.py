@@ -60,10 +60,9 @@ class RunFolder:
         """Raise RunConflict where the folder belongs to another run."""
         if storage.exists(self.location / "run.json"):
             begun = any(storage.children(self.checkpoints))
-            remedy = "" if begun else f"; it has no checkpoint yet, and vtr runs delete {self.location} removes it"
+            remedy = "choose another --out" if begun else "delete it, as it has no checkpoint yet"
             raise RunConflict(
-                f"{self.location} already holds a run; continue it with vtr train --resume {self.location}, "
-                f"or choose another --out{remedy}"
+                f"{self.location} already holds a run; continue it with vtr train --resume {self.location}, or {remedy}"
             )
 
     def claim(self, record: RunRecord, config: TrainConfig) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipelines.caption.command import CaptionFlags, caption
+from pipelines.caption import CaptionFlags, caption
 from pipelines.evaluate.command import main as evaluate_main
 from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate as evaluate_retrieval

@@ -1,4 +1,4 @@
-"""Findings of `vtr doctor`: Python and its packages, bundled weights, torch and GPUs, memory and disk, services."""
+"""`vtr doctor`: checks of packages, hardware and services, with remedies."""
 
 import importlib
 import os
@@ -6,16 +6,18 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from pipelines.arguments import parse, print_help, print_json, wants_help
 from vtr_core.errors import VtrError, one_line
 from vtr_core.ray_private import SEEN, object_store_bytes, release
 
 if TYPE_CHECKING:
     from vtr_core.encoders.weights import PinnedWeights
+
 
 State = Literal["ok", "absent", "warning", "broken"]
 """absent: optional and not installed; warning: works with a drawback; broken: a required part fails."""
@@ -50,25 +52,11 @@ def as_text(findings: Sequence[Finding]) -> str:
 
 MAMBA = "make mamba-wheels install-mamba, on a machine with nvcc"
 KERNEL = "mamba_ssm.ops.selective_scan_interface"
-NEEDED: Mapping[str, str] = {
-    "ray": "ray",
-    "mlflow": "mlflow",
-    "av": "av",
-    "pyarrow": "pyarrow",
-    "numpy": "numpy",
-    "pydantic": "pydantic",
-    "spacy": "spacy",
-    "boto3": "boto3",
-    "obstore": "obstore",
-    "optuna": "optuna",
-    "safetensors": "safetensors",
-    "pillow": "PIL",
-    "transformers": "transformers",
-    "tokenizers": "tokenizers",
-    "sentence-transformers": "sentence_transformers",
-    "huggingface_hub": "huggingface_hub",
-}
-"""The distributions that vtr requires, and the module whose import tests each."""
+NEEDED = (
+    *("ray", "mlflow", "av", "pyarrow", "numpy", "pydantic", "spacy", "boto3", "obstore", "optuna", "safetensors"),
+    *("pillow", "transformers", "tokenizers", "sentence-transformers", "huggingface_hub"),
+)
+"""The distributions that vtr requires; importing each tests it."""
 OPTIONAL: Mapping[str, tuple[str, str]] = {
     "numba": ("numba", "pip install 'vtr-ray[numba]'"),
     "mamba-ssm": (KERNEL, MAMBA),
@@ -91,7 +79,8 @@ def package_findings(
         findings = [Finding("packages", "python", "ok", python if tested else f"{python}; tests were run with 3.11")]
     else:
         findings = [Finding("packages", "python", "broken", python, "use Python 3.11, 3.12 or 3.13")]
-    for name, module in NEEDED.items():
+    for name in NEEDED:
+        module = "PIL" if name == "pillow" else name.replace("-", "_")
         release_pin = f"'ray[default,data,train,tune]=={SEEN[-1]}.*'" if name == "ray" else name
         findings.append(_package(name, module, f"pip install {release_pin}", "broken", version, load))
     for name, (module, install) in OPTIONAL.items():
@@ -252,3 +241,50 @@ def cluster_finding(environ: Mapping[str, str]) -> Finding:
         remedy = "or unset RAY_ADDRESS and RAY_API_SERVER_ADDRESS"
         return Finding("services", "Ray cluster", "broken", str(error), remedy)
     return Finding("services", "Ray cluster", "ok", f"{url} answers, with our version of Ray")
+
+
+HELP = """\
+usage: vtr doctor [flags]
+
+Checks Python, packages, bundled weights, GPUs, the selective scan, memory and disk for Ray, the MLflow store and the
+Ray cluster.
+Marks: - not installed and optional, ! works with a drawback, ✗ broken. Exit code 1 where anything is broken.
+
+"""
+
+
+@dataclass(frozen=True)
+class DoctorFlags:
+    """Flags of `vtr doctor`."""
+
+    json: bool = False
+    """Print JSON: {"healthy": …, "findings": [{"section", "name", "state", "what", "remedy"}, …]}."""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    if wants_help(argv):
+        print(HELP, end="")
+        print_help("vtr doctor", DoctorFlags)
+        return
+    flags = parse(DoctorFlags, argv, "vtr doctor")
+    findings = [
+        *package_findings(),
+        *weights_findings(),
+        *torch_findings(),
+        *machine_findings(),
+        *service_findings(os.environ),
+    ]
+    healthy = all(finding.state != "broken" for finding in findings)
+    if flags.json:
+        print_json({"healthy": healthy, "findings": [asdict(finding) for finding in findings]})
+    else:
+        print(as_text(findings))
+    if not healthy:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    from pipelines.cli import main as vtr
+
+    vtr("doctor")

@@ -68,3 +68,9 @@ def evaluate(flags: EvaluateTaggerFlags) -> "TreebankAccuracy":
         shares = "  ".join(f"{100 * share:6.2f}" for share in (part.tags, part.parts, part.lemmas, part.concepts))
         print(f"  {style:<24} {part.words:>6}  {shares}")
     return accuracy
+
+
+if __name__ == "__main__":
+    from pipelines.cli import main as vtr
+
+    vtr("tagger")

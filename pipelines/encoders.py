@@ -38,3 +38,9 @@ def main(argv: Sequence[str]) -> None:
         print_json([asdict(encoder) for encoder in listed])
     else:
         print(as_text(listed))
+
+
+if __name__ == "__main__":
+    from pipelines.cli import main as vtr
+
+    vtr("encoders")

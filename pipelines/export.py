@@ -85,3 +85,9 @@ def _export(flags: ExportFlags, folder: str) -> dict[str, object]:
             print(f"figures     {figure.data}  {direction.title}  R@10 {recalls}")
     print(f"exported    {folder}")
     return {"model": loaded.uri}
+
+
+if __name__ == "__main__":
+    from pipelines.cli import main as vtr
+
+    vtr("export")

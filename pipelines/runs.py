@@ -1,16 +1,19 @@
-"""Runs and sweeps as their folders hold them: how they began, how far they are, their best validation."""
+"""`vtr runs list`: the runs and sweeps in a folder, without MLflow."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
 
+import tyro
 from rich.table import Table
 from rich.text import Text
 
-from pipelines.report.figures import blank_table
+from pipelines.arguments import parse_action, print_json
+from pipelines.report.figures import blank_table, show
 from pipelines.sweep.folder import ENDED, SweepFolder, TrialTable
 from vtr_core import storage
-from vtr_core.errors import RunConflict
 from vtr_core.storage import Location, locate
 from vtr_core.tracking.run_log import read_lines
 
@@ -87,15 +90,40 @@ def _started(row: Row) -> float:
     return float(row["started"] or 0.0)
 
 
-def delete_unfinished(uri: str) -> None:
-    """Remove the folder of a run that never finished; RunConflict for a finished one, and for one that is written."""
-    from vtr_core.train.fleet.lease import Lease
+HELP = """\
+usage: vtr runs list [FOLDER] [--json]           the runs and sweeps in a folder: state, how far, best validation
 
-    place = locate(uri)
-    if not storage.exists(place / "run.json"):
-        raise RunConflict(f"{uri} holds no run: it has no run.json; give a folder that vtr runs list names")
-    if any(line["event"] == "finished" for line in read_lines(place / "events.jsonl")):
-        raise RunConflict(f"{uri} finished and is kept; delete its folder yourself if you mean it")
-    with Lease.take(place):
-        storage.delete_file(place / "run.json")
-        storage.delete_folder(place)
+`mlflow ui` shows a run's settings, metrics and events, and compares runs.
+"""
+
+
+@dataclass(frozen=True)
+class ListFlags:
+    """Flags of `vtr runs list`."""
+
+    folder: Annotated[str, tyro.conf.Positional] = "runs"
+    """Folder or URI with runs and sweeps directly in it."""
+    json: bool = False
+    """Print JSON."""
+
+
+_FLAGS: Mapping[str, type] = MappingProxyType({"list": ListFlags})
+ACTIONS = tuple(_FLAGS)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    flags = parse_action(argv, "runs", _FLAGS, HELP)
+    if not isinstance(flags, ListFlags):
+        return
+    rows = runs_in(flags.folder)
+    if flags.json:
+        print_json(rows)
+    else:
+        show(tables(rows) or [f"there is no run and no sweep in {flags.folder}"])
+
+
+if __name__ == "__main__":
+    from pipelines.cli import main as vtr
+
+    vtr("runs")

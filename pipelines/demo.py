@@ -184,3 +184,9 @@ def _activation() -> str:
     if sys.prefix == sys.base_prefix or os.environ.get("VIRTUAL_ENV") == sys.prefix:
         return ""
     return f". {os.path.relpath(sys.prefix)}/bin/activate\n                "
+
+
+if __name__ == "__main__":
+    from pipelines.cli import main as vtr
+
+    vtr("demo")

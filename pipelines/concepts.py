@@ -169,3 +169,9 @@ def _print_set(dataset: "SetReport") -> None:
             f"  {part.concepts:6d} concepts reach {100 * part.videos:.1f} % of the videos, {part.per_video:.1f} each, "
             f"and {100 * part.mentions:.1f} % of what is kept"
         )
+
+
+if __name__ == "__main__":
+    from pipelines.cli import main as vtr
+
+    vtr("concepts")

@@ -1,74 +1,24 @@
-"""Contents of data sets: those below a folder, rows of one, and whether it can be read."""
+"""`vtr data show|check`: what a data set holds, without a model."""
 
+import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import Any
+from types import MappingProxyType
+from typing import Annotated, Any
 
+import tyro
 from rich.table import Table
 from rich.text import Text
 
-from pipelines.report.figures import blank_table
-from vtr_core import storage
-from vtr_core.data.manifest import FILE, Manifest, splits
+from pipelines.arguments import check_counts, parse_action
+from vtr_core.data.manifest import Manifest, splits
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.shards.shard_file import check_files
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import DatasetError, one_line
-from vtr_core.storage import Location, locate
-
-
-@dataclass(frozen=True)
-class Listed:
-    """A data set as its manifest describes it."""
-
-    uri: str
-    kind: str
-    """Record kind and version: `clips/1`."""
-    rows: int
-    videos: int
-    megabytes: float
-    features: dict[str, int]
-    """Dimension by name."""
-    dropped: int
-    """Rows that the ingest could not use."""
-
-
-def data_sets(folder: str) -> list[Listed]:
-    """The data sets at `folder`, directly in it, and one folder deeper, where splits lie."""
-    return [_listed(Manifest.load(place.uri)) for place in _places(locate(folder), 2)]
-
-
-def _places(place: Location, deeper: int) -> Iterator[Location]:
-    if storage.exists(place / FILE):
-        yield place
-    elif deeper and not place.filesystem.get_file_info(place.path).is_file:
-        for child in storage.children(place):
-            yield from _places(child, deeper - 1)
-
-
-def _listed(manifest: Manifest) -> Listed:
-    return Listed(
-        uri=manifest.uri,
-        kind=manifest.schema.label(),
-        rows=manifest.rows,
-        videos=manifest.videos,
-        megabytes=sum(shard.bytes for shard in manifest.shards) / 1e6,
-        features={feature.name: feature.dim for feature in manifest.schema.features},
-        dropped=sum(manifest.dropped.values()),
-    )
-
-
-def listing_table(sets: list[Listed]) -> Table:
-    """One row for each data set."""
-    table = blank_table("", "data set", "kind", "rows", "videos", "MB", "features", "dropped")
-    for listed in sets:
-        features = " ".join(f"{name}:{dim}" for name, dim in listed.features.items())
-        numbers = (f"{listed.rows:,}", f"{listed.videos:,}", f"{listed.megabytes:.1f}")
-        table.add_row(Text(listed.uri), listed.kind, *numbers, Text(features), f"{listed.dropped:,}")
-    return table
-
 
 _NOT_SHOWN = ("tokens", "candidate_tokens", "clip_key", "video_key", "caption_key", "caption_keys", "pixels", "frames")
 _LONGEST = 200
@@ -176,3 +126,77 @@ def check(manifest: Manifest) -> Checked:
         else:
             rows += len(next(iter(columns.values())))
     return Checked(manifest.uri, rows, len(row_groups(manifest)), tuple(faults), dict(manifest.dropped))
+
+
+HELP = """\
+usage: vtr data show DATA [--rows N] [--json]         the first rows: captions, times, features
+       vtr data check DATA [--json]                   reads every page and compares checksums; exit code 1 for faults
+"""
+
+
+@dataclass(frozen=True)
+class ShowFlags:
+    """Flags of `vtr data show`."""
+
+    data: Annotated[str, tyro.conf.Positional]
+    """Data set."""
+    rows: int = 10
+    """Number of rows."""
+    json: bool = False
+    """Print JSON lines."""
+
+
+@dataclass(frozen=True)
+class CheckFlags:
+    """Flags of `vtr data check`."""
+
+    data: Annotated[str, tyro.conf.Positional]
+    """Data set, or a folder of splits."""
+    json: bool = False
+    """Print JSON."""
+
+
+_FLAGS: Mapping[str, type] = MappingProxyType({"show": ShowFlags, "check": CheckFlags})
+ACTIONS = tuple(_FLAGS)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    prog = f"vtr data {argv[0] if argv else ''}"
+    match parse_action(argv, "data", _FLAGS, HELP):
+        case ShowFlags() as flags:
+            check_counts(prog, rows=flags.rows)
+            _show(flags)
+        case CheckFlags() as flags:
+            _check(flags)
+
+
+def _show(flags: ShowFlags) -> None:
+    from pipelines.report.figures import show
+    from vtr_core.data.manifest import Manifest
+
+    manifest = Manifest.load(flags.data)
+    rows = first_rows(manifest, flags.rows)
+    if flags.json:
+        for row in rows:
+            print(json.dumps(row, ensure_ascii=False))
+    else:
+        show([rows_table(manifest, rows)])
+
+
+def _check(flags: CheckFlags) -> None:
+
+    results = check_data(flags.data)
+    if flags.json:
+        print(json.dumps([asdict(checked) for checked in results], indent=1))
+    else:
+        for checked in results:
+            print("\n".join(checked.lines()))
+    if any(checked.faults for checked in results):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    from pipelines.cli import main as vtr
+
+    vtr("data")

@@ -71,3 +71,9 @@ def _unknown(word: str) -> str:
     names = [kind.name for kind in IMPORTS]
     hint = nearest(word, names, f"kinds: {', '.join(names)}")
     return f"vtr import {word}: there is no such kind of checkpoint; {hint}"
+
+
+if __name__ == "__main__":
+    from pipelines.cli import main as vtr
+
+    vtr("import")

@@ -64,3 +64,9 @@ def verify(flags: VerifyFlags) -> Verified:
         raise lacking(loaded, PROG, lambda system: system.implementation().decide is not None)
     decision = decide(loaded, flags.first, flags.second, flags.threshold, flags.resize)
     return Verified(decision.distance <= decision.threshold, decision.distance, decision.threshold)
+
+
+if __name__ == "__main__":
+    from pipelines.cli import main as vtr
+
+    vtr("verify")

@@ -119,3 +119,9 @@ def decoding_changes(flags: DecodingFlags) -> dict[str, int | float]:
         "consensus_samples": flags.consensus_samples,
     }
     return {name: value for name, value in settings.items() if value is not None}
+
+
+if __name__ == "__main__":
+    from pipelines.cli import main as vtr
+
+    vtr("caption")

@@ -102,7 +102,7 @@ def embed(flags: EmbedFlags) -> "EmbeddingSet | TableSet":
 
 def _plan(flags: EmbedFlags, loaded: "LoadedModel", out: "Location") -> "EmbedPlan":
     """The shards to write; ConfigError or DatasetError where model, data and flags do not go together."""
-    from pipelines.caption.command import decoding_changes
+    from pipelines.caption import decoding_changes
     from vtr_core.retrieval.embed.embedding_job import VECTORS, check_settings, plan_embedding, plan_table
     from vtr_core.run.inputs import usable_data
     from vtr_core.systems.spaces import DualSpaces, spaces_of
@@ -196,3 +196,9 @@ def embed_on_ray(plan: EmbedPlan, tasks: Sequence[EmbedTask], flags: EmbedFlags)
         if row["error"]:
             raise DatasetError(str(row["error"]))
         yield int(row["rows"])
+
+
+if __name__ == "__main__":
+    from pipelines.cli import main as vtr
+
+    vtr("embed")

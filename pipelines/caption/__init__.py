@@ -1,4 +1,0 @@
-"""`vtr caption`.
-
-May import all of vtr_core.
-"""

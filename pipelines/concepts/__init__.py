@@ -1,4 +1,0 @@
-"""`vtr concepts`.
-
-May import all of vtr_core.
-"""

@@ -1,4 +1,0 @@
-"""`vtr data`.
-
-May import all of vtr_core.
-"""

@@ -1,4 +1,0 @@
-"""`vtr demo`.
-
-Runs other stages.
-"""

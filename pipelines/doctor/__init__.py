@@ -1,4 +1,0 @@
-"""`vtr doctor`.
-
-Imports what it checks only while it checks it.
-"""

@@ -1,4 +1,0 @@
-"""`vtr embed`.
-
-May import all of vtr_core.
-"""

@@ -1,4 +1,0 @@
-"""`vtr encoders`.
-
-The pretrained encoders there are.
-"""

@@ -1,4 +1,0 @@
-"""`vtr export`.
-
-May import all of vtr_core.
-"""

@@ -1,4 +1,0 @@
-"""`vtr import`.
-
-May import all of vtr_core.
-"""

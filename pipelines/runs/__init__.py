@@ -1,4 +1,0 @@
-"""`vtr runs`.
-
-May import all of vtr_core.
-"""

@@ -1,5 +1,0 @@
-"""`python -m pipelines.runs` is `vtr runs`."""
-
-from pipelines.cli import main
-
-main("runs")

@@ -1,4 +1,0 @@
-"""`vtr tagger`.
-
-May import all of vtr_core.
-"""

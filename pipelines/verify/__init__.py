@@ -1,4 +1,0 @@
-"""`vtr verify`.
-
-May import all of vtr_core.
-"""
