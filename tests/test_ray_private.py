@@ -12,8 +12,6 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module, metadata
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import ray
@@ -200,21 +198,6 @@ def test_what_a_job_takes_along(tmp_path: Path) -> None:
 
 def test_ray_trains_faults_are_faults() -> None:
     assert issubclass(ray_private.failed_health_check(), Exception)
-
-
-def test_population_based_training_asks_for_new_settings() -> None:
-    from ray.tune.schedulers import PopulationBasedTraining
-
-    class Scheduler(ray_private.ExploredConfig, PopulationBasedTraining):
-        def explored(self, trial: Any, better: Any) -> dict[str, Any]:
-            return {**trial.config, "of": better.config["of"]}
-
-    scheduler = Scheduler("time", "value", "max", custom_explore_fn=dict, require_attrs=False)
-    one, other = SimpleNamespace(config={"me": 1, "of": 1}), SimpleNamespace(config={"me": 2, "of": 2})
-    assert scheduler._get_new_config(one, other) == ({"me": 1, "of": 2}, {})
-    theirs = inspect.signature(PopulationBasedTraining._get_new_config)
-    assert theirs.parameters.keys() == inspect.signature(ray_private.ExploredConfig._get_new_config).parameters.keys()
-    assert "self._get_new_config(" in inspect.getsource(PopulationBasedTraining)
 
 
 @pytest.mark.parametrize(

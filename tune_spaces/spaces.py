@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from vtr_core.config.search_space import Space, Variant, extremes
+from vtr_core.config.search_space import Space, extremes
 from vtr_core.errors import ConfigError, nearest
 from vtr_core.systems.loaded_model import Systems
 from vtr_core.systems.system import by_name
@@ -61,31 +61,3 @@ def check_space(space: Space, base: "TrainConfig") -> None:
         except ConfigError as error:
             shown = ", ".join(f"{name} = {value}" for name, value in point.items())
             raise ConfigError(f"{space.name} does not suit this configuration: {error} (at {shown})") from error
-
-
-def require_equal_shapes(space: Space, base: "TrainConfig") -> None:
-    """ConfigError where points of the space differ in weight shapes, so that weights cannot be copied between them."""
-    changing = [name for name in space.parameters if len(set(map(str, _shapes(space, name, base)))) > 1]
-    if changing:
-        flags = " ".join(f"--{_flag(space, name)} VALUE" for name in changing)
-        raise ConfigError(
-            f"--scheduler pbt copies weights between trials, but {', '.join(changing)} of {space.name} alter their "
-            f"shapes; fix them ({flags}), choose others with --only, or use --scheduler asha"
-        )
-
-
-def _shapes(space: Space, name: str, base: "TrainConfig") -> list[dict[str, tuple[int, ...]]]:
-    """The weight shapes of the models at all choices, or both bounds, of one setting."""
-    from vtr_core.run.build import check_model
-
-    if space.parameters[name].only_with is not None:
-        return []
-    values = space.parameters[name].domain.levels(2)
-    return [check_model(space.applied(base, {name: value}).model) for value in values]
-
-
-def _flag(space: Space, name: str) -> str:
-    domain = space.parameters[name].domain
-    tagged = isinstance(domain, Variant) and not any(isinstance(value, tuple) for value in domain.values.values())
-    kind = ".kind" if tagged else ""
-    return f"{name.replace('_', '-')}{kind}"

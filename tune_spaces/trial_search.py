@@ -2,15 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from random import Random
 from types import SimpleNamespace
 from typing import Any, TypeAlias, assert_never
 
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState
-from ray.tune.experiment import Trial
-from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, PopulationBasedTraining, TrialScheduler
+from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
 from vtr_core.config.search_space import (
@@ -24,9 +22,7 @@ from vtr_core.config.search_space import (
     Uniform,
     Value,
     Variant,
-    perturbed,
 )
-from vtr_core.ray_private import ExploredConfig
 
 TIME, VALUE, OBJECTIVE = "epoch", "value", "objective"
 REDUCTION = 3
@@ -36,7 +32,7 @@ Reports: TypeAlias = Iterable[tuple[float, float]]
 """(epoch, objective) of a trial, in order."""
 
 
-def build_scheduler(kind: SchedulerKind, space: Space, validate_every: int, epochs: int, seed: int) -> TrialScheduler:
+def build_scheduler(kind: SchedulerKind, validate_every: int, epochs: int) -> TrialScheduler:
     """The scheduler `kind` for trials of `epochs` epochs with a validation every `validate_every`."""
     match kind:
         case "asha":
@@ -45,37 +41,10 @@ def build_scheduler(kind: SchedulerKind, space: Space, validate_every: int, epoc
             return AsyncHyperBandScheduler(
                 TIME, OBJECTIVE, "max", max_t=epochs + 1, grace_period=grace, reduction_factor=REDUCTION
             )
-        case "pbt":
-            return Population(space, validate_every, Random(seed))
         case "none":
             return FIFOScheduler()
         case _:
             assert_never(kind)
-
-
-class Population(ExploredConfig, PopulationBasedTraining):
-    """Population based training (Jaderberg et al. 2017): at validations the worst quarter continues from the best.
-
-    A trial of the worst quarter takes the weights of one of the best quarter and a perturbation of its point. Trials
-    are compared by the current validation, not by the best one so far, which replaced weights may have reached.
-    """
-
-    def __init__(self, space: Space, validate_every: int, random: Random) -> None:
-        self._space, self._random = space, random
-        super().__init__(
-            TIME,
-            VALUE,
-            "max",
-            perturbation_interval=validate_every,
-            custom_explore_fn=dict,  # required unless settings have Ray's form; unused: see `explored`
-            log_config=False,
-            require_attrs=False,
-        )
-
-    def explored(self, trial: Trial, better: Trial) -> dict[str, Any]:
-        """The trial's own settings, with a perturbation of the better trial's point."""
-        point = perturbed(self._space, better.config["trial"]["point"], self._random)
-        return {**trial.config, "trial": {**trial.config["trial"], "point": point}}
 
 
 def tell_earlier(scheduler: TrialScheduler, earlier: Iterable[tuple[str, Reports]]) -> None:

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ray.job_submission import JobSubmissionClient
@@ -189,21 +189,6 @@ def failed_health_check() -> type[Exception]:
     from ray.train.v2._internal.exceptions import WorkerHealthCheckFailedError
 
     return WorkerHealthCheckFailedError
-
-
-class ExploredConfig:
-    """Comes before PopulationBasedTraining among the bases of a scheduler and makes trials' new settings itself.
-
-    Without it trials would take the others' numbers with their settings, which sweeps could not resume.
-    """
-
-    def explored(self, trial: Any, better: Any) -> dict[str, Any]:
-        """The settings that `trial` goes on with from the weights of `better`."""
-        raise NotImplementedError
-
-    def _get_new_config(self, trial: Any, trial_to_clone: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The second is what Ray would log of it."""
-        return self.explored(trial, trial_to_clone), {}
 
 
 def object_store_bytes(memory: int) -> int:

@@ -74,8 +74,6 @@ class EvaluateFlags:
     relevant: Literal["own", "same-caption"] = "own"
     """Items that are right for a query. own: those of its own clip; same-caption: all with its caption, also of other
     clips (the rank is that of the best one, average precision is over all)."""
-    average_checkpoints: int = 1
-    """Average the weights of this many newest checkpoints of the run folder."""
     experiment: str = "vtr"
     """MLflow experiment."""
     out: str | None = None

@@ -130,7 +130,7 @@ def evaluate(flags: EvaluateFlags) -> list[Result]:
     bank_data = None if flags.query_bank is None else Manifest.load(data_set(flags.query_bank, "train")).require_clips()
     if bank_data is not None:
         check_bank(bank_data, manifests)
-    loaded = read_model(_model(flags), SYSTEMS, device(), flags.average_checkpoints)
+    loaded = read_model(_model(flags), SYSTEMS, device())
     space = spaces_of(loaded, "retrieval")
     evaluation = _dual_settings(loaded, flags) if isinstance(space, DualSpaces) else None
     if evaluation is None:
@@ -173,7 +173,6 @@ def _dual(
         "latent_weight": evaluation.latent_weight,
         "normalise": evaluation.normalise,
         "concept_similarity": spaces.concept_similarity(loaded.config),
-        "average_checkpoints": flags.average_checkpoints,
         "queries": flags.queries,
         **flags.sampled,
     }
@@ -246,7 +245,6 @@ def _check(flags: EvaluateFlags) -> None:
         ("dual-softmax-temperature", flags.dual_softmax_temperature),
         ("query-bank-temperature", flags.query_bank_temperature),
         ("bank-size", flags.bank_size),
-        ("average-checkpoints", flags.average_checkpoints),
     ):
         if not value > 0:
             raise ConfigError(f"vtr evaluate: --{name} is {value}; it must be greater than 0")
@@ -332,7 +330,6 @@ def _settings(flags: EvaluateFlags, kinds: Sequence[SimilarityKind]) -> dict[str
         "similarities": " ".join(kinds),
         "aggregate": flags.aggregate,
         "relevant": flags.relevant,
-        "average_checkpoints": flags.average_checkpoints,
         "normalize": " ".join(flags.normalize) or "none",
     }
     settings.update(flags.sampled)

@@ -38,10 +38,9 @@ class SweepFlags:
     num_samples: int = 12
     """Number of trials; for a grid the maximum."""
     scheduler: SchedulerKind = "asha"
-    """asha stops bad trials early; pbt (population-based training) continues them from better trials' weights with
-    perturbed settings."""
+    """asha stops bad trials early; none trains all to their ends."""
     search: SearchKind | None = None
-    """Search algorithm (default: optuna, with pbt random). A grid takes all choices and 3 values of each number."""
+    """Search algorithm (default: optuna). A grid takes all choices and 3 values of each number."""
     max_concurrent: int | None = None
     """Maximum number of concurrent trials (default: as many as fit into the cluster)."""
     only: tuple[str, ...] = ()

@@ -139,8 +139,6 @@ def _print(
 ) -> None:
     print()
     Console().print(table(rows, record.metric))
-    if record.scheduler == "pbt":
-        print("\nsettings are those at a trial's end; they changed on the way, which these commands do not do again")
     for row in best[:_COMMANDS]:
         print(f"\ntrial {row.name}  {commands[row.number]}")
     failed = [row for row in rows if row.state == "failed"]

@@ -26,9 +26,9 @@ from pipelines.sweep.folder import (
     space_of,
 )
 from pipelines.sweep.outcome import conclude, settings
-from pipelines.sweep.tune_trials import concurrent_trials, require_population, run_trials
+from pipelines.sweep.tune_trials import concurrent_trials, run_trials
 from pipelines.systems.registry import SYSTEMS
-from tune_spaces.spaces import build_space, check_space, require_equal_shapes
+from tune_spaces.spaces import build_space, check_space
 from tune_spaces.trial_search import OBJECTIVE, TIME, VALUE
 from vtr_core import storage
 from vtr_core.config.data_sets import weighted
@@ -69,11 +69,8 @@ class SweepTrials(Callback):
         """Called when the trial's actor has claimed its folder and has not begun to train."""
         number, point = _of(trial)
         self._began.setdefault(number, time.monotonic())
-        changed = number in self._tracking and self._table[number].point != point
         row = self._table.put(number, point, state="running")
-        if changed:
-            print(f"  trial {row.name}  goes on     from a better one's weights: {settings(point)}", flush=True)
-        elif number not in self._tracking:
+        if number not in self._tracking:
             self._open(row)
             print(f"  trial {row.name}  starts      {settings(point)}", flush=True)
 
@@ -86,7 +83,7 @@ class SweepTrials(Callback):
         """Record a validation, or the end of a trial."""
         if "failed" in result:
             return
-        number, _ = _of(trial)  # population-based training may just have changed its point
+        number, _ = _of(trial)
         row = self._table[number]
         reports, place = row.reports, [result[TIME], result[OBJECTIVE]]
         if place in reports:  # the final result repeats the last validation
@@ -182,8 +179,6 @@ def _end_tags(row: TrialRow, record: SweepRecord) -> Mapping[str, str]:
             return {"stopped_early": record.scheduler}
         case "failed":
             return {"reason": row.reason}
-        case "finished" if record.scheduler == "pbt":
-            return {"settings_at_end": settings(row.point)}  # the run's parameters are those of the trial's start
         case _:
             return {}
 
@@ -216,8 +211,6 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> Location:
     space = build_space(name, SYSTEMS).only(flags.only).fixed(list(changes), base)
     _check_length(base, data)
     check_space(space, base)
-    if flags.scheduler == "pbt":
-        require_equal_shapes(space, base)
     concepts = usable_concepts(base, data, flags.data, flags.concepts)
     planned_points(space, search, flags.num_samples, flags.search_seed)
     folder = SweepFolder(locate(flags.out or f"runs/sweep-{name}-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"))
@@ -265,17 +258,7 @@ def resume(uri: str, worker_logs: bool = False) -> Location:
 
 def _search(flags: SweepFlags) -> SearchKind:
     check_counts("vtr sweep", num_samples=flags.num_samples, max_concurrent=flags.max_concurrent)
-    if flags.scheduler == "pbt" and flags.search == "optuna":
-        raise ConfigError(
-            "--scheduler pbt changes settings while trials run, which --search optuna cannot learn from; "
-            "use --search random"
-        )
-    if flags.scheduler == "pbt" and min(flags.num_samples, flags.max_concurrent or 2) < 2:
-        raise ConfigError(
-            "--scheduler pbt needs a population that trains at the same time: --num-samples and --max-concurrent of 2 "
-            "or more"
-        )
-    return flags.search or ("random" if flags.scheduler == "pbt" else "optuna")
+    return flags.search or "optuna"
 
 
 def _data_sets(flags: SweepFlags, config: TrainConfig) -> tuple[Manifest, Manifest]:
@@ -301,8 +284,8 @@ def _check_length(config: TrainConfig, data: Manifest) -> None:
 
 
 def _connect(config: TrainConfig, record: SweepRecord, worker_logs: bool) -> None:
-    connect(config.scaling.cpus * (record.max_concurrent or (2 if record.scheduler == "pbt" else 1)), worker_logs)
-    require_population(record.scheduler, concurrent_trials(config, record.max_concurrent))
+    connect(config.scaling.cpus * (record.max_concurrent or 1), worker_logs)
+    concurrent_trials(config, record.max_concurrent)
 
 
 def _run(folder: SweepFolder, record: SweepRecord, base: TrainConfig) -> None:

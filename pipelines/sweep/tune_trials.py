@@ -1,13 +1,11 @@
 """Trials under Ray Tune as actors, several at once: a sweep's, new or resumed, or the rows of a table."""
 
-import json
 import os
 import signal
 import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -21,12 +19,12 @@ from pipelines.systems.registry import SYSTEMS
 from tune_spaces.trial_search import OBJECTIVE, TIME, VALUE, OptunaPoints, build_scheduler, tell_earlier
 from vtr_core import ray_private, storage
 from vtr_core.config.run import ScalingConfig
-from vtr_core.config.search_space import Point, SchedulerKind, Space, planned_points
-from vtr_core.errors import ClusterError, Interrupted
+from vtr_core.config.search_space import Point, Space, planned_points
+from vtr_core.errors import Interrupted
 from vtr_core.ray_private import HEAD
 from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location, locate
-from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
+from vtr_core.train.checkpoint.run_folder import RunRecord
 from vtr_core.train.fleet.placement import placement, room, worker_bundle
 from vtr_core.train.fleet.worker_group import first_line
 from vtr_core.train.trainer import check_resources, uses_gpu
@@ -34,7 +32,6 @@ from vtr_core.train.trial import Standing, Trial
 
 _HEAD = {HEAD: 0.001}
 """A nominal resource, as Tune requires one. It is the head node's, where trials survive the loss of other nodes."""
-_SOURCE = "source.json"
 
 
 def trial_bundle(scaling: ScalingConfig, gpu: bool) -> dict[str, float]:
@@ -67,9 +64,8 @@ class TrialTrainable(Trainable):
         row = TrialRow(config["trial"]["number"], config["trial"]["point"])
         folder = sweep.run(row)
         trial_config = space_of(record, base, config["systems"]).applied(base, row.point)
-        self._trial = Trial(folder, record.provenance, config["systems"], pauses=record.scheduler == "pbt")
+        self._trial = Trial(folder, record.provenance, config["systems"])
         if storage.exists(folder.location / "run.json"):
-            folder.write_config(trial_config)  # under population-based training settings may have changed
             return
         run = RunRecord(
             data=record.data,
@@ -105,18 +101,6 @@ class TrialTrainable(Trainable):
             raise self._fault
         assert self._trial is not None
         return self._trial.next()
-
-    def save_checkpoint(self, checkpoint_dir: str) -> None:
-        """Save a reference to the checkpoint, without the weights, for population-based training."""
-        assert self._trial is not None
-        source = {"run": self._trial.folder.location.uri, "checkpoint": self._trial.checkpoint().name}
-        Path(checkpoint_dir, _SOURCE).write_text(json.dumps(source))
-
-    def load_checkpoint(self, checkpoint: Any) -> None:
-        """Continue from another trial's weights; a reference to the trial's own checkpoint is ignored."""
-        source = json.loads(Path(checkpoint, _SOURCE).read_text())
-        if self._trial is not None and source["run"] != self._trial.folder.location.uri:
-            self._trial.adopt(RunFolder.at(source["run"]), source["checkpoint"])
 
     def cleanup(self) -> None:
         """End the worker group, before Tune ends this actor."""
@@ -210,15 +194,6 @@ def concurrent_trials(config: TrainConfig, most: int | None) -> int:
     return fit if most is None else min(fit, most)
 
 
-def require_population(scheduler: SchedulerKind, at_once: int) -> None:
-    """ClusterError where population-based training has resources for one trial only."""
-    if scheduler == "pbt" and at_once < 2:
-        raise ClusterError(
-            "--scheduler pbt compares trials that train at the same time, and only one fits here; lower "
-            "--scaling.workers, or give Ray more CPUs or GPUs"
-        )
-
-
 def run_trials(
     folder: SweepFolder, record: SweepRecord, base: TrainConfig, space: Space, table: TrialTable, callback: Callback
 ) -> None:
@@ -228,9 +203,7 @@ def run_trials(
     left = record.num_samples - len(ended) if record.search == "optuna" else len(todo)
     if left <= 0:
         return
-    scheduler = build_scheduler(
-        record.scheduler, space, base.training.validate_every, base.training.epochs, record.search_seed
-    )
+    scheduler = build_scheduler(record.scheduler, base.training.validate_every, base.training.epochs)
     tell_earlier(scheduler, [(f"earlier-{row.name}", [(e, v) for e, v in row.reports]) for row in ended])
     takes = trial_bundle(base.scaling, uses_gpu(base))
     config: dict[str, Any] = {"sweep": folder.location.uri, "systems": SYSTEMS, "takes": takes}

@@ -26,7 +26,6 @@ from vtr_core.run.presets import preset
 if TYPE_CHECKING:
     from pipelines.train.reports import Finished
     from vtr_core.data.manifest import Manifest
-    from vtr_core.data.plan import Plan
     from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
     from vtr_core.train.fleet.lease import Lease
 
@@ -67,8 +66,6 @@ class TrainFlags:
     """Print what was made as JSON, and everything else on standard error."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""
-    profile: bool = False
-    """Profile steps 6 to 8 of the first worker: trace.json and operators.txt in RUN/profile, also in MLflow."""
 
 
 @dataclass(frozen=True)
@@ -173,8 +170,6 @@ def plan_run(config: TrainConfig, flags: TrainFlags) -> PlannedRun:
     shapes, frozen = check_model(config.model), frozen_weights(config.model)
     require_memory(config, shapes, frozen)
     plan = Plan(data, config.batch, config.seed)
-    if flags.profile:
-        _require_steps(config, plan)
     concepts = usable_concepts(config, data, flags.data, flags.concepts)
     out = flags.out or f"runs/{config.preset}-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"
     folder = RunFolder.at(out)
@@ -202,7 +197,7 @@ def train(config: TrainConfig, flags: TrainFlags) -> "Finished":
     _connect(planned.config, flags.worker_logs)
     with Lease.take(planned.folder.location) as lease:
         planned.folder.claim(planned.record, planned.config)
-        return _run(planned.folder, planned.record, planned.config, lease, flags.register, flags.profile)
+        return _run(planned.folder, planned.record, planned.config, lease, flags.register)
 
 
 def resume(
@@ -247,15 +242,6 @@ def _initial_model(uri: str, config: TrainConfig, data: "Manifest", concepts: st
     return initial.uri
 
 
-def _require_steps(config: TrainConfig, plan: "Plan") -> None:
-    from vtr_core.train.job import total_steps
-    from vtr_core.train.loop.recorder import STEPS
-
-    steps = total_steps(config, plan)
-    if steps < STEPS:
-        raise ConfigError(f"--profile needs {STEPS} steps, the run has {steps}; raise training.epochs or max_steps")
-
-
 def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manifest | None]":
     """The training and the validation set of the flags."""
     from vtr_core.data.manifest import training_sets
@@ -290,7 +276,6 @@ def _run(
     config: TrainConfig,
     lease: "Lease",
     register: str | None,
-    profile: bool = False,
 ) -> "Finished":
     """Train within an MLflow run, which ends as FINISHED, FAILED or KILLED."""
     from pipelines.train.reports import Finished, Reports, TimeLeft, counts_line, register_best
@@ -317,7 +302,6 @@ def _run(
             lease=lease.number,
             concepts=record.concepts,
             init=record.init,
-            profile=profile,
         )
         with TimeLeft() as left:
             fit(job, left.watching(Reports(events, tracking, lease).take))

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -71,3 +72,23 @@ def test_a_page_is_made_by_a_command_or_says_at_which_commit_it_was(page: Path) 
     modules = [BENCHMARKS / name.replace(".", "/") for name in MODULE.findall(text)]
     assert modules, "the page names no command"
     assert all(path.with_suffix(".py").exists() or (path / "__main__.py").exists() for path in modules)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "checkpoint_stop",
+        "cider",
+        "knock_outs",
+        "published_sizes",
+        "routing",
+        "scale_model",
+        "scan",
+        "similarity",
+        "store",
+    ],
+)
+def test_a_page_is_what_its_command_makes_of_its_figures(name: str) -> None:
+    results = BENCHMARKS / "results"
+    page = import_module(f"benchmarks.{name}").markdown(json.loads((results / f"{name}.json").read_text()))
+    assert page.strip() == (results / f"{name}.md").read_text().strip()

@@ -1,14 +1,12 @@
 """The projection against numbers worked out by hand, and against what must hold whatever the inputs are."""
 
 import math
-from dataclasses import replace
 
 import pytest
 import torch
 
-from benchmarks import scale_model
-from benchmarks.scale_model import Flags, Hardware, choices, efficiency, markdown, point, projection
-from benchmarks.training_step import Feeding, StepCost, feeding, random_clips, sampled, step_cost
+from benchmarks.scale_model import Flags, Hardware, point
+from benchmarks.training_step import Feeding, StepCost, random_clips, step_cost
 from vtr_core.config.data_sets import WordEncoderConfig
 from vtr_core.config.override import ModelInputs
 from vtr_core.embedding import collectives as gather
@@ -73,29 +71,6 @@ def test_one_gpu_exchanges_nothing_and_one_node_sends_nothing():
     assert node.gradients_s == pytest.approx(0.5 * 7 / 8 * 1.6e9 / 200e9)  # through the GPUs' links
 
 
-def test_fewer_bits_cost_less():
-    half = point(16, 8192, replace(FLAGS, wire="bf16", similarity="bf16x3"), MEASURED, COST)
-    assert half.gather_bytes == pytest.approx(0.5 * 8192 * (50_000 + 27))
-    assert half.gradient_bytes == pytest.approx(400e6)
-    assert half.loss_s == pytest.approx(512 * 8192 * 150_000 / 20e12)
-    tf32 = point(16, 8192, replace(FLAGS, similarity="tf32"), MEASURED, COST)
-    assert tf32.loss_s == pytest.approx(512 * 8192 * 150_000 / 40e12)
-
-
-def test_more_gpus_are_never_slower_per_clip_and_never_more_efficient():
-    weak = [point(gpus, 512 * gpus, FLAGS, MEASURED, COST) for gpus in scale_model.GPUS]
-    strong = [point(gpus, 4096, FLAGS, MEASURED, COST) for gpus in scale_model.GPUS]
-    for points in (weak, strong):
-        shares = [efficiency(found, points[0]) for found in points]
-        assert shares[0] == 1
-        assert shares == sorted(shares, reverse=True)
-        assert [found.gather_s for found in points] == sorted(found.gather_s for found in points)
-    assert [found.step_s for found in weak] == sorted(found.step_s for found in weak)
-    assert {found.compute_s for found in weak} == {weak[0].compute_s}
-    compute = [found.compute_s for found in strong]
-    assert compute == pytest.approx([compute[0] / gpus for gpus in scale_model.GPUS])
-
-
 def _small(dim: int = 8) -> TrainConfig:
     model = FullyConnectedConfig(words=WordEncoderConfig(hidden_dim=16), hidden_dim=32, embedding_dim=dim)
     return TrainConfig(model=model)
@@ -135,29 +110,3 @@ def test_the_bytes_are_those_of_the_gathered_tensors(monkeypatch: pytest.MonkeyP
     vectors, presence, keys = (tensor[0].nbytes for tensor in sent)
     cost = step_cost(_small(), INPUTS, clips=4)
     assert (cost.vector_bytes, cost.label_bytes) == (vectors, presence + keys)
-
-
-def test_the_page_tells_assumed_from_measured():
-    timing = {"rows": 300, "seconds": 3.0}
-    figures = {"contestants": {"ours, 1": [{"timings": [timing]}]}, "row_bytes": 1.0, "rows_read_per_row": 1.0}
-    measured = feeding(figures | {"command": "a command", "device": "a machine"})
-    assert measured.clips_per_core_s == 100
-    figures = projection(FLAGS, measured, COST) | {"choices": choices(FLAGS, measured, COST)}
-    page = markdown(figures | {"versions": {}, "command": "a command"})
-    assert page.count("**assumed**") == 13
-    assert "| 1,024 | 128 | 524,288 |" in page
-    assert "not measured" in page
-
-
-def test_videos_with_more_clips_than_a_batch_takes_are_read_whole():
-    sampling = {
-        "clips_per_video": 32,
-        "rows": [
-            {"rows_read_per_row": 3.0, "microseconds": {"row groups": 20.0}},
-            {"rows_read_per_row": 1.0, "microseconds": {"row groups": 10.0}},
-        ],
-    }
-    whole = Feeding(clips_per_core_s=900.0, row_bytes=1.0, rows_read_per_row=1.0, source="")
-    found = sampled(whole, sampling, 64.0)
-    assert (found.rows_read_per_row, found.clips_per_core_s) == (2.0, pytest.approx(600.0))
-    assert sampled(whole, sampling, 8.0) == whole

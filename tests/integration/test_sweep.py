@@ -12,10 +12,7 @@ from ray.util import placement_group_table
 from pipelines.sweep.command import SweepFlags
 from pipelines.sweep.run import sweep
 from tests.drills.runs import kill_group, start_command, wait_until
-from tune_spaces.spaces import build_space
-from vtr_core.config.search_space import planned_points
 from vtr_core.errors import DatasetError, TrainingError
-from vtr_core.systems.all import SYSTEMS
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("local_ray")]
 SMALL = {
@@ -115,35 +112,6 @@ def test_trials_that_wait_get_the_room_of_those_that_were_stopped(world: Path, t
     sweep("capsule-howto-tiny", flags, {**SMALL, "scaling.workers": 1})
     assert {row["state"] for row in trials(out)} <= {"finished", "stopped"}
     assert {group["state"] for group in placement_group_table().values()} == {"REMOVED"}
-
-
-@pytest.mark.long
-def test_a_population_hands_on_weights(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The worse of two goes on from the better one's checkpoint, with another point, as the trial that it is."""
-    out = tmp_path / "population"
-    flags = SweepFlags(data=str(world), num_samples=2, scheduler="pbt", max_concurrent=2, out=str(out))
-    sweep("capsule-howto-tiny", flags, {**SMALL, "model.num_capsules": 8, "training.epochs": 8})
-    rows = trials(out)
-    assert [(row["number"], row["state"], row["reports"][-1][0]) for row in rows] == [
-        (0, "finished", 8.0),
-        (1, "finished", 8.0),
-    ]
-    base = SYSTEMS.config(json.loads((out / "config.json").read_text()))
-    space = build_space("capsule-howto-tiny", SYSTEMS).fixed(["model.num_capsules"], base)
-    planned = planned_points(space, "random", 2, 0)
-    handed_on = [events(out / "trials" / f"{number:03d}", "adopted") for number in range(2)]
-    assert any(handed_on)
-    for number, found in enumerate(handed_on):
-        assert {Path(event["run"]).name for event in found} <= {f"{1 - number:03d}"}
-        assert (rows[number]["point"] != planned[number]) == bool(found)
-        written = json.loads((out / "trials" / f"{number:03d}" / "config.json").read_text())
-        assert written == space.applied(base, rows[number]["point"]).model_dump(mode="json")
-    assert "from a better one's weights" in capsys.readouterr().out
-
-
-def events(run: Path, name: str) -> list[dict[str, Any]]:
-    lines = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
-    return [line for line in lines if line["event"] == name]
 
 
 @pytest.mark.long

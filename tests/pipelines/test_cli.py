@@ -161,8 +161,6 @@ FAULTS = [
     (["sweep", "capsule-howto", "--data", "d"], "has no validation split"),
     (["sweep", "capsule-howto", "--data", "d", "--num-samples", "0"], "--num-samples is 0"),
     (["sweep", "capsule-howto", "--data", "d", "--scheduler", "sometimes"], "--scheduler"),
-    (["sweep", "capsule-howto", "--data", "d", "--scheduler", "pbt", "--search", "optuna"], "use --search random"),
-    (["sweep", "capsule-howto", "--data", "d", "--scheduler", "pbt", "--max-concurrent", "1"], "needs a population"),
     (["sweep", "--resume", "none"], "holds no sweep to resume"),
     (["doctor", "--jsno"], "did you mean --json?"),
     (["extract", "none", "--out", "x"], "--captions is missing"),

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.builders.toy import toy_dataset
-from vtr_core import storage
 from vtr_core.config.override import override
 from vtr_core.errors import TrainingError
 from vtr_core.run.presets import preset
@@ -118,38 +117,6 @@ def test_stop_asks_the_training_to_end_and_waits(folder: RunFolder, monkeypatch:
     trial.stop()
     assert ended.is_set()
     assert is_released(folder.location)
-
-
-def test_a_trial_that_pauses_begins_again_when_it_is_asked(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    jobs = []
-
-    def play(job: Job, on_report: Callable[[dict[str, Any]], None], should_stop: Callable[[], bool]) -> None:
-        jobs.append(job)
-        on_report(validation(5 * len(jobs), 40.0 - len(jobs)))
-
-    monkeypatch.setattr(module, "fit", play)
-    trial = Trial(folder, {}, SYSTEMS, pauses=True)
-    assert trial.next() == Standing(5, 1.0, 39.0, 39.0, finished=False)
-    assert len(jobs) == 1
-    assert trial.next() == Standing(10, 2.0, 38.0, 39.0, finished=True)
-    assert [job.pauses for job in jobs] == [True, True]
-    trial.stop()
-
-
-@pytest.mark.parametrize(("flat", "finished"), [(1, False), (2, True)])
-def test_a_trial_that_pauses_ends_early(
-    folder: RunFolder, monkeypatch: pytest.MonkeyPatch, flat: int, finished: bool
-) -> None:
-    folder.write_config(override(CONFIG, {"training.patience": 2}))
-
-    def play(job: Job, on_report: Callable[[dict[str, Any]], None], should_stop: Callable[[], bool]) -> None:
-        on_report(validation(5, 40.0))
-        storage.write_json(folder.checkpoint_at(5) / "progress.json", {"flat_validations": flat})
-
-    monkeypatch.setattr(module, "fit", play)
-    trial = Trial(folder, {}, SYSTEMS, pauses=True)
-    assert trial.next().finished is finished
-    trial.stop()
 
 
 def test_the_objective_is_the_best_that_is_a_number(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:

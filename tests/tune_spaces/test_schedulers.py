@@ -6,11 +6,7 @@ from typing import Any
 import pytest
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
-from tune_spaces.spaces import build_space
-from tune_spaces.trial_search import Population, build_scheduler, tell_earlier
-from vtr_core.systems.all import SYSTEMS
-
-SPACE = build_space("capsule-howto-tiny", SYSTEMS)
+from tune_spaces.trial_search import build_scheduler, tell_earlier
 
 
 def report(scheduler: TrialScheduler, trial: Any, epoch: float, value: float) -> str:
@@ -18,7 +14,7 @@ def report(scheduler: TrialScheduler, trial: Any, epoch: float, value: float) ->
 
 
 def asha() -> TrialScheduler:
-    return build_scheduler("asha", SPACE, validate_every=1, epochs=10, seed=0)
+    return build_scheduler("asha", validate_every=1, epochs=10)
 
 
 def test_asha_stops_losers_and_lets_the_last_epoch_end_by_itself() -> None:
@@ -41,22 +37,5 @@ def test_asha_goes_on_with_what_was_reported_before(value: float, expected: str)
     assert report(scheduler, trial, 1.0, value) == expected
 
 
-def test_population_based_training_explores_the_point() -> None:
-    scheduler = build_scheduler("pbt", SPACE, validate_every=2, epochs=10, seed=0)
-    assert isinstance(scheduler, Population)
-    best: Any = SimpleNamespace(config=config(3, "margin", 0.1))
-    worst: Any = SimpleNamespace(config=config(5, "other", 0.7))
-    explored = [scheduler.explored(worst, best) for _ in range(20)]
-    assert {one["sweep"] for one in explored} == {"s"}
-    assert {one["trial"]["number"] for one in explored} == {5}
-    assert {one["trial"]["point"]["loss"] for one in explored} == {"margin"}
-    assert len({one["trial"]["point"]["loss.margin.value"] for one in explored}) > 2
-    assert (best.config, worst.config) == (config(3, "margin", 0.1), config(5, "other", 0.7))
-
-
-def config(number: int, loss: str, margin: float) -> dict[str, Any]:
-    return {"sweep": "s", "trial": {"number": number, "point": {"loss": loss, "loss.margin.value": margin}}}
-
-
 def test_none_trains_all() -> None:
-    assert type(build_scheduler("none", SPACE, 1, 10, 0)) is FIFOScheduler
+    assert type(build_scheduler("none", 1, 10)) is FIFOScheduler

@@ -10,7 +10,6 @@ from tune_spaces.spaces import (
     check_space,
     describe_space,
     describe_spaces,
-    require_equal_shapes,
     search_spaces,
 )
 from vtr_core.config.override import override
@@ -110,13 +109,6 @@ def test_only_some_settings() -> None:
     assert alone.sample(Random(0)).keys() == {"loss.margin.value"}
 
 
-def test_population_based_training_needs_equal_shapes() -> None:
-    space, config = build_space("capsule-howto-tiny", SYSTEMS), base("capsule-howto-tiny")
-    with pytest.raises(ConfigError, match=r"model.num_capsules of .*--model.num-capsules VALUE"):
-        require_equal_shapes(space, config)
-    require_equal_shapes(space.fixed(["model.num_capsules"], config), config)
-
-
 def test_an_unknown_space() -> None:
     with pytest.raises(ConfigError, match=r"did you mean capsule-howto\?$"):
         build_space("capsule-howtoo", SYSTEMS)
@@ -143,5 +135,3 @@ def test_extremes_bring_what_a_setting_depends_on() -> None:
 def test_a_sequence_is_chosen_by_its_label() -> None:
     space, config = build_space("muse-msrvtt", SYSTEMS), base("muse-msrvtt")
     assert space.applied(config, {"model.scales": "1, 3"}).model.scales == (1, 3)  # type: ignore[union-attr]
-    with pytest.raises(ConfigError, match=r"fix them \(--model.scales VALUE --model.learner.layers VALUE"):
-        require_equal_shapes(space, config)

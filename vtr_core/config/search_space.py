@@ -13,7 +13,6 @@ from vtr_core.config.run import TrainConfig
 from vtr_core.errors import ConfigError
 
 Value: TypeAlias = str | int | float | bool | None
-_FACTORS = (0.8, 1.2)
 
 
 class Domain(ABC):
@@ -22,10 +21,6 @@ class Domain(ABC):
     @abstractmethod
     def at(self, share: float) -> Value:
         """The value at `share` in [0, 1] of the way through the domain; choices in their order, labels of variants."""
-
-    @abstractmethod
-    def near(self, value: Any, random: Random) -> Value:
-        """A value next to `value`, as population based training explores; variants stay."""
 
     def sample(self, random: Random) -> Value:
         """A value drawn with `random`."""
@@ -51,11 +46,6 @@ class Choice(Domain):
         """See `Domain`."""
         return _of(self.values, share)
 
-    def near(self, value: Any, random: Random) -> Value:
-        """A neighbour."""
-        index = self.values.index(value) + random.choice((-1, 1))
-        return self.values[min(len(self.values) - 1, max(0, index))]
-
     def levels(self, count: int) -> list[Value]:  # noqa: ARG002
         """All of them."""
         return list(self.values)
@@ -74,10 +64,6 @@ class Variant(Domain):
     def at(self, share: float) -> Value:
         """See `Domain`."""
         return _of(list(self.values), share)
-
-    def near(self, value: Any, random: Random) -> Value:  # noqa: ARG002
-        """The same."""
-        return str(value)
 
     def levels(self, count: int) -> list[Value]:  # noqa: ARG002
         """All labels."""
@@ -102,10 +88,6 @@ class Uniform(Domain):
     def at(self, share: float) -> Value:
         """See `Domain`."""
         return self.low + share * (self.high - self.low)
-
-    def near(self, value: Any, random: Random) -> Value:
-        """A fifth more or less, within the ends."""
-        return min(self.high, max(self.low, value * random.choice(_FACTORS)))
 
     def __str__(self) -> str:
         return f"{self.low:g} to {self.high:g}"
@@ -136,10 +118,6 @@ class Integer(Domain):
         if self.log:
             return round(_log_between(self.low, self.high, share))
         return round(self.low + share * (self.high - self.low))
-
-    def near(self, value: Any, random: Random) -> Value:
-        """A fifth more or less, within the ends."""
-        return min(self.high, max(self.low, round(value * random.choice(_FACTORS))))
 
     def sample(self, random: Random) -> Value:
         """A value drawn with `random`."""
@@ -281,8 +259,7 @@ def _overlap(name: str, other: str) -> bool:
 
 
 SearchKind: TypeAlias = Literal["optuna", "random", "grid"]
-SchedulerKind: TypeAlias = Literal["asha", "pbt", "none"]
-_RESAMPLE = 0.25
+SchedulerKind: TypeAlias = Literal["asha", "none"]
 
 
 def planned_points(space: Space, search: SearchKind, count: int, seed: int) -> list[dict[str, Value]]:
@@ -306,17 +283,3 @@ def planned_points(space: Space, search: SearchKind, count: int, seed: int) -> l
             return []
         case _:
             assert_never(search)
-
-
-def perturbed(space: Space, point: Point, random: Random) -> dict[str, Value]:
-    """A point near `point`, as population based training explores (Jaderberg et al. 2017).
-
-    Each setting but variants, which stay, is drawn anew with probability 0.25, else a number is multiplied by 0.8 or
-    1.2 and a choice replaced by a neighbour.
-    """
-    changed: dict[str, Value] = {}
-    for name, value in point.items():
-        domain = space.parameters[name].domain
-        anew = not isinstance(domain, Variant) and random.random() < _RESAMPLE
-        changed[name] = domain.sample(random) if anew else domain.near(value, random)
-    return changed

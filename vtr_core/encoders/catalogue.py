@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float32, UInt8
@@ -14,7 +13,6 @@ from vtr_core.backbones.weights import file_sha256, installed, weights_file
 from vtr_core.encoders.encoder import BUNDLED, SOURCES, Encoder, Source, UnitHead
 from vtr_core.errors import ConfigError
 from vtr_core.fingerprint import fingerprint
-from vtr_core.json_text import parse_json
 from vtr_core.video.streams import Uniform
 
 
@@ -53,7 +51,7 @@ class RecipeEncoder(Encoder):
         return UnitHead()
 
 
-Kind = Literal["source", "recipe", "cached model"]
+Kind = Literal["source", "recipe"]
 
 
 @dataclass(frozen=True)
@@ -72,28 +70,8 @@ class Listed:
 
 
 def catalogue() -> list[Listed]:
-    """The sources, the recipes, and the cached models, in this order."""
-    return [*map(_source, SOURCES), *_recipes(), *cached_models()]
-
-
-def cached_models() -> list[Listed]:
-    """The models of the Hugging Face cache that have safetensors and are of a source, by name."""
-    from huggingface_hub import scan_cache_dir
-    from huggingface_hub.errors import CacheNotFound
-
-    try:
-        repositories = scan_cache_dir().repos
-    except CacheNotFound:
-        return []
-    models = [
-        listed
-        for repository in repositories
-        if repository.repo_type == "model"
-        for revision in repository.revisions
-        if "main" in revision.refs
-        for listed in _cached(repository.repo_id, Path(revision.snapshot_path))
-    ]
-    return sorted(models, key=lambda model: model.name)
+    """The sources, then the recipes."""
+    return [*map(_source, SOURCES), *_recipes()]
 
 
 def _source(source: Source) -> Listed:
@@ -116,42 +94,11 @@ def _recipes() -> Iterator[Listed]:
         yield Listed(extractor.name, "recipe", extractor.network, extractor.dim, encodes, needs, here)
 
 
-def _cached(repository: str, folder: Path) -> Iterator[Listed]:
-    """The encoders that a cached repository is: a model of sentence-transformers, of transformers, or of neither."""
-    if not any(folder.rglob("*.safetensors")):
-        return
-    config = _json(folder / "config.json")
-    architecture = (config.get("architectures") or [str(config.get("model_type", "model"))])[0]
-    if (folder / "modules.json").is_file():
-        pooling = _json(folder / "1_Pooling" / "config.json")
-        dim = pooling.get("embedding_dimension", pooling.get("word_embedding_dimension", config.get("hidden_size")))
-        yield _of(f"st:{repository}", architecture, dim, "text, and frames where it is multimodal")
-    if "text_config" in config and ("vision_config" in config or "video_config" in config):
-        text = config["text_config"] if isinstance(config["text_config"], dict) else {}
-        dim = config.get("projection_dim", text.get("projection_size", text.get("hidden_size")))
-        yield _of(f"hf:{repository}", architecture, dim, "text and frames")
-
-
-def _of(name: str, architecture: str, dim: Any, encodes: str) -> Listed:
-    known = dim if isinstance(dim, int) else None
-    return Listed(name, "cached model", architecture, known, encodes, "nothing", here=True)
-
-
-def _json(file: Path) -> dict[str, Any]:
-    """The object of a JSON file; an empty one for a file that is missing or damaged, which loading tells."""
-    try:
-        value = parse_json(file.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
 def as_text(listed: list[Listed]) -> str:
     """A paragraph for each kind that is listed."""
     titles: dict[Kind, str] = {
         "source": "encoders:",
         "recipe": "recipes of features, without text:",
-        "cached model": "in the Hugging Face cache:",
     }
     parts = {kind: [line for entry in listed if entry.kind == kind for line in _lines(entry)] for kind in titles}
     return "\n\n".join("\n".join([titles[kind], *lines]) for kind, lines in parts.items() if lines)
@@ -160,7 +107,5 @@ def as_text(listed: list[Listed]) -> str:
 def _lines(entry: Listed) -> list[str]:
     dim = "as its model" if entry.dim is None else f"{entry.dim}-d"
     lines = [f"  {entry.name}  ({dim}; {entry.encodes})", f"      {entry.what}"]
-    if entry.kind == "cached model":
-        return lines
     part = "its package is " if entry.dim is None else ""
     return [*lines, f"      needs {entry.needs}: {part}{'here' if entry.here else 'not here'}"]

@@ -42,10 +42,6 @@ class Job:
     """The concept table, of a model with a concept space."""
     init: str | None = None
     """The model whose weights a new run starts from; None: freshly drawn ones."""
-    pauses: bool = False
-    """Whether the group ends after every validation, for a driver that decides only then how the run goes on."""
-    profile: bool = False
-    """Whether the first worker profiles a few steps."""
 
 
 def total_steps(config: TrainConfig, plan: Plan) -> int:

@@ -174,7 +174,7 @@ class _Groups:
         """The folder of Ray Train's own state during a run."""
 
     def run(self) -> None:
-        """Start groups until the run is finished, pauses, or is asked to stop."""
+        """Start groups until the run is finished, or is asked to stop."""
         ended: _Ended | None = None
         while (workers := self._room(ended)) is not None:
             if ended is not None:

@@ -5,7 +5,7 @@ import queue
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from vtr_core import storage
@@ -16,8 +16,7 @@ from vtr_core.patience import SWEEP
 from vtr_core.storage import Location
 from vtr_core.systems.loaded_model import Systems
 from vtr_core.tracking.run_log import EventLog
-from vtr_core.train.checkpoint.checkpoint_files import is_complete
-from vtr_core.train.checkpoint.run_folder import RunFolder, adopt
+from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.fleet.lease import Lease
 from vtr_core.train.job import Job, Report
 from vtr_core.train.loop.worker import fit
@@ -47,13 +46,11 @@ class Trial:
     """The training of a claimed run folder; it goes on from the folder's newest checkpoint.
 
     origin: where the code comes from, for the checkpoints. systems: those of the driver.
-    pauses: training waits at every validation until the next one is asked for, so that what is decided meanwhile
-    counts. Its workers are given back; beginning again costs a few seconds.
     """
 
-    def __init__(self, folder: RunFolder, origin: Mapping[str, str], systems: Systems, pauses: bool = False) -> None:
+    def __init__(self, folder: RunFolder, origin: Mapping[str, str], systems: Systems) -> None:
         self.folder, self._systems = folder, systems
-        self._origin, self._pauses = dict(origin), pauses
+        self._origin = dict(origin)
         self._events = EventLog(folder.location / "events.jsonl")
         self._lease = _hold(folder.location)
         self._stopping = threading.Event()
@@ -72,33 +69,9 @@ class Trial:
         if isinstance(item, _End):
             return self._ended(item)
         standing = self._note(item)
-        done = item["step"] >= item["total_steps"]
-        if not (done or self._pauses):
+        if item["step"] < item["total_steps"]:
             return standing
-        standing = self._ended(self._end())  # only a checkpoint is left: the end comes with this validation
-        if done or not standing.finished or self._is_early_end(standing):
-            return standing
-        self._thread = None
-        return replace(standing, finished=False)
-
-    def adopt(self, source: RunFolder, checkpoint: str) -> None:
-        """Continue from a checkpoint of another trial; only before the first `next`."""
-        place = adopt(self.folder, source, checkpoint)
-        self._events.add("adopted", run=source.location.uri, checkpoint=place.name)
-
-    def checkpoint(self) -> Location:
-        """The checkpoint of the last validation, which is written just after its values are reported."""
-        assert self._standing is not None
-        place = self.folder.checkpoint_at(self._standing.step)
-        patience_s = SWEEP.seconds()
-        deadline = time.monotonic() + patience_s
-        while not is_complete(place):
-            if time.monotonic() > deadline:
-                raise TrainingError(
-                    f"{place} was not written in {patience_s:g} s ({SWEEP.variable}); look at events.jsonl of its run"
-                )
-            time.sleep(0.1)
-        return place
+        return self._ended(self._end())  # only a checkpoint is left: the end comes with this validation
 
     def stop(self) -> None:
         """End the training after a checkpoint, and wait until its workers' resources are released."""
@@ -125,9 +98,7 @@ class Trial:
             provenance=origin,
             lease=self._lease.number,
             concepts=record.concepts,
-            pauses=self._pauses,
         )
-        self._patience = config.training.patience
         self._thread = threading.Thread(target=self._run, args=(job,), name="trial", daemon=True)
         self._thread.start()
 
@@ -158,13 +129,6 @@ class Trial:
         best = max((figure for figure in (before, value) if not math.isnan(figure)), default=value)
         self._standing = Standing(step, self._epoch(step), value, best, finished=False)
         return self._standing
-
-    def _is_early_end(self, standing: Standing) -> bool:
-        """Whether early stopping applies, according to the checkpoint of the last validation."""
-        if self._patience is None:
-            return False
-        progress = storage.read_json(self.folder.checkpoint_at(standing.step) / "progress.json")
-        return int(progress["flat_validations"]) >= self._patience
 
     def _ended(self, end: _End) -> Standing:
         if end.error is not None:

@@ -53,8 +53,6 @@ class CaptioningFlags:
     """Forbid repeated n-grams of this size within a caption (default: as in training)."""
     consensus_samples: int | None = None
     """Samples of captions, which choose the beam that is most like them (default: as in training; 0: none)."""
-    average_checkpoints: int = 1
-    """Average the weights of this many newest checkpoints of the run folder."""
     experiment: str = "vtr"
     """MLflow experiment."""
     out: str | None = None
@@ -100,7 +98,7 @@ def evaluate(flags: CaptioningFlags) -> list[CaptioningResult]:
         show(printed(results[-1], loaded.uri))
     values = _as_json(results, decoding)
     sets = [EvaluatedSet(result.name, result.manifest, result.metrics()) for result in results]
-    settings = {"tokenizer": flags.tokenizer, "average_checkpoints": flags.average_checkpoints, **decoding.model_dump()}
+    settings = {"tokenizer": flags.tokenizer, **decoding.model_dump()}
     log_evaluation(flags.experiment, loaded, sets, settings, _report(results, values, loaded.uri))
     if flags.out is not None:
         storage.write_json(locate(flags.out), values)
@@ -110,7 +108,7 @@ def evaluate(flags: CaptioningFlags) -> list[CaptioningResult]:
 
 def _captioner(flags: CaptioningFlags) -> tuple[LoadedModel, DecodingConfig]:
     """The captioner of a checkpoint with its decoding settings; CheckpointError for another model."""
-    loaded = read_model(flags.checkpoint, SYSTEMS, device(), flags.average_checkpoints)
+    loaded = read_model(flags.checkpoint, SYSTEMS, device())
     decoding = require_captioner(loaded.model, loaded.uri).config.decoding
     return loaded, override(decoding, decoding_changes(flags))
 

@@ -1,18 +1,8 @@
 """What a sweep needs of the cluster before its first trial."""
 
-import pytest
-
-from pipelines.sweep.tune_trials import require_population, trial_bundle
+from pipelines.sweep.tune_trials import trial_bundle
 from vtr_core.config.run import ScalingConfig
-from vtr_core.errors import ClusterError
 from vtr_core.ray_private import HEAD
-
-
-def test_a_population_trains_at_the_same_time() -> None:
-    require_population("pbt", 2)
-    require_population("asha", 1)
-    with pytest.raises(ClusterError, match="only one fits here; lower"):
-        require_population("pbt", 1)
 
 
 def test_what_starts_a_trials_workers_stays_on_the_head_and_takes_no_cpu() -> None:

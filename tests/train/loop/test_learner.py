@@ -13,14 +13,12 @@ from torch.utils.checkpoint import set_checkpoint_early_stop
 
 from vtr_core.config.override import override
 from vtr_core.data.batches import ClipBatch
-from vtr_core.errors import CheckpointError
 from vtr_core.run.build import build_model, build_task
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, load_checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.loop.learner import Learner
@@ -163,24 +161,6 @@ def test_a_gradient_that_is_not_finite_changes_nothing(decay: float | None, tmp_
         for kind in ("model", "objective"):
             for name, tensor in plain.state()[kind].items():
                 assert torch.equal(other.state()[kind][name], tensor)
-
-
-def test_the_mean_of_checkpoints(tmp_path: Path) -> None:
-    settings, folder = config(), RunFolder.at(str(tmp_path))
-    trained, weights = learner(settings), []
-    for number in range(1, 4):
-        step(trained)
-        state = trained.state()
-        weights.append({name: tensor.clone() for name, tensor in state["model"].items()})
-        folder.save(Checkpoint(settings, progress=Progress(step=number), vocabulary=words(), **state), keep=3)
-    found = load_model(str(tmp_path), average=2)
-    assert found.progress.step == 3
-    for name, tensor in found.model.state_dict().items():
-        torch.testing.assert_close(tensor, (weights[1][name] + weights[2][name]) / 2)
-    with pytest.raises(CheckpointError, match="holds 3 checkpoints of a run, 5 are to be averaged"):
-        load_model(str(tmp_path), average=5)
-    with pytest.raises(CheckpointError, match="give a run folder"):
-        load_model(str(tmp_path / "checkpoints" / "step-00000003"), average=2)
 
 
 def test_what_is_saved_is_the_average(tmp_path: Path) -> None:

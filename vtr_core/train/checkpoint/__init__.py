@@ -7,8 +7,8 @@ from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
 __all__ = ["LoadedModel", "load_model"]
 
 
-def load_model(uri: str, device: torch.device | str = "cpu", average: int = 1) -> LoadedModel:
+def load_model(uri: str, device: torch.device | str = "cpu") -> LoadedModel:
     """`read_model` among all systems that are installed: the call without a list of them, for code outside vtr."""
     from vtr_core.systems.all import SYSTEMS
 
-    return read_model(uri, SYSTEMS, device, average)
+    return read_model(uri, SYSTEMS, device)

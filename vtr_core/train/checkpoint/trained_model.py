@@ -1,6 +1,6 @@
 """A trained model from a checkpoint, a run folder or the registry, or a pretrained encoder as one."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +21,7 @@ from vtr_core.storage.stated_places import stated_by, stated_place
 from vtr_core.systems.loaded_model import Systems
 from vtr_core.text.concepts import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint.checkpoint_files import CheckpointReader, Progress, complete_checkpoints, find_checkpoint
+from vtr_core.train.checkpoint.checkpoint_files import CheckpointReader, Progress, find_checkpoint
 
 ENCODER = "encoder:"
 """A model's place that is a pretrained encoder, as it is."""
@@ -43,23 +43,19 @@ class LoadedModel:
     """The names of the concepts in the order of the model's scores, where it has a concept space."""
 
 
-def read_model(uri: str, systems: Systems, device: torch.device | str | None = "cpu", average: int = 1) -> LoadedModel:
+def read_model(uri: str, systems: Systems, device: torch.device | str | None = "cpu") -> LoadedModel:
     """The model of a checkpoint folder, of a run folder's best checkpoint, or of a registered model, on `device`.
 
     It is in evaluation mode, and needs that folder alone. `models:/NAME@ALIAS` and `models:/NAME/VERSION` are looked
     up in the MLflow store of MLFLOW_TRACKING_URI, `hub:owner/name` on the Hugging Face hub. `systems` are those among
-    which the model's own is looked for. device: None is the first GPU, or the CPU where there is none. With `average`
-    k > 1 the weights are the mean of those of the run folder's k newest checkpoints, and everything else is the newest
-    one's. Raises CheckpointError where a checkpoint is incomplete, damaged or of another system, or where there are
-    fewer than k.
+    which the model's own is looked for. device: None is the first GPU, or the CPU where there is none. Raises
+    CheckpointError where the checkpoint is incomplete, damaged or of another system.
     """
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     if uri.startswith(ENCODER):
         return zero_shot_model(uri, systems, device)
     with _readable(uri) as (place, name):
-        if average > 1 and name is not None:
-            raise CheckpointError(f"{uri} is one checkpoint, {average} are to be averaged; give a run folder")
-        loaded = _load(place, systems, device, average)
+        loaded = _load(place, systems, device)
         return loaded if name is None else replace(loaded, uri=name)
 
 
@@ -123,10 +119,9 @@ def _readable(uri: str) -> Iterator[tuple[Location, str | None]]:
         yield locate(uri), None
 
 
-def _load(place: Location, systems: Systems, device: torch.device | str, average: int = 1) -> LoadedModel:
+def _load(place: Location, systems: Systems, device: torch.device | str) -> LoadedModel:
     storage.check_readable(place)
-    locations = [find_checkpoint(place)] if average == 1 else _newest(place, average)
-    location = locations[-1]
+    location = find_checkpoint(place)
     reader = CheckpointReader(location)
     config, vocabulary = reader.config(systems), reader.vocabulary()
     if len(vocabulary) != config.model.inputs.num_words:
@@ -134,7 +129,7 @@ def _load(place: Location, systems: Systems, device: torch.device | str, average
         raise CheckpointError(f"{location} has {mismatch}; use another checkpoint of the run")
     concepts = reader.concepts()
     _check_concepts(config, concepts, location)
-    weights = config.model.system().implementation().current_names(_mean_weights(locations))
+    weights = config.model.system().implementation().current_names(reader.weights())
     _check_shapes(config, weights, location)
     model = build_model(config.model)
     load_weights(model, weights, location)
@@ -185,26 +180,3 @@ def load_weights(model: nn.Module, weights: dict[str, Tensor], where: Location) 
         model.load_state_dict(weights)
     except RuntimeError as error:
         raise CheckpointError(f"{where}: the weights do not fit the model: {' '.join(str(error).split())}") from error
-
-
-def _newest(folder: Location, count: int) -> list[Location]:
-    """The `count` newest checkpoints of a run folder, oldest first."""
-    complete = complete_checkpoints(folder / "checkpoints")
-    if len(complete) < count:
-        raise CheckpointError(
-            f"{folder} holds {len(complete)} checkpoints of a run, {count} are to be averaged; give a run folder, "
-            f"trained with --training.keep_checkpoints {count} or more"
-        )
-    return complete[-count:]
-
-
-def _mean_weights(locations: Sequence[Location]) -> dict[str, Tensor]:
-    """The checkpoints' mean weights, in float64, one checkpoint in memory at a time; integers are the last's."""
-    total = CheckpointReader(locations[0]).weights()
-    if len(locations) == 1:
-        return total
-    total = {name: tensor.double() if tensor.is_floating_point() else tensor for name, tensor in total.items()}
-    for location in locations[1:]:
-        weights = CheckpointReader(location).weights()
-        total = {name: total[name] + t if t.is_floating_point() else t for name, t in weights.items()}
-    return {n: (total[n] / len(locations)).to(t.dtype) if t.is_floating_point() else t for n, t in weights.items()}

@@ -3,7 +3,6 @@
 import math
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
@@ -27,7 +26,7 @@ from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.job import Job, Reason, Report, WorkerContext, checkpoint_provenance, graceful, total_steps
 from vtr_core.train.loop.alarms import BadShards, CollapseWatch, keys_not_finite, suspects
 from vtr_core.train.loop.learner import Learner, compiles, given_weights, initial_model, uses_bf16
-from vtr_core.train.loop.recorder import Meter, Recorder, judge, profiled, ties_told_once
+from vtr_core.train.loop.recorder import Meter, Recorder, judge, ties_told_once
 from vtr_core.train.optimizer import learning_rate_at
 
 _PATIENCE = 50
@@ -68,13 +67,13 @@ class Worker:
             )
         self._compiles = compiles(self._config, self._system.implementation(), self._device)
         self._learner = Learner(model, self._task.objective, self._config, self._context.distribute, self._compiles)
-        self._progress, self._paused = checkpoint.progress if checkpoint else Progress(), False
+        self._progress = checkpoint.progress if checkpoint else Progress()
         if checkpoint is not None:
             require_names(checkpoint.concepts, self._concepts, self._folder.checkpoint_at(checkpoint.progress.step))
             self._learner.restore(checkpoint, self._folder)
 
     def run(self) -> bool:
-        """Train from the current step to the end, to an early stop, a pause or a request to stop.
+        """Train from the current step to the end, to an early stop or a request to stop.
 
         Returns whether this group is done; if anything is left, the driver begins the next group.
         """
@@ -82,8 +81,8 @@ class Worker:
         sent = False
         try:
             tracked = self._job.tracked if self._rank == 0 else None
-            with system_metrics(tracked), self._profiled() as after_step, ties_told_once(self._rank == 0):
-                self._loop(after_step)
+            with system_metrics(tracked), ties_told_once(self._rank == 0):
+                self._loop()
         finally:
             if self._recorder is not None:
                 sent = self._recorder.close()
@@ -91,7 +90,7 @@ class Worker:
             watch = self._watch
             beside = {"at_chance": watch.at_chance, "loss": watch.loss}
             self._recorder.event("finished", step=self._progress.step, metrics_sent=sent, **beside)
-        return self._is_finished() or self._paused
+        return self._is_finished()
 
     def _begin_recording(self) -> Recorder | None:
         if self._rank != 0:
@@ -117,13 +116,7 @@ class Worker:
             self._compiled = True
             self._recorder.event("compiled", first_step_s=round(meter.elapsed(), 1))
 
-    def _profiled(self) -> AbstractContextManager[Callable[[], None]]:
-        """A context that yields the function to call after each step."""
-        if self._recorder is None or not self._job.profile:
-            return nullcontext(lambda: None)
-        return profiled(self._folder.location, self._job.tracked, self._device, self._recorder.event)
-
-    def _loop(self, after_step: Callable[[], None]) -> None:
+    def _loop(self) -> None:
         meter = Meter(self._config.batch.rows)
         not_finite = 0
         batches, bad_shards = self._batches()
@@ -135,7 +128,6 @@ class Worker:
             metrics = self._step(columns)
             meter.step()
             self._report_compilation(meter)
-            after_step()
             not_finite = not_finite + 1 if metrics is None else 0
             self._progress = replace(self._progress, step=self._progress.step + 1, value=None)
             if metrics is None:
@@ -145,7 +137,7 @@ class Worker:
             self._validate_and_save()
         if self._recorder is not None:
             self._recorder.save_last(self._progress.step, self._checkpoint)
-            if not (self._is_finished() or self._paused):
+            if not self._is_finished():
                 self._recorder.event(self._stop.reason(), step=self._progress.step)
 
     def _batches(self) -> tuple[Iterator[Columns], BadShards | None]:
@@ -234,7 +226,6 @@ class Worker:
         due = validated or self._is_due(self._config.training.checkpoint_every)
         if self._recorder is not None and (due or self._recorder.is_late(self._config.training.checkpoint_minutes)):
             self._recorder.save(self._checkpoint())
-        self._paused = validated and self._job.pauses
 
     def _is_finished(self) -> bool:
         """Whether all steps are done, or early stopping applies."""
@@ -243,8 +234,8 @@ class Worker:
         return stale or self._progress.step >= self._total
 
     def _should_stop(self) -> bool:
-        """Whether the run is finished or pauses, or a stop was requested, as all workers agree."""
-        return self._is_finished() or self._paused or not agree_all(not self._stop.requested(), self._device)
+        """Whether the run is finished, or a stop was requested, as all workers agree."""
+        return self._is_finished() or not agree_all(not self._stop.requested(), self._device)
 
     def _report(self, values: dict[str, float]) -> None:
         if self._recorder is not None:
@@ -313,7 +304,7 @@ class _Channel:
 
 
 def fit(job: Job, on_report: Callable[[Report], None], should_stop: Callable[[], bool] = lambda: False) -> None:
-    """Run `job` to its end, or to its pause: on `scaling.workers` of the connected Ray cluster; with 0 in this process.
+    """Run `job` to its end: on `scaling.workers` of the connected Ray cluster; with 0 in this process.
 
     `on_report` gets every logged point and event, in the driver. A VtrError in a worker, which is due to the user's
     input, ends the run at once. Ctrl-C or SIGTERM ends it after a checkpoint, with Interrupted. So does `should_stop`,
