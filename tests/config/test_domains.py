@@ -40,14 +40,3 @@ def test_golden_levels() -> None:
     assert Integer(0, 1).levels(3) == [0, 1]
     assert Integer(1, 100, log=True).levels(3) == [1, 10, 100]
     assert Choice((3, 1)).levels(9) == [3, 1]
-
-
-def test_beyond_the_ends() -> None:
-    assert {Uniform(0.0, 0.5).near(0.5, Random(seed)) for seed in range(20)} == {0.4, 0.5}
-    assert {Integer(2, 8).near(2, Random(seed)) for seed in range(20)} == {2}
-    assert {Choice((1, 2)).near(1, Random(seed)) for seed in range(20)} == {1, 2}
-
-
-def test_a_variant_is_set_whole() -> None:
-    assert DOMAINS[2].setting("two") == {"kind": "y", "size": 2}
-    assert Choice((3,)).setting(3) == 3

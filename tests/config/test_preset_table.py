@@ -6,11 +6,11 @@ import pytest
 from pydantic import ValidationError
 
 from vtr_core.config.data_sets import BatchConfig, WordEncoderConfig
-from vtr_core.config.losses import ConstantMargin, InfoNceConfig, MaskedMarginSoftmaxConfig
+from vtr_core.config.losses import InfoNceConfig
 from vtr_core.config.override import override
 from vtr_core.config.preset_table import Change, Row, applied, changed
 from vtr_core.config.run import OptimizerConfig, TrainConfig
-from vtr_core.systems.capsules.config import CapsuleNetConfig, FullyConnectedConfig
+from vtr_core.systems.capsules.config import CapsuleNetConfig
 
 BASE = override(
     TrainConfig(model=CapsuleNetConfig()),
@@ -23,19 +23,6 @@ def test_only_what_a_row_gives_is_changed_at_any_depth() -> None:
         model=CapsuleNetConfig(words=WordEncoderConfig(dropout=0.1)), optimizer=OptimizerConfig(learning_rate=0.3)
     )
     assert changed(BASE, change) == override(BASE, {"model.words.dropout": 0.1, "optimizer.learning_rate": 0.3})
-
-
-def test_a_default_that_is_written_counts() -> None:
-    change = Change(loss=MaskedMarginSoftmaxConfig(margin=ConstantMargin(value=ConstantMargin().value)))
-    assert changed(BASE, change).loss == MaskedMarginSoftmaxConfig()
-    assert changed(BASE, Change(loss=MaskedMarginSoftmaxConfig(margin=ConstantMargin()))) == BASE
-
-
-def test_another_class_replaces_the_whole_group() -> None:
-    change = Change(model=FullyConnectedConfig(hidden_dim=4), loss=InfoNceConfig(temperature=0.2))
-    assert changed(BASE, change) == override(
-        BASE, {"model.kind": "fully_connected", "model.hidden_dim": 4, "loss.kind": "info_nce", "loss.temperature": 0.2}
-    )
 
 
 def test_rows_build_on_others_and_on_the_model() -> None:

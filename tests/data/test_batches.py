@@ -1,7 +1,5 @@
 """Batches of clips, videos, images and pictures: rows and masks by hand, memory that is shared, splits."""
 
-import warnings
-
 import numpy as np
 import torch
 
@@ -36,23 +34,6 @@ def test_columns_become_tensors_without_a_copy():
     assert batch.present["video"].tolist() == [True, False, True]
     assert (batch.keys.clip.tolist(), batch.keys.caption.tolist()) == ([0, 1, 2], [0, -1, -2])
     assert batch.keys[torch.tensor([True, False, True])].clip.tolist() == [0, 2]
-
-
-def test_read_only_columns_are_shared_too_without_a_warning():
-    columns = _columns()
-    for array in columns.values():
-        array.flags.writeable = False
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        batch = clip_batch(columns, ["video", "audio"])
-    assert batch.features["video"].data_ptr() == columns["video"].ctypes.data
-    assert batch.keys.clip.data_ptr() == columns["clip_key"].ctypes.data
-
-
-def test_to_keeps_what_is_there_already():
-    batch = clip_batch(_columns(), ["video"])
-    assert batch.to("cpu").features["video"] is batch.features["video"]
-    assert batch.to(torch.device("meta")).tokens.device.type == "meta"
 
 
 def columns() -> dict[str, np.ndarray]:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tests.builders.captioned import captioned_clips, captioned_videos
-from tests.builders.toy_steps import toy_steps
 from tests.reference import captioning as reference
 from vtr_core.data import captions as module
 from vtr_core.data.captions import (
@@ -14,13 +13,12 @@ from vtr_core.data.captions import (
     VideoCaptions,
     check_captioned,
     information_table,
-    reference_table,
     training_references,
     video_captions,
 )
 from vtr_core.data.shards.shard_file import caption_key
 from vtr_core.data.shards.word_table import WordTable
-from vtr_core.errors import DatasetError, SchemaMismatch
+from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import key64
 from vtr_core.metrics.captioning import cider
 from vtr_core.storage import locate
@@ -33,11 +31,6 @@ def test_every_video_comes_with_all_its_captions(tmp_path: Path, ingest) -> None
     videos = list(video_captions(ingest(tmp_path, CAPTIONS)))
     expected = [VideoCaptions(name, key64(name), tuple(captions)) for name, captions in CAPTIONS.items()]
     assert sorted(videos, key=lambda video: video.video_id) == expected
-
-
-def test_steps_are_no_captions(tmp_path: Path) -> None:
-    with pytest.raises(SchemaMismatch, match=r"steps/1.*captions of videos/1 or clips/1"):
-        video_captions(toy_steps(tmp_path))
 
 
 CORPUS = {
@@ -129,9 +122,3 @@ def test_scores_are_those_of_the_metric(tmp_path: Path) -> None:
     assert scores[:, 1].tolist() == pytest.approx(list(begun.values()))
     alone = table.ciders(keys[1:2], [[words[1], []]])
     assert alone.tolist() == [[pytest.approx(expected["b"]), 0]]
-
-
-def test_nothing_is_said_of_a_clip_without_captions() -> None:
-    table = reference_table({1: [[1, 2]], 2: []})
-    assert table.ciders(np.array([2, 7]), [[[1, 2]], [[1]]]).tolist() == [[0], [0]]
-    assert reference_table({}).ciders(np.array([3]), [[[1]]]).tolist() == [[0]]

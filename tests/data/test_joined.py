@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.arguments import with_joined_data
 from tests.builders.captioned import CaptionedVideos
 from vtr_core.config.data_sets import BatchConfig, joined_uris, joined_weights, weighted
 from vtr_core.data.ingest.ingest import begin, do, finish
@@ -78,12 +77,6 @@ def test_a_file_cannot_say_that_its_shards_lie_elsewhere() -> None:
     shard = Shard("p.parquet", 1, 2, "", "", ((1,),))
     assert json.loads(json.dumps(replace(shard, folder="/elsewhere").to_json())) == shard.to_json()
     assert Shard.from_json({**shard.to_json(), "folder": "/elsewhere"}) == shard
-
-
-def test_words_behind_data_are_joined() -> None:
-    words = ["--data", "a", "b", "--out", "o", "--seed", "1"]
-    assert with_joined_data(words) == ["--data", "a + b", "--out", "o", "--seed", "1"]
-    assert with_joined_data(["--data", "a", "--out", "o"]) == ["--data", "a", "--out", "o"]
 
 
 def test_an_epoch_passes_over_a_set_as_often_as_its_weight_says(tmp_path: Path) -> None:

@@ -69,12 +69,6 @@ def test_what_makes_no_full_batch_is_not_the_same_in_every_epoch(shards: list[li
     assert min(visits.values()) > 60 * 20 / 25 / 2
 
 
-def test_rows_of_a_video_with_enough_clips_are_not_repeated() -> None:
-    plan = Plan(manifest_of([[[5, 9, 6]]]), BatchConfig(videos=3, clips_per_video=5), seed=0)
-    (batch,) = plan.window(0)
-    assert len(set(batch.row.tolist())) == 15
-
-
 def test_steps_number_the_batches_and_windows_hold_them() -> None:
     plan = Plan(
         manifest_of([[[1] * 7, [1] * 4], [[1] * 9]]), BatchConfig(videos=3, clips_per_video=1, window=2), seed=0
@@ -175,27 +169,11 @@ def test_every_caption_comes_once_in_as_many_epochs_as_there_are_captions(captio
     assert second.caption(0, number) == np.random.default_rng([5, 1]).permutation(number)[0]
 
 
-def test_draws_by_hand() -> None:
-    draws = CaptionDraws(np.array([11, 11, 12]), np.array([0, 5, 1]))
-    order, other = (np.random.default_rng(seed).permutation(4).tolist() for seed in (11, 12))
-    assert [draws.caption(row, 4) for row in range(3)] == [order[0], order[1], other[1]]
-
-
 @pytest.mark.parametrize("world", [1, 2, 3, 4])
 def test_the_captions_of_all_workers_are_those_of_the_batch(world: int) -> None:
     batch = whole_videos().window(1)[0]
     parts = [batch.part(rank, world) for rank in range(world)]
     assert [caption for part in parts for caption in captions_of(part, 20)] == captions_of(batch, 20)
-
-
-def test_whole_videos_have_no_captions_near_in_time() -> None:
-    with pytest.raises(DatasetError, match=r"captions have no times.* leave out --batch\.candidates 4"):
-        whole_videos(candidates=4)
-
-
-def test_clips_have_no_captions_in_turn() -> None:
-    with pytest.raises(DatasetError, match=r"leave out --batch\.captions every"):
-        Plan(manifest_of([[[2, 2]]]), BatchConfig(videos=2, clips_per_video=1, captions="every"), 0)
 
 
 def slow(video: np.ndarray, middle: np.ndarray, usable: np.ndarray, extra: int) -> np.ndarray:

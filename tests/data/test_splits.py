@@ -30,14 +30,6 @@ def test_the_split_is_a_fixed_function_of_id_and_seed():
     )
 
 
-def test_another_seed_is_another_split():
-    assert assign_splits(VIDEOS, SHARES, seed=1) != assign_splits(VIDEOS, SHARES, seed=2)
-
-
-def test_an_empty_share_gets_no_video_and_a_whole_one_gets_all():
-    assert set(assign_splits(VIDEOS, {"none": 0.0, "all": 1.0, "nor": 0.0}).values()) == {"all"}
-
-
 @pytest.mark.parametrize(
     ("fractions", "message"),
     [

@@ -50,11 +50,6 @@ def test_what_does_not_fit_is_named(columns: dict[str, list[object]], message: s
         columns_of(pd.DataFrame(columns, index=["a"] if columns else None), FEATURES, WORDS, max_words=3)
 
 
-def test_a_column_given_twice_is_refused() -> None:
-    with pytest.raises(InputError, match="each once"):
-        columns_of(pd.DataFrame([["a", "b"]], columns=["caption", "caption"]), FEATURES, WORDS, max_words=3)
-
-
 def test_embeddings_stand_under_the_names_of_what_was_given() -> None:
     vectors = {name: np.full((2, 4), i, np.float32) for i, name in enumerate(("text", "video", "audio"))}
     present = {"text": np.array([True, False]), "video": np.array([False, True]), "audio": np.array([False, False])}

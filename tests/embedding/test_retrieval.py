@@ -168,13 +168,6 @@ def test_captions_alone_have_the_vectors_of_their_rows(toy: Manifest) -> None:
     assert nothing.shape == (0, 4)
 
 
-def test_rows_tell_the_video_of_their_clip(toy: Manifest) -> None:
-    model, features = model_of(toy)
-    rows = embed(model, features, toy, WordTable.load(toy).vocabulary, row_groups(toy), 3)
-    videos = dict(zip(rows.clip_key.tolist(), rows.video_key.tolist(), strict=True))
-    assert all(videos[key64(f"v{v}:0")] == key64(f"v{v}") for v in range(7))
-
-
 def test_unsuitable_features_are_named(toy: Manifest) -> None:
     with pytest.raises(DatasetError, match="column video has 3 dimensions, the model was trained on 5"):
         check_features(toy, {"video": 5})

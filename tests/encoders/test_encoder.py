@@ -11,7 +11,7 @@ from tests.builders import pretrained
 from vtr_core.backbones import swin
 from vtr_core.backbones.recipes import recipe
 from vtr_core.encoders.bundled import MINILM, BundledEncoder, class_names, class_vectors
-from vtr_core.encoders.encoder import SOURCES, encoder, frames_recipe, is_encoder
+from vtr_core.encoders.encoder import encoder, frames_recipe
 from vtr_core.encoders.frozen_text import SentenceEncoder
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.extraction.features import choose
@@ -24,11 +24,6 @@ def test_an_unknown_name_is_told_with_the_nearest() -> None:
         encoder("howto-2b")
     with pytest.raises(ConfigError, match=r"no encoder 'hf:'; "):
         encoder("hf:")
-
-
-def test_names_of_encoders_are_told_from_those_of_recipes() -> None:
-    assert all(is_encoder(source.example) and is_encoder(f"tokens:{source.example}") for source in SOURCES)
-    assert not any(is_encoder(name) for name in ("imagenet-lite", "howto-2d", "runs/first", "s3://a/b"))
 
 
 def test_a_recipe_has_frames_and_no_text() -> None:
@@ -113,11 +108,6 @@ def test_bundled_is_a_recipe_with_pinned_weights() -> None:
     np.testing.assert_array_equal(rows, recipe("imagenet-lite").load(lite.weights, "cpu")(pictures))
     with pytest.raises(ConfigError, match="bundled is an encoder, which names its weights itself"):
         choose(["bundled"], {"bundled": "f"})
-
-
-def test_an_encoder_of_text_alone_makes_no_features() -> None:
-    with pytest.raises(ConfigError, match="encodes text alone, and makes no features of videos"):
-        choose([f"st:{MINILM.find().parent}"], {})
 
 
 def test_the_stored_vectors_of_class_names_are_minilms() -> None:

@@ -67,13 +67,6 @@ def test_tokens_are_padded_and_an_empty_text_has_none(letters: Letters) -> None:
     assert letters.asked == ["ab", "abc"]
 
 
-def test_no_texts_have_no_vectors(letters: Letters) -> None:
-    text = FrozenText(RECORD)
-    assert text(tokens()).shape == (0, 2)
-    assert text.tokens(tokens()).vectors.shape[0] == 0
-    assert letters.asked == []
-
-
 def test_what_is_kept_is_bounded(letters: Letters, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frozen_text, "KEPT_BYTES", 4 * 8)  # four vectors
     text = FrozenText(RECORD)

@@ -15,9 +15,7 @@ from transformers import AutoImageProcessor, AutoTokenizer
 from tests.builders import pretrained
 from vtr_core.encoders.encoder import Encoder, encoder
 from vtr_core.encoders.huggingface import HuggingFaceEncoder
-from vtr_core.encoders.weights import folder_fingerprint
 from vtr_core.errors import CheckpointError, ConfigError, VtrError
-from vtr_core.fingerprint import fingerprint
 from vtr_core.video.streams import PatchedPicture, Picture, SquashedPicture
 
 TEXTS = ["a dog runs in the garden", "a man lifts a barbell", "red car of a man in the garden of a cat in a car"]
@@ -136,12 +134,6 @@ def test_tokens_of_a_frame_are_each_normed_and_projected(folder: Path) -> None:
         saved(folder, "siglip")[1].encode_patches(frames(24, 24))
 
 
-def test_nothing_is_encoded_of_nothing(folder: Path) -> None:
-    _, made, _ = saved(folder, "clip")
-    assert made.encode_text([]).shape == made.encode_rows(np.zeros((0, 28, 28, 3), np.uint8)).shape == (0, 24)
-    assert made.encode_tokens([]).vectors.shape[0] == 0
-
-
 def test_a_fingerprint_is_of_what_is_computed_and_not_of_where_it_lies(folder: Path, tmp_path: Path) -> None:
     _, made, place = saved(folder, "clip")
     shutil.copytree(place, tmp_path / "copy")
@@ -255,9 +247,3 @@ def test_a_cached_repository_is_loaded_without_the_hub(
         ConfigError, match="someone/other is no folder, it is not in the Hugging Face cache, and the hub"
     ):
         encoder("hf:someone/other")
-
-
-def test_the_fingerprint_covers_preparation(folder: Path) -> None:
-    _, made, place = saved(folder, "clip")
-    assert made.fingerprint != folder_fingerprint(place)
-    assert len(made.fingerprint) == len(fingerprint([]))

@@ -14,7 +14,6 @@ from vtr_core.config.override import override
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
-from vtr_core.train.checkpoint import load_model
 
 pytestmark = pytest.mark.integration
 EPOCHS, STEPS_PER_EPOCH = 6, 10
@@ -64,20 +63,6 @@ def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
         json.loads((run / "checkpoints" / f"step-{last:08d}" / "progress.json").read_text()) for run in (trained, cut)
     ]
     assert progress[0] == progress[1]
-
-
-@pytest.mark.long
-def test_two_workers_train_what_the_process_itself_does(described: Path, tmp_path: Path, local_ray: None) -> None:
-    same = {"model.dropout": 0.0, "training.max_steps": 8, "training.validate_every": 100}
-    for workers in (0, 2):
-        train(config(workers, **same), TrainFlags(data=str(described), out=str(tmp_path / str(workers))))
-    assert losses(tmp_path / "2") == pytest.approx(losses(tmp_path / "0"), rel=2e-4)
-
-
-def test_the_checkpoint_names_its_concepts(trained: Path) -> None:
-    loaded = load_model(str(trained))
-    assert len(loaded.concepts) == 32
-    assert len(set(loaded.concepts)) == 32
 
 
 def test_what_does_not_go_together_is_said_before_anything_starts(described: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pipelines.evaluate.retrieval import evaluate
 from pipelines.train.command import TrainFlags, resume, train
 from tests.builders.token_videos import token_videos
 from tests.drills.runs import assert_equal_weights, cut_short, losses
-from tests.systems.muse.test_task import NO_LEARNER, small
+from tests.systems.muse.test_task import small
 from vtr_core.config.override import override
 from vtr_core.errors import ConfigError, SchemaMismatch
 from vtr_core.run.config import TrainConfig
@@ -51,11 +51,6 @@ def test_training_lowers_the_loss_and_finds_videos(trained: Path, described: Pat
         assert direction.metrics.recall[10] > 1.5 * direction.chance.recall[10]
 
 
-def test_the_run_says_once_where_it_scans(trained: Path) -> None:
-    events = [json.loads(line) for line in (trained / "events.jsonl").read_text().splitlines()]
-    assert [event["backend"] for event in events if event["event"] == "scan"] == ["reference"]
-
-
 @pytest.mark.long
 def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
     cut = cut_short(trained, tmp_path / "cut", kept=3)
@@ -69,14 +64,6 @@ def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_two_workers_train_what_the_process_itself_does(described: Path, tmp_path: Path, local_ray: None) -> None:
-    same = {"model.text.dropout": 0.0, "training.max_steps": 8, "training.validate_every": 100}
-    for workers in (0, 2):
-        train(config(workers, **same), TrainFlags(data=str(described), out=str(tmp_path / str(workers))))
-    assert losses(tmp_path / "2") == pytest.approx(losses(tmp_path / "0"), rel=2e-4)
-
-
-@pytest.mark.long
 def test_tokens_with_patches_and_given_text_vectors_on_two_workers(tmp_path: Path, local_ray: None) -> None:
     """The layout of CLIP's tokens, a pyramid over them, and a row without frames."""
     data = token_videos(tmp_path / "tokens", blind=[6])
@@ -86,14 +73,6 @@ def test_tokens_with_patches_and_given_text_vectors_on_two_workers(tmp_path: Pat
     assert len(losses(tmp_path / "run")) == 4
     (result,) = evaluate(EvaluateFlags(checkpoint=finished.checkpoint, data=(data.uri,)))
     assert result.directions[0].metrics.num_queries == 24
-
-
-def test_mean_pooling_trains_its_temperature_alone(tmp_path: Path) -> None:
-    data = token_videos(tmp_path / "tokens")
-    changes = small(**NO_LEARNER, **{"training.epochs": 1, "training.log_every": 1, "scaling.workers": 0})
-    settings = override(preset("muse-msrvtt"), changes)
-    train(settings, TrainFlags(data=data.uri, validation=data.uri, out=str(tmp_path / "run")))
-    assert len(losses(tmp_path / "run")) == 2
 
 
 def test_what_does_not_go_together_is_said_before_anything_starts(described: Path, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from tests.drills.runs import LEARNT, STEPS, STEPS_PER_EPOCH, assert_equal_runs,
 from vtr_core.config.override import override
 from vtr_core.errors import ConfigError, RunConflict, TrainingError
 from vtr_core.run.presets import preset
-from vtr_core.train.checkpoint import load_model
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("local_ray")]
 
@@ -88,12 +87,6 @@ def test_a_loss_that_stays_not_finite_ends_the_run(world: Path, tmp_path: Path) 
 def test_a_second_run_does_not_take_the_folder(one_worker: Path, world: Path) -> None:
     with pytest.raises(RunConflict, match="--resume"):
         train(config(), TrainFlags(data=str(world), out=str(one_worker)))
-
-
-def test_a_checkpoint_loads_by_itself(one_worker: Path) -> None:
-    loaded = load_model(str(one_worker))
-    assert loaded.config.model.num_capsules == 4
-    assert not loaded.model.training
 
 
 def test_training_stops_early(world: Path, tmp_path: Path) -> None:

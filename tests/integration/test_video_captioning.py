@@ -59,13 +59,6 @@ def test_it_is_trained_resumed_evaluated_and_describes(
 
 
 @pytest.mark.long
-def test_two_workers_train_what_the_process_itself_does(films: Path, tmp_path: Path, local_ray: None) -> None:
-    for workers in (0, 2):
-        train(config(workers), TrainFlags(data=str(films), out=str(tmp_path / str(workers))))
-    assert losses(tmp_path / "2") == pytest.approx(losses(tmp_path / "0"), rel=2e-4)
-
-
-@pytest.mark.long
 def test_a_frozen_backbone_trains_the_captioner_alone(films: Path, tmp_path: Path) -> None:
     train(
         config(**{"model.backbone.freeze": "all", "model.backbone.recompute": True}),

@@ -12,11 +12,9 @@ import pytest
 from pipelines.arguments import dotted_changes, parse
 from pipelines.cli import main, run
 from pipelines.commands import EXAMPLES
-from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.train.command import TrainFlags
 from tests.builders.toy import toy_dataset, toy_videos
 from tests.cluster.quoted_commands import check
-from vtr_core import __version__
 from vtr_core.config.override import override
 from vtr_core.errors import ConfigError
 from vtr_core.run.presets import preset
@@ -266,17 +264,6 @@ def test_values_of_another_type_are_shown_with_what_a_flag_takes() -> None:
     words = ["--data", "a", "b", "--data-weights", "2", "0.5"]
     with pytest.raises(ConfigError, match=r"^vtr train: --data-weights takes \[INT \[INT \.\.\.\]\], not '2', '0\.5'$"):
         parse(TrainFlags, words, "vtr train")
-
-
-def test_several_data_sets() -> None:
-    flags = parse(EvaluateFlags, ["run", "--data", "a", "b"], "vtr evaluate")
-    assert (flags.checkpoint, flags.data) == ("run", ("a", "b"))
-
-
-def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["vtr", "--version"])
-    main()
-    assert capsys.readouterr().out == f"vtr {__version__}\n"
 
 
 @pytest.mark.parametrize(

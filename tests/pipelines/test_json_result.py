@@ -8,20 +8,9 @@ from typing import Any
 import pytest
 import torch
 
-from pipelines.arguments import json_alone
 from pipelines.cli import run
 from pipelines.tables.command import PAPERS
 from pipelines.train.reports import Finished, print_end
-from vtr_core.errors import ConfigError
-
-
-def test_what_is_told_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
-    with json_alone(True):
-        sys.stdout.write("for people\n")
-    with json_alone(False):
-        sys.stdout.write("for both\n")
-    found = capsys.readouterr()
-    assert (found.out, found.err) == ("for both\n", "for people\n")
 
 
 def test_an_ingest_tells_what_it_wrote_and_dropped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,11 +86,6 @@ def test_an_evaluation_prints_what_it_would_write(
     assert json.loads(told.out) == {"r1": 1}
     assert told.err == "a table\n"
     assert (tmp_path / "kept.json").exists() == ("--out" in words)
-
-
-def test_json_takes_no_file() -> None:
-    with pytest.raises(ConfigError, match=r"it prints; give --out old\.json"):
-        run("evaluate", ["c", "--json", "old.json", "--data", "d"])
 
 
 def _writes(name: str) -> Any:

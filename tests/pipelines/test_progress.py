@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from pipelines.progress import Meter, duration, progress_line
+from pipelines.progress import Meter, progress_line
 
 
 def test_a_line_has_count_rate_and_time_left() -> None:
@@ -31,13 +31,6 @@ def test_the_start_says_nothing_of_the_time_left(capsys: pytest.CaptureFixture[s
         meter.tell(20)
         meter.tell(30)
     assert capsys.readouterr().out == "  30 of 40 videos; 1.0 a second; 10 s left\n"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"), [(0.4, "0 s"), (89, "89 s"), (90, "2 min"), (5400, "1.5 h"), (130_000, "1.5 days")]
-)
-def test_durations(seconds: float, said: str) -> None:
-    assert duration(seconds) == said
 
 
 def test_a_log_gets_lines_ever_more_rarely_and_one_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:

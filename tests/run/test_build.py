@@ -1,6 +1,5 @@
 """What every model of a joint space keeps to."""
 
-import json
 import subprocess
 import sys
 
@@ -11,7 +10,7 @@ import torch
 from tests.builders.clip_batches import INPUTS, ROWS, clips
 from vtr_core.config.data_sets import WordEncoderConfig
 from vtr_core.config.losses import InfoNceConfig, MaskedMarginSoftmaxConfig
-from vtr_core.config.override import ModelInputs, override
+from vtr_core.config.override import ModelInputs
 from vtr_core.config.towers import (
     DynamicRouting,
     EmRouting,
@@ -23,9 +22,6 @@ from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.losses.contrastive import build_objective
 from vtr_core.run.build import build_model
-from vtr_core.run.config import TrainConfig
-from vtr_core.run.presets import preset
-from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.capsules.config import CapsuleNetConfig, FullyConnectedConfig, SelfAttentionBaselineConfig
 
 SHARED = {"inputs": INPUTS, "words": WordEncoderConfig(hidden_dim=12), "embedding_dim": 16}
@@ -138,11 +134,6 @@ def test_rows_do_not_influence_each_other(name):
         torch.testing.assert_close(alone.candidates[0], together.candidates[row])
 
 
-@pytest.mark.parametrize("name", list(MODELS))
-def test_a_batch_of_no_rows_has_no_vectors(name):
-    assert _model(name)(clips(rows=0)).vectors["video"].shape == (0, 16)
-
-
 def _statistics() -> dict[str, FeatureStatistics]:
     rng = np.random.default_rng(0)
     return {
@@ -192,41 +183,6 @@ def test_it_learns_to_match_its_batch(name):
 def test_inputs_that_make_no_model_are_errors(name, features, message):
     with pytest.raises(ConfigError, match=message):
         _model(name, inputs=ModelInputs(features=features))
-
-
-@pytest.mark.parametrize("routing", [DynamicRouting(pose_dim=8), EmRouting(pose_dim=4), SetTransformerRouting()])
-def test_primary_poses_need_secondary_capsules_of_their_own(routing):
-    with pytest.raises(ConfigError, match=rf"projected_poses = 'primary' .* '{routing.kind}'"):
-        _model("capsule_net, none", routing=routing, projected_poses="primary")
-
-
-def test_em_has_no_softmax_to_undo():
-    with pytest.raises(ConfigError, match=r"activation_scale = 'num_capsules' .* use 'none'"):
-        _model("capsule_net, em", activation_scale="num_capsules")
-
-
-def test_the_attention_s_heads_must_divide_its_width():
-    with pytest.raises(ConfigError, match=r"model\.attention_dim = 6 is not a multiple of num_heads = 4"):
-        _model("self_attention_baseline", num_heads=4)
-
-
-@pytest.mark.parametrize("kind", ["fully_connected", "self_attention_baseline"])
-def test_choosing_another_model_starts_from_its_defaults(kind):
-    inputs = {"features": {"video": 6}, "num_words": 3, "word_dim": 5}
-    config = override(preset("capsule-howto-tiny"), {"model.inputs": inputs, "model.embedding_dim": 32})
-    chosen = override(config, {"model.embedding_dim": 8, "model.kind": kind}).model
-    assert (chosen.kind, chosen.embedding_dim) == (kind, 8)
-    assert chosen.inputs == ModelInputs()  # filled in from the data set when the run starts
-    with pytest.raises(ConfigError, match=r"no setting model\.num_capsules"):
-        override(config, {"model.kind": kind, "model.num_capsules": 4})
-    back = override(override(config, {"model.kind": kind}), {"model.kind": "capsule_net"})
-    assert back.model == CapsuleNetConfig()
-
-
-@pytest.mark.parametrize("name", list(MODELS))
-def test_a_configuration_survives_json(name):
-    config = TrainConfig(model=MODELS[name])
-    assert SYSTEMS.config(json.loads(config.model_dump_json())) == config
 
 
 def test_a_model_is_checked_without_torchs_compiler():

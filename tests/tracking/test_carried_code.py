@@ -1,7 +1,6 @@
 """A registered model carries its code and names what can be installed: that is all it needs."""
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ from packaging.requirements import Requirement
 import vtr_core
 from tests.tracking import only_requirements
 from tests.tracking.written_models import PRESETS, written_model
-from vtr_core.tracking.models.model_folder import model_requirements, requirement
+from vtr_core.tracking.models.model_folder import requirement
 
 PACKAGE = Path(vtr_core.__file__).parent
 
@@ -74,27 +73,10 @@ def test_a_build_of_ones_own_is_the_release_it_is_of(installed: str, expected: s
     assert Requirement(expected).specifier.contains(installed, prereleases=True)
 
 
-def test_only_a_model_that_refers_to_an_object_store_needs_its_client() -> None:
-    assert {Requirement(text).name for text in model_requirements(on_object_store=True)} - {
-        Requirement(text).name for text in model_requirements(on_object_store=False)
-    } == {"boto3"}
-
-
 def test_a_model_has_a_copy_of_the_package(models: dict[str, Path]) -> None:
     copied = models[PRESETS[0]] / "code" / "vtr_core"
     held = {file.relative_to(copied): file.read_bytes() for file in copied.rglob("*.py")}
     assert held == {file.relative_to(PACKAGE): file.read_bytes() for file in PACKAGE.rglob("*.py")}
-
-
-def test_a_model_that_carries_no_code_still_loads(models: dict[str, Path], tmp_path: Path) -> None:
-    """Those that were registered before models carried it name the module that loads them, and `vtr` as a package."""
-    old = Path(shutil.copytree(models[PRESETS[0]], tmp_path / "old"))
-    shutil.rmtree(old / "code")
-    text = (old / "MLmodel").read_text()
-    (old / "MLmodel").write_text(text.replace("    code: code\n", ""))
-    (old / "requirements.txt").write_text("mlflow==3.17.0\nvtr==0.1.0\ntorch==2.13.0+cpu\n")
-    loaded = mlflow.pyfunc.load_model(str(old))
-    assert set(loaded.predict(loaded.input_example)) == {"text", "video"}
 
 
 def test_the_working_directorys_project_is_not_the_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

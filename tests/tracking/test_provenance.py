@@ -31,10 +31,6 @@ def test_the_commit_of_a_folder(tmp_path: Path) -> None:
     assert git_tags(str(tmp_path))["git.commit"] == f"{commit}-dirty"
 
 
-def test_no_repository(tmp_path: Path) -> None:
-    assert git_tags(str(tmp_path)) == {}
-
-
 def test_whoever_submits_a_job_knows_the_commit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("VTR_GIT_COMMIT", "abc")
     monkeypatch.setenv("VTR_GIT_BRANCH", "side")
@@ -51,9 +47,3 @@ def test_the_submission_id_alone_is_taken_from_the_jobs_settings(monkeypatch: py
     assert provenance()["ray.submission_id"] == "train-1"
     assert provenance()["ray.submission_id"] == "train-1"
     assert "secret" not in str(provenance())
-
-
-@pytest.mark.parametrize("told", ["", "no json", "[]", '{"metadata": null}', "{}"])
-def test_settings_that_do_not_say(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAY_JOB_CONFIG_JSON_ENV_VAR", told)
-    assert "ray.submission_id" not in provenance()

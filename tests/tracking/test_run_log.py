@@ -12,8 +12,8 @@ from mlflow import MlflowClient
 
 from vtr_core.errors import ConfigError
 from vtr_core.storage import locate
-from vtr_core.tracking.run import Point, TrackedRun, flatten, full_tracking_uri, open_run
-from vtr_core.tracking.run_log import EventLog, JsonLines, MetricLog, PointSender, read_lines
+from vtr_core.tracking.run import Point, TrackedRun, full_tracking_uri, open_run
+from vtr_core.tracking.run_log import EventLog, JsonLines, MetricLog, read_lines
 
 
 def lines(path: Path) -> JsonLines:
@@ -34,22 +34,6 @@ def test_what_a_crash_left_is_cut_off(tmp_path: Path, torn: str) -> None:
     assert read_lines(locate(str(path))) == [{"a": 1}, {"a": 2}]
     lines(path).append({"a": 4})
     assert path.read_text() == '{"a": 1}\n{"a": 2}\n{"a": 4}\n'
-
-
-def test_a_bad_line_in_the_middle_costs_itself(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"a": 1}\n{"a"\n{"a": 3}\n')
-    lines(path)
-    assert path.read_text() == '{"a": 1}\n{"a": 3}\n'
-
-
-def test_dropped_lines_are_given_back(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"a": 1}\n{"a": 2}\n{"a": 3}\n')
-    log = lines(path)
-    assert log.keep(lambda line: line["a"] != 2) == [{"a": 2}]
-    log.append({"a": 4})
-    assert [line["a"] for line in lines(path).read()] == [1, 3, 4]
 
 
 @contextmanager
@@ -198,16 +182,6 @@ def test_a_resumed_log_sends_what_mlflow_lacks_and_nothing_twice(tmp_path: Path,
     assert [m.value for m in MlflowClient(tracking_store).get_metric_history(run.run_id, "b")] == [7.0]
 
 
-def test_many_points_are_sent_in_pieces_that_mlflow_takes(tracking_store: str) -> None:
-    run = open_run(tracking_store, "vtr", "name", {})
-    assert run is not None
-    points = [{"step": s, "time": float(s), "a": float(s), "b": -float(s)} for s in range(1, 701)]
-    for _ in range(2):
-        PointSender(run).send(points)
-    assert run.steps("a") == run.steps("b") == set(range(1, 701))
-    assert len(MlflowClient(tracking_store).get_metric_history(run.run_id, "a")) == 700
-
-
 def test_no_secret_reaches_mlflow_or_a_message(tracking_store: str, caplog: pytest.LogCaptureFixture) -> None:
     run = open_run(tracking_store, "vtr", "name", {"where": "s3://key:hidden@bucket"})
     assert run is not None
@@ -226,12 +200,3 @@ def test_a_resumed_run_takes_the_password_from_the_environment(monkeypatch: pyte
     assert full_tracking_uri("sqlite:///x.db") == "sqlite:///x.db"
     with pytest.raises(ConfigError, match=r"logged in http://user:\*\*\*@other.*set it to the run's store"):
         full_tracking_uri("http://user:***@other")
-
-
-def test_an_unreachable_store_gives_no_run(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    assert open_run(f"sqlite:///{tmp_path}/file/none/mlflow.db", "vtr", "name", {}) is None
-
-
-def test_settings_are_flattened() -> None:
-    assert flatten({"a": {"b": 1, "c": {}}, "d": [1, 2]}) == {"a.b": 1, "a.c": {}, "d": [1, 2]}

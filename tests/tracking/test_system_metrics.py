@@ -30,16 +30,6 @@ def test_samples_are_logged_meanwhile(tracking_store: str, monkeypatch: pytest.M
     assert 0 < client.get_run(run.run_id).data.metrics[MEMORY] < 100
 
 
-def test_they_can_be_switched_off(tracking_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", "False")
-    monkeypatch.setenv("MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL", "0.01")
-    run = open_run(tracking_store, "vtr", "name", {})
-    with system_metrics(run), system_metrics(None):
-        time.sleep(0.2)
-    assert run is not None
-    assert not MlflowClient(run.tracking_uri).get_metric_history(run.run_id, MEMORY)
-
-
 def test_an_interval_that_is_no_number_is_named(tracking_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL", "often")
     run = open_run(tracking_store, "vtr", "name", {})

@@ -13,7 +13,7 @@ import pytest
 from mlflow import MlflowClient
 
 from tests.builders.toy import toy_dataset
-from vtr_core.errors import ConfigError, Interrupted
+from vtr_core.errors import Interrupted
 from vtr_core.run.presets import preset
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.tracking.run import TrackedRun
@@ -132,27 +132,6 @@ def test_training_begins_without_a_store_that_takes_too_long(
         assert "without MLflow, which did not answer in 0 s (VTR_MLFLOW_PATIENCE_S); " in caplog.text
         store.may_answer.set()
     assert history(folder) == EXPECTED
-
-
-def test_a_patience_that_is_no_number_ends_the_run_before_it_begins(
-    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("VTR_MLFLOW_PATIENCE_S", "long")
-    record, _ = folder.read(SYSTEMS)
-    with (
-        pytest.raises(ConfigError, match="VTR_MLFLOW_PATIENCE_S is 'long'"),
-        tracked_run(folder, record, CONFIG, {}, record.tracking_uri),
-    ):
-        raise AssertionError("it began")
-
-
-def test_the_points_are_not_looked_at_where_workers_sent_all(folder: RunFolder, tmp_path: Path) -> None:
-    (tmp_path / "store").mkdir()
-    record, _ = folder.read(SYSTEMS)
-    with tracked_run(folder, record, CONFIG, {}, record.tracking_uri) as tracking:
-        assert tracking.for_workers is not None
-        tracking.workers_sent_all()
-    assert history(folder) == []
 
 
 @pytest.mark.parametrize(("error", "status"), [(Interrupted(15), "KILLED"), (ValueError("x"), "FAILED")])

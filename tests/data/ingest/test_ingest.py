@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.builders.toy import Toy, toy_dataset
-from vtr_core.data.ingest.ingest import abandon, begin, claim, do, finish, finished, is_complete
+from vtr_core.data.ingest.ingest import abandon, begin, claim, do, finish, is_complete
 from vtr_core.data.ingest.plan import IngestOptions, IngestPlan, plan_ingest
 from vtr_core.data.manifest import Manifest, splits
 from vtr_core.errors import DatasetError, InputError, RunConflict
@@ -40,15 +40,6 @@ def test_the_manifest_describes_the_files(tmp_path: Path) -> None:
     assert not (tmp_path / "_ingest").exists()
 
 
-def test_features_are_fixed_size_binary_without_compression(tmp_path: Path) -> None:
-    complete(make_plan(tmp_path))
-    column = pq.ParquetFile(tmp_path / "part-00000.parquet").metadata.row_group(0)
-    video = next(column.column(i) for i in range(column.num_columns) if column.column(i).path_in_schema == "video")
-    assert video.physical_type == "FIXED_LEN_BYTE_ARRAY"
-    assert video.compression == "UNCOMPRESSED"
-    assert not video.is_stats_set
-
-
 def test_an_interrupted_ingest_goes_on_where_it_stopped(tmp_path: Path) -> None:
     first = make_plan(tmp_path / "a")
     tasks = begin(first)
@@ -63,14 +54,6 @@ def test_an_interrupted_ingest_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert not left.exists()
     undisturbed = complete(make_plan(tmp_path / "b"))
     assert resumed[0].fingerprint == undisturbed[0].fingerprint
-
-
-def test_a_complete_ingest_is_not_repeated(tmp_path: Path) -> None:
-    plan = make_plan(tmp_path)
-    assert not is_complete(plan)
-    complete(plan)
-    assert is_complete(make_plan(tmp_path))
-    assert finished(make_plan(tmp_path)).manifests[0].rows == 15
 
 
 def test_another_ingest_does_not_take_the_folder(tmp_path: Path) -> None:

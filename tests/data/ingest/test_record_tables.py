@@ -3,26 +3,24 @@
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
-from tests.builders.toy import Toy, ToyVideos, toy_dataset, toy_videos, written
+from tests.builders.toy import ToyVideos, toy_dataset, toy_videos, written
 from tests.builders.toy_steps import SECONDS_OF, ToySteps, frames, steps, toy_steps
-from vtr_core.config.data_sets import BatchConfig
-from vtr_core.data.ingest.ingest import begin, do, finish, is_complete
+from vtr_core.data.ingest.ingest import begin, do, finish
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.ingest.record_tables import caption_tokens
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import Plan, RowGroup, row_groups
+from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.reading.stored_rows import read_steps
 from vtr_core.data.records.arrays import as_sequences, padded
-from vtr_core.data.records.schema import TOKEN_DTYPE, FeatureSpec, StepSchema, VideoSchema, require_clips, require_steps
+from vtr_core.data.records.schema import TOKEN_DTYPE, require_clips, require_steps
 from vtr_core.data.shards import shard_file as writing
 from vtr_core.data.shards.shard_file import caption_key, usable
 from vtr_core.data.shards.word_table import WordTable
-from vtr_core.data.sources.source import ClipSource, Drops, StepSource, VideoEntry, VideoSource
-from vtr_core.errors import DatasetError, InputError, RunConflict, SchemaMismatch
+from vtr_core.data.sources.source import Drops, VideoEntry
+from vtr_core.errors import DatasetError, InputError, SchemaMismatch
 from vtr_core.fingerprint import key64
 from vtr_core.storage import locate
 from vtr_core.text.tokens.vocabulary import Vocabulary
@@ -32,16 +30,6 @@ FRAMES_OF = (3, 1, 4, 0, 5)
 
 def places(manifest: Manifest) -> list[RowGroup]:
     return [RowGroup(s, g) for s, shard in enumerate(manifest.shards) for g in range(len(shard.row_groups))]
-
-
-def test_every_video_is_one_row(tmp_path: Path) -> None:
-    written = toy_videos(tmp_path / "d", FRAMES_OF)
-    manifest = Manifest.load(str(tmp_path / "d"))
-    assert manifest.fingerprint == written.fingerprint
-    assert manifest.schema == VideoSchema((FeatureSpec("video", 3), FeatureSpec("audio", 2)), 20)
-    assert (manifest.rows, manifest.videos) == (5, 5)
-    assert [shard.row_groups for shard in manifest.shards] == [((1, 1),), ((1, 1),), ((1,),)]
-    assert Plan(manifest, BatchConfig(videos=2, clips_per_video=1), 0).steps_per_epoch == 2
 
 
 def test_rows_hold_frames_captions_and_tokens(tmp_path: Path) -> None:
@@ -84,13 +72,6 @@ def test_row_groups_are_bounded_in_bytes(tmp_path: Path, monkeypatch: pytest.Mon
     assert all(len(group) == 1 or group.sum() <= 60 for group in groups)
 
 
-def test_frames_are_plain_binary_without_compression(tmp_path: Path) -> None:
-    toy_videos(tmp_path)
-    group = pq.ParquetFile(tmp_path / "part-00000.parquet").metadata.row_group(0)
-    video = next(group.column(i) for i in range(group.num_columns) if group.column(i).path_in_schema == "video")
-    assert (video.physical_type, video.compression, video.is_stats_set) == ("BYTE_ARRAY", "UNCOMPRESSED", False)
-
-
 def test_a_video_that_cannot_be_used_leaves_a_count(tmp_path: Path) -> None:
     plan = plan_ingest(ToyVideos(fail_at=frozenset({2})), locate(str(tmp_path)), None, IngestOptions())
     for task in begin(plan):
@@ -99,26 +80,6 @@ def test_a_video_that_cannot_be_used_leaves_a_count(tmp_path: Path) -> None:
     assert (manifest.rows, manifest.dropped) == (4, {"unreadable_file": 1})
     with pytest.raises(InputError, match="v2 cannot be read"):
         written(ToyVideos(fail_at=frozenset({2})), tmp_path / "strict", IngestOptions(strict=True))
-
-
-def test_a_folder_of_one_kind_does_not_take_the_other(tmp_path: Path) -> None:
-    toy_videos(tmp_path)
-    with pytest.raises(RunConflict, match="already holds another data set"):
-        is_complete(plan_ingest(Toy(), locate(str(tmp_path)), None, IngestOptions(videos_per_shard=2)))
-
-
-def test_kinds_of_sources_exclude_each_other() -> None:
-    source = ToySteps()
-    assert isinstance(source, StepSource)
-    assert not isinstance(source, ClipSource | VideoSource)
-
-
-def test_the_manifest_knows_the_kind(tmp_path: Path) -> None:
-    written = toy_steps(tmp_path)
-    manifest = Manifest.load(str(tmp_path))
-    assert manifest.fingerprint == written.fingerprint
-    assert manifest.schema == StepSchema((FeatureSpec("video", 3), FeatureSpec("audio", 2)), 20)
-    assert (manifest.rows, manifest.videos, len(manifest.shards)) == (5, 5, 3)
 
 
 def test_rows_come_back_whole(tmp_path: Path) -> None:
@@ -147,11 +108,6 @@ def test_tokens_are_those_of_the_steps(tmp_path: Path) -> None:
         assert tokens.counts.tolist() == list(map(len, texts))
         assert tokens.vectors.tolist() == [vocabulary.encode(t, 20).tolist() for row in texts for t in row]
         assert columns["num_video"].to_pylist() == [SECONDS_OF[len(row) - 1] for row in texts]
-
-
-def test_a_video_of_steps_that_cannot_be_used_leaves_a_count(tmp_path: Path) -> None:
-    manifest = toy_steps(tmp_path, ToySteps(frozenset({3})))
-    assert (manifest.rows, manifest.dropped) == (4, {"unreadable_file": 1})
 
 
 def test_each_kind_says_what_it_is_for(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.stream.assemble import read_directly
 from vtr_core.errors import SchemaMismatch
 from vtr_core.fingerprint import key64
-from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary, texts_of
+from vtr_core.text.tokens.vocabulary import TEXT_BYTES, texts_of
 
 FRAMES_OF = (3, 1, 4, 0, 5, 2, 6)
 
@@ -104,15 +104,3 @@ def test_without_utf8_the_same_batches_hold_words(manifest: Manifest) -> None:
     assert words["tokens"].shape[1] == manifest.schema.max_words
     np.testing.assert_array_equal(texts["caption_key"], words["caption_key"])
     np.testing.assert_array_equal(texts["video"], words["video"])
-
-
-def test_a_letter_that_is_cut_in_the_middle_is_left_out() -> None:
-    rows = Vocabulary.utf8().encode_all(["b" * (TEXT_BYTES - 2) + "€", "€" * TEXT_BYTES], TEXT_BYTES)
-    assert texts_of(rows.astype(np.int64)) == ["b" * (TEXT_BYTES - 2), "€" * (TEXT_BYTES // 3)]
-
-
-def test_the_vocabulary_of_bytes_survives_its_file() -> None:
-    vocabulary = Vocabulary.utf8()
-    again = Vocabulary.from_json(vocabulary.to_json())
-    assert again == vocabulary
-    assert again.known("é") == [byte + 1 for byte in "é".encode()]

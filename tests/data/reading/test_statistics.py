@@ -38,12 +38,6 @@ def test_they_are_those_of_the_present_rows(manifest: Manifest) -> None:
     assert {values.mean.dtype for values in statistics.values()} == {np.dtype(np.float32)}
 
 
-def test_few_row_groups_are_evenly_spaced(manifest: Manifest) -> None:
-    assert len(row_groups(manifest)) == 12
-    statistics = feature_statistics(manifest, max_row_groups=3)["video"]
-    np.testing.assert_allclose(statistics.mean, present_rows(manifest, "video", [0, 6, 11]).mean(axis=0), rtol=1e-6)
-
-
 def test_a_large_mean_does_not_eat_the_deviation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     manifest = toy_dataset(tmp_path / "d", clips_of=[4] * 8, videos_per_shard=4)[0]
     rows = (60000 + 32 * np.arange(4))[:, None].astype(np.float16)

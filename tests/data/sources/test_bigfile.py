@@ -101,11 +101,6 @@ def test_files_that_do_not_go_together_are_named(file: str, content: str, messag
         source.videos(Drops())
 
 
-def test_a_folder_without_the_files_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"give a folder of feature\.bin, shape\.txt, id\.txt"):
-        BigFileVideos(feature_folder=str(tmp_path)).features()
-
-
 def test_a_fault_of_the_store_is_one_of_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*_: object) -> np.ndarray:
         raise OSError("the store is gone")

@@ -12,7 +12,6 @@ from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.records.arrays import stored_videos
 from vtr_core.data.sources.clip_tokens import ClipTokens
-from vtr_core.data.sources.features import feature_arrays
 from vtr_core.data.sources.source import KEPT, Drops, VideoSource
 from vtr_core.errors import InputError
 
@@ -89,17 +88,6 @@ def test_every_layout_gives_the_same_tokens(world, layout):
     np.testing.assert_array_equal(rows(world.source())["b"].features["video"], expected)
 
 
-def test_one_caption_may_have_a_bare_vector(world):
-    np.save(world.text / "b.npy", TEXT[0])
-    np.testing.assert_array_equal(rows(world.source())["b"].features["text"], TEXT[:1].astype(np.float16))
-
-
-def test_without_vectors_there_is_no_column_of_them(world):
-    source = world.source(text_folder=None)
-    assert [f.name for f in source.features()] == ["video"]
-    assert rows(source)["a"].features.keys() == {"video"}
-
-
 def test_without_a_grid_a_frame_is_one_vector(world):
     for video in "abc":
         np.save(world.tokens / f"{video}.npy", TOKENS[:, 0])
@@ -162,12 +150,6 @@ def test_vectors_that_cannot_be_used_drop_their_video(world, fault):
     check_drop(world, reason, message)
 
 
-def test_more_frames_than_a_row_holds_are_refused(world, monkeypatch):
-    np.save(world.tokens / "b.npy", np.concatenate([TOKENS, TOKENS]))
-    monkeypatch.setattr(feature_arrays, "MAX_CELL_BYTES", TOKENS.size * 2)
-    check_drop(world, "wrong_dimension", "has 8 frames of 15 values; a row holds")
-
-
 def test_a_test_video_without_usable_tokens_stays_with_captions_of_nothing(world):
     """The number of queries of a test is fixed; of training and validation what cannot be used is dropped."""
     world.table([*TABLE, ("d", "four", "test"), ("e", "five", "val")])
@@ -182,14 +164,6 @@ def test_a_test_video_without_usable_tokens_stays_with_captions_of_nothing(world
     drops = Drops()
     assert rows(world.source(keep_missing="never"), drops).keys() == {"a", "b"}
     assert drops.counts == {"empty_caption": 1, "not_finite": 1, "missing_file": 2}
-
-
-def test_rows_of_a_table_that_cannot_be_used(world):
-    world.table([*TABLE, ("../x", "y", "val"), ("b", "z", "train"), ("b", "z", "../val"), ("n", "?!", "val")])
-    np.save(world.tokens / "n.npy", TOKENS)
-    drops = Drops()
-    assert rows(world.source(), drops).keys() == {"a", "b", "c"}
-    assert drops.counts == {"empty_caption": 3, "unsafe_id": 2, "split_conflict": 1}
 
 
 def test_the_captions_of_msrvtt(world):
@@ -215,11 +189,6 @@ def test_settings_that_contradict_each_other():
         ClipTokens(token_folder="f", table="t.csv", annotations="a")
     with pytest.raises(ValidationError, match="1k-a is MSR-VTT's"):
         ClipTokens(token_folder="f", table="t.csv", split="1k-a")
-
-
-def test_no_usable_file_is_an_error(world):
-    with pytest.raises(InputError, match="has 5 tokens a frame; a 7 × 7 grid has 50 tokens of one dimension; set"):
-        world.source(grid=7).features()
 
 
 def test_shards_hold_what_the_rows_do(world):

@@ -7,7 +7,7 @@ import pytest
 
 from vtr_core.data.records.arrays import TimedLabel
 from vtr_core.data.sources.instructional.annotated_steps import CrossTask, read_tasks
-from vtr_core.data.sources.source import KEPT, Drops, StepSource
+from vtr_core.data.sources.source import Drops, StepSource
 from vtr_core.errors import InputError
 from vtr_core.storage import locate
 
@@ -53,13 +53,6 @@ def test_videos_have_all_steps_of_their_task(release: Path) -> None:
     assert list(first.segments) == [TimedLabel(0.0, 4.0, "1"), TimedLabel(5.5, 9.25, "2"), TimedLabel(12.0, 13.0, "2")]
     assert first.features["video"].shape == (15, 4)
     assert list(second.labels) == ["1", "2"], "steps of one text stay two"
-
-
-def test_a_video_without_features_stays(release: Path) -> None:
-    crosstask, drops = source(release), Drops()
-    video = crosstask.step_video(crosstask.videos(drops)[2], drops)
-    assert video is not None
-    assert (dict(video.features), drops.counts) == ({}, {KEPT: 1})
 
 
 def test_broken_lines_are_named(release: Path) -> None:

@@ -13,10 +13,9 @@ from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.evaluated_rows import read_images, subjects_of
 from vtr_core.data.records.arrays import load_pairs
 from vtr_core.data.records.schema import ImageSchema
-from vtr_core.data.sources.faces import Faces, by_number, read_image, read_sized
+from vtr_core.data.sources.faces import Faces
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import ConfigError, DatasetError, InputError
-from vtr_core.storage import locate
 
 
 @pytest.fixture
@@ -66,10 +65,6 @@ def test_splits_by_subject(root: Path, tmp_path: Path):
         pairs = load_pairs(manifest.source, manifest.location).pairs
         assert sum(pair.different for pair in pairs) * 2 == len(pairs)
         assert {pair.first.split("/")[0] for pair in pairs} <= set(subjects[split])
-
-
-def test_numbers_are_sorted_as_numbers():
-    assert sorted(["s10", "s2", "a", "s1"], key=by_number) == ["a", "s1", "s2", "s10"]
 
 
 def test_a_changed_pair_list_is_refused(root: Path, tmp_path: Path):
@@ -151,26 +146,3 @@ def test_what_cannot_be_used_is_named(root: Path, tmp_path: Path, spoil, message
 def test_held_out_subjects_are_checked(root: Path, held: dict[str, tuple[str, ...]], message: str):
     with pytest.raises(ConfigError, match=message):
         Faces(root=str(root), **held).videos(Drops())
-
-
-def test_a_folder_that_is_not_there(tmp_path: Path):
-    with pytest.raises(Exception, match="nowhere"):
-        Faces(root=str(tmp_path / "nowhere")).videos(Drops())
-
-
-def test_sizes_and_colours(tmp_path: Path):
-    Image.fromarray(face(1, 1)).save(tmp_path / "a.pgm")
-    place = locate(str(tmp_path / "a.pgm"))
-    np.testing.assert_array_equal(read_image(place)[:, :, 0], face(1, 1))
-    assert read_image(place, size=20).shape == (20, 20, 1)
-    assert read_sized(place, (48, 40, 3)).shape == (48, 40, 3)
-    with pytest.raises(InputError, match=r"a\.pgm is 48 × 40, the model was trained on 30 × 20; .*--resize"):
-        read_sized(place, (30, 20, 1))
-    assert read_sized(place, (30, 20, 1), resize=True).shape == (30, 20, 1)
-
-
-def test_formats_that_are_not_allowed(tmp_path: Path):
-    Image.fromarray(face(1, 1)).save(tmp_path / "a.gif")
-    (tmp_path / "a.gif").rename(tmp_path / "a.png")
-    with pytest.raises(InputError, match=r"a\.png is not a readable image"):
-        read_image(locate(str(tmp_path / "a.png")))

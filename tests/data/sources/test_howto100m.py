@@ -1,5 +1,3 @@
-import pickle
-
 import numpy as np
 import pytest
 
@@ -67,29 +65,6 @@ def test_video_is_two_pooled_and_normalised_streams_and_audio_a_mean(world):
     np.testing.assert_allclose(clips[1].features["audio"], SOUND[20:41].mean(axis=0), atol=1e-3)
 
 
-@pytest.mark.parametrize(("pool", "dim"), [("max", 10), ("mean", 10), ("mean_std", 20)])
-def test_features_tell_the_dimensions_of_the_clips(world, pool, dim):
-    source = world.source(pool=pool)
-    assert [(feature.name, feature.dim) for feature in source.features()] == [("video", dim), ("audio", 3)]
-    assert all(clip.features["video"].shape == (dim,) for clip in clips_of(source))
-
-
-def test_one_stream_without_audio(world):
-    source = world.source(features_3d=None, audio=None)
-    assert [(feature.name, feature.dim) for feature in source.features()] == [("video", 6)]
-    assert clips_of(source)[0].features.keys() == {"video"}
-
-
-def test_min_time_zero_makes_every_caption_a_clip(world):
-    assert [clip.caption for clip in clips_of(world.source(min_time=0))][:2] == ["cut the onion", "stir it"]
-
-
-def test_captions_are_those_that_the_clips_are_made_of(world):
-    source = world.source()
-    texts = " ".join(source.captions(source.videos(Drops())))
-    assert texts.split() == [word for clip in clips_of(source) for word in clip.caption.split()]
-
-
 def test_published_clips_are_as_many_as_captions_and_overlap(world):
     clips = clips_of(world.source(clips_from="published"))
     assert [(clip.clip_id, clip.caption) for clip in clips] == [
@@ -98,11 +73,6 @@ def test_published_clips_are_as_many_as_captions_and_overlap(world):
         ("v2:10.2-20.0", "fold it"),
         ("v3:1.0-9.0", "bake"),
     ]
-
-
-def test_data_sets_of_disjoint_clips_keep_their_settings(world):
-    assert "clips_from" not in world.source().settings()
-    assert world.source(clips_from="published").settings()["clips_from"] == "published"
 
 
 def test_captions_without_times_make_one_clip_per_video(world):
@@ -210,13 +180,6 @@ def test_a_video_at_fault_is_dropped_counted_and_named(world, reason, spoil):
         clips_of(world.source())
 
 
-def test_a_dropped_video_counts_all_its_clips(world):
-    (world.root / "2d" / "v1.npy").unlink()
-    drops = Drops()
-    clips_of(world.source(min_time=0), drops)
-    assert drops.counts == {"missing_file": 2}
-
-
 def test_an_id_that_leads_out_of_the_folder_is_not_followed(world):
     np.save(world.root / "secret.npy", FRAMES_2D)
     world.write("video_id,start,end,text", "../secret,0,9,a", "v1,0,9,b", "a/b,0,9,c")
@@ -230,25 +193,3 @@ def test_rows_at_fault_are_dropped_and_the_rest_is_used(world):
     drops = Drops()
     assert [clip.caption for clip in clips_of(world.source(), drops)] == ["good"]
     assert drops.counts == {"end_before_start": 1, "bad_time": 1, "empty_caption": 1, "duplicate_id": 1}
-
-
-def test_folders_without_any_file_are_errors(world):
-    with pytest.raises(InputError, match=r"no feature file in .*/none can be used"):
-        world.source(features_3d=str(world.root / "none")).features()
-
-
-def test_a_copy_elsewhere_makes_the_same_clips(world):
-    source = world.source()
-    source.features()
-    video = source.videos(Drops())[1]
-    copy = pickle.loads(pickle.dumps(source))
-    (world.root / "captions.csv").unlink()
-    assert copy.features() == source.features()
-    for first, second in zip(source.clips(video, Drops()), copy.clips(video, Drops()), strict=True):
-        np.testing.assert_array_equal(first.features["video"], second.features["video"])
-
-
-def test_settings_are_json_and_make_the_source_again(world):
-    source = world.source(min_time=3.0)
-    assert HowTo100M(**source.settings()).settings() == source.settings()
-    assert source.settings()["min_time"] == 3.0

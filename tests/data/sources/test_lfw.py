@@ -67,12 +67,3 @@ def test_view_1_shares_nobody_with_these_folds(root: Path):
 def test_faults_in_the_file_are_named_by_line(text: str, message: str):
     with pytest.raises(InputError, match=message):
         parse_pairs(text, "pairs.txt")
-
-
-def test_a_photograph_that_is_not_there(root: Path):
-    (root / "pairs.txt").write_text(VIEW_2.replace("Cid\t1", "Cid\t7"))
-    with pytest.raises(InputError, match="names Cid_0007, which"):
-        ingested(lfw(root), root / "out")
-    (root / "lfw" / "Cid" / "Cid_0001.jpg").unlink()
-    with pytest.raises(InputError, match="no photograph of Cid"):
-        ingested(lfw(root), root / "out2")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vtr_core.data.records.arrays import TimedLabel
-from vtr_core.data.sources.instructional.annotated_steps import MiningYouTube, class_of, class_text
+from vtr_core.data.sources.instructional.annotated_steps import MiningYouTube, class_of
 from vtr_core.data.sources.source import Drops, StepSource, VideoEntry
 from vtr_core.errors import InputError
 
@@ -53,11 +53,6 @@ CLASSES = {
 )
 def test_the_class_of_a_phrase(phrase: str, expected: str | None) -> None:
     assert class_of(phrase, CLASSES) == expected
-
-
-def test_the_text_of_a_class_is_words() -> None:
-    texts = [class_text(name) for name in ("crack_egg", "pres_it", "tos_it", "add_topp", "add_leave", "season_egg")]
-    assert texts == ["crack egg", "press it", "toss it", "add topping", "add leaf", "season egg"]
 
 
 def release(folder: Path, **videos: str) -> MiningYouTube:
@@ -128,17 +123,6 @@ def test_a_list_of_videos_and_their_recipes(tmp_path: Path) -> None:
     entries = source.videos(drops)
     assert [(video.video_id, video.content[0]) for video in entries] == [("c", "omelet")]
     assert drops.counts == {"unknown_video": 1, "missing_file": 1}
-
-
-def test_a_folder_that_is_no_release(tmp_path: Path) -> None:
-    source = MiningYouTube(annotations=str(tmp_path), video_features=str(tmp_path))
-    with pytest.raises(InputError, match=r"annotations holds no \.srt file"):
-        source.videos(Drops())
-    (tmp_path / "annotations").mkdir()
-    (tmp_path / "annotations" / "v.srt").write_text(block("01", "02", "crack_egg"))
-    source = MiningYouTube(annotations=str(tmp_path), video_features=str(tmp_path))
-    with pytest.raises(InputError, match=r"there is no file .*weakYouTube_dict\.txt"):
-        source.videos(Drops())
 
 
 def test_an_id_that_leads_out_is_refused(tmp_path: Path) -> None:

@@ -75,11 +75,6 @@ def test_every_caption_is_a_row_of_its_videos_clip(world):
     ]
 
 
-def test_a_single_file_will_do(world):
-    source = world.source(annotations=str(world.annotations / "test_videodatainfo.json"))
-    assert rows(source) == [("test", "video3", "three a"), ("test", "video3", "three b")]
-
-
 def test_the_1ka_split_has_one_given_sentence_per_test_video(world):
     drops = Drops()
     assert rows(world.source(split="1k-a"), drops) == [
@@ -180,20 +175,6 @@ def test_a_test_video_without_usable_features_stays_without(world):
     assert "video0" not in {row[1] for row in rows(source, Drops())}
 
 
-def test_a_test_split_without_any_features_is_left_out(world):
-    """Features of training videos alone make no test set of failures."""
-    (world.features / "video3.npy").unlink()
-    drops = Drops()
-    assert {row[0] for row in rows(world.source(), drops)} == {"train", "val"}
-    assert drops.counts == {"missing_file": 2}
-
-
-def test_a_strict_ingest_keeps_nothing_in_silence(world):
-    (world.features / "video3.npy").write_bytes(b"?")
-    with pytest.raises(InputError, match=r"video3\.npy .*kept_without_features"):
-        rows(world.source())
-
-
 def test_faulty_annotations_are_counted(world):
     content = {
         "videos": [video(3, "test"), video(3, "test"), {**video(9, "test"), "video_id": "../video0"}],
@@ -208,31 +189,6 @@ def test_faulty_annotations_are_counted(world):
     drops = Drops()
     rows(world.source(), drops)
     assert drops.counts == {"empty_caption": 1, "unknown_video": 1, "duplicate_id": 1, "unsafe_id": 1}
-
-
-def test_captions_are_those_of_the_given_videos(world):
-    source = world.source()
-    assert list(source.captions(source.videos(Drops())[:2])) == ["zero a", "zero b", "one b"]
-
-
-BROKEN = {
-    "no sentences": ({"videos": []}, "has videos; it needs the lists videos and sentences"),
-    "a list": ([], "has list; it needs the lists"),
-    "no caption": ({"videos": [], "sentences": [{"video_id": "a"}]}, r"sentences\[0\] lacks caption"),
-    "no split": ({"videos": [{"video_id": "a"}], "sentences": []}, r"videos\[0\] lacks split, start time, end time"),
-    "another split": ({"videos": [video(0, "dev")], "sentences": []}, "split 'dev'; allowed are train, validate, test"),
-    "other times": (
-        {"videos": [{**video(0, "test"), "end time": "x"}], "sentences": []},
-        "times that are not ordered numbers",
-    ),
-}
-
-
-@pytest.mark.parametrize(("content", "message"), BROKEN.values(), ids=BROKEN)
-def test_files_of_another_form_are_errors(world, content, message):
-    world.write("test_videodatainfo.json", content)
-    with pytest.raises(InputError, match=r"test_videodatainfo\.json.*" + message):
-        world.source().videos(Drops())
 
 
 def test_missing_files_are_errors(world):
@@ -250,15 +206,6 @@ def test_missing_files_are_errors(world):
 def whole(source, drops):
     videos = [source.video(video, drops) for video in source.videos(drops)]
     return {video.video_id: video for video in videos if video is not None}
-
-
-def test_a_whole_video_that_is_dropped_is_one_row(world):
-    (world.features / "video0.npy").unlink()
-    np.save(world.features / "video1.npy", FRAMES * 1e6)
-    (world.features / "video3.npy").write_bytes(b"?")
-    drops = Drops()
-    assert list(whole(world.whole(keep_missing="never"), drops)) == ["video2"]
-    assert drops.counts == {"missing_file": 1, "not_finite": 1, "unreadable_file": 1}
 
 
 def test_a_whole_video_without_captions_is_dropped(world):

@@ -52,11 +52,6 @@ def test_captions_without_times_are_of_whole_videos(tmp_path):
     assert narrations["v1"].read() == ((None, None, "a dog"), (None, None, "a big dog"))
 
 
-def test_a_table_alone_may_be_without_rows(tmp_path):
-    (tmp_path / "c.csv").write_text("video_id,caption\n")
-    assert list(read_narrations(str(tmp_path / "c.csv"))) == []
-
-
 LIST = {"start": [0], "end": [1], "text": ["a"]}
 FAULTS = {
     "other columns": ("c.csv", "id,begin,text\n", r"columns id, begin, text; it needs video_id, start, end, text, or"),
@@ -84,13 +79,6 @@ def test_missing_files_and_empty_folders_are_errors(tmp_path):
         list(read_narrations(str(tmp_path)))
 
 
-def test_a_file_in_a_folder_with_other_columns_is_named(tmp_path):
-    (tmp_path / "v.csv").write_text("start,end\n1,2\n")
-    (_, narration), *_ = read_narrations(str(tmp_path))
-    with pytest.raises(InputError, match=r"v\.csv has the columns start, end; it needs start, end, text"):
-        narration.read()
-
-
 def test_narrations_that_follow_each_other_are_read_together(tmp_path, monkeypatch):
     as_json(tmp_path / "c.json")
     narrations = [narration for _, narration in read_narrations(str(tmp_path / "c.json"))]
@@ -108,25 +96,12 @@ def test_narrations_that_follow_each_other_are_read_together(tmp_path, monkeypat
     assert read == [2, 2]
 
 
-def test_the_last_of_a_video_that_comes_twice_counts(tmp_path):
-    (tmp_path / "c.json").write_text('{"v": {"start": [0], "end": [1], "text": ["a"]}, "w": {}, "v": {"start": []}}')
-    narrations = dict(read_narrations(str(tmp_path / "c.json")))
-    assert list(narrations) == ["v", "w"]
-    with pytest.raises(InputError, match="video v: it must be"):
-        narrations["v"].read()
-
-
 def Segment(start, end, text):  # noqa: N802
     return segments.Segment(float(start), float(end), text)
 
 
 def merge(rows, min_time):
     return segments.merge(rows, float(min_time))
-
-
-def test_rows_are_sorted_by_start():
-    rows = [(5, 6, "b"), ("1.5", "2", "a"), (5, 5.5, "c")]
-    assert usable(rows, "v", Drops(strict=True)) == [Segment(1.5, 2, "a"), Segment(5, 5.5, "c"), Segment(5, 6, "b")]
 
 
 SEGMENT_FAULTS = {
@@ -168,10 +143,6 @@ def test_captions_are_joined_until_they_last_long_enough():
     assert merge([], 5) == []
 
 
-def test_an_end_is_the_latest_of_captions_that_overlap():
-    assert merge([Segment(0, 9, "a"), Segment(1, 3, "b"), Segment(2, 4, "c")], 9.5) == [Segment(0, 9, "a b c")]
-
-
 def test_every_caption_is_in_one_clip_and_every_clip_but_a_lone_one_is_long_enough():
     rng = random.Random(0)
     for _ in range(300):
@@ -180,26 +151,6 @@ def test_every_caption_is_in_one_clip_and_every_clip_but_a_lone_one_is_long_enou
         clips = merge(rows, 5.0)
         assert " ".join(clip.text for clip in clips) == " ".join(segment.text for segment in rows)
         assert len(clips) == 1 or all(clip.end - clip.start >= 5 for clip in clips)
-
-
-def test_merging_takes_time_in_proportion_to_the_captions() -> None:
-    """Many captions of one moment, which never last long enough, are joined once and not again for each."""
-    segments = [Segment(1.0, 1.5, f"w{number}") for number in range(20_000)]
-    (clip,) = merge(segments, 5.0)
-    assert (clip.start, clip.end, clip.text.count(" ")) == (1.0, 1.5, 19_999)
-
-
-def test_published_clips_are_extended_to_the_nearer_neighbour():
-    rows = [Segment(0, 2, "a"), Segment(2, 3, " b"), Segment(4, 7, "c"), Segment(20, 26, "d")]
-    assert segments.overlapping(rows, 5.0) == [
-        Segment(0, 7, "a b c"),  # nothing comes before
-        Segment(0, 7, "b a c"),  # a ends it at 3 s of length, c at 5
-        Segment(2, 7, "c b"),
-        Segment(20, 26, "d"),
-    ]
-    assert segments.overlapping(rows, 0.0) == [Segment(s.start, s.end, s.text.strip()) for s in rows]
-    assert {(s.start, s.end) for s in segments.overlapping(rows, 1000.0)} == {(0, 26)}
-    assert segments.overlapping([], 5.0) == []
 
 
 @pytest.mark.parametrize("seed", range(20))

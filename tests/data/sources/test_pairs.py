@@ -72,13 +72,6 @@ def test_an_empty_cell_is_a_feature_that_the_clip_lacks(world):
     assert clips_of(world.source())[2].features.keys() == {"video"}
 
 
-@pytest.mark.parametrize(("pool", "dims"), [("max", (6, 4)), ("mean_std", (12, 8))])
-def test_features_tell_the_dimensions(world, pool, dims):
-    source = world.source(pool=pool)
-    assert tuple(feature.dim for feature in source.features()) == dims
-    assert tuple(clips_of(source)[0].features[name].size for name in ("video", "audio")) == dims
-
-
 def test_with_rates_files_are_cut_to_the_rows_times(world):
     world.write([{**TABLE[0], "video_id": "v", "start": 1, "end": 2.5}, {**TABLE[1], "video_id": "v"}])
     first, second = clips_of(world.source(fps=(2.0, 4.0), normalise=False))
@@ -87,23 +80,6 @@ def test_with_rates_files_are_cut_to_the_rows_times(world):
     assert (first.start, first.end) == (1, 2.5)
     np.testing.assert_allclose(second.features["video"], LIPS.reshape(10, 6).mean(axis=0), rtol=2e-3)
     assert (second.start, second.end) == (0, 5)
-
-
-def test_without_rates_times_are_kept_and_files_used_whole(world):
-    world.write([{**TABLE[0], "start": 100, "end": 102}])
-    (clip,) = clips_of(world.source(normalise=False))
-    assert (clip.start, clip.end) == (100, 102)
-    np.testing.assert_allclose(clip.features["audio"], SOUND.mean(axis=0), atol=1e-3)
-
-
-def test_clips_are_grouped_by_video_with_its_split(world):
-    rows = [
-        {**row, "video_id": video, "split": split}
-        for row, video, split in zip(TABLE, "vwv", ("x", "y", "x"), strict=True)
-    ]
-    world.write(rows)
-    videos = world.source().videos(Drops(strict=True))
-    assert [(video.video_id, video.split, len(video.content)) for video in videos] == [("v", "x", 2), ("w", "y", 1)]
 
 
 def test_tables_of_any_format_and_a_root_elsewhere(world, tmp_path_factory):
@@ -154,29 +130,6 @@ def test_rows_at_fault_are_dropped_counted_and_named(world, row, reason, message
         clips_of(world.source())
 
 
-def test_a_video_cannot_be_in_two_splits(world):
-    world.write([{**TABLE[0], "split": "train"}, {**TABLE[2], "split": "test"}])
-    drops = Drops()
-    assert len(clips_of(world.source(), drops)) == 1
-    assert drops.counts == {"split_conflict": 1}
-
-
-def test_captions_are_those_of_the_videos(world):
-    source = world.source()
-    assert list(source.captions(source.videos(Drops()))) == ["the letter a", "an a", "the letter b"]
-
-
-def test_missing_columns_are_named(world):
-    with pytest.raises(InputError, match="columns id, caption, video, audio; it needs id, caption, text"):
-        world.source(feature_columns=("text",)).videos(Drops())
-
-
-def test_a_feature_without_a_readable_file_is_an_error(world):
-    world.write([{**row, "audio": ""} for row in TABLE])
-    with pytest.raises(InputError, match=r"no feature file in .* can be used"):
-        world.source().features()
-
-
 @pytest.mark.parametrize(
     "settings",
     [
@@ -191,12 +144,6 @@ def test_a_feature_without_a_readable_file_is_an_error(world):
 def test_settings_that_make_no_sense_are_errors(world, settings):
     with pytest.raises(ValidationError):
         world.source(**settings)
-
-
-@pytest.mark.parametrize("name", ["caption", "a b"])
-def test_a_column_that_cannot_be_a_feature_is_named(world, name):
-    with pytest.raises(ConfigError, match=f"a feature cannot be called '{name}'"):
-        world.source(feature_columns=("video", name))
 
 
 def test_paths_anywhere_where_they_are_allowed(world, tmp_path_factory):

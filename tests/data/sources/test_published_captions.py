@@ -15,7 +15,7 @@ from vtr_core.data.sources.clip_tokens import ClipTokens
 from vtr_core.data.sources.published_captions import AnnotatedDataSet, read_annotated, read_msvd
 from vtr_core.data.sources.source import KEPT, Drops
 from vtr_core.data.sources.video_files import Inventory
-from vtr_core.errors import InputError, VtrError
+from vtr_core.errors import VtrError
 
 NAMES: tuple[AnnotatedDataSet, ...] = ("didemo", "activitynet", "lsmdc", "msvd")
 FRAMES = np.random.default_rng(0).standard_normal((6, 5)).astype(np.float32)
@@ -116,12 +116,6 @@ def test_a_test_video_without_features_stays_and_others_do_not(name: str, folder
     assert drops.counts == {"unreadable_file": 1, KEPT: 1}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_folder_without_the_files_is_refused(name: AnnotatedDataSet, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="give the folder of"):
-        list(read_annotated(name, str(tmp_path), Drops()))
-
-
 @pytest.mark.parametrize(
     ("name", "file", "content", "counts"),
     [
@@ -197,17 +191,3 @@ def test_listed_videos_come_with_split_and_captions(msvd):
         ("c_5_6", "val", ("rain",)),
     ]
     assert drops.counts == {"duplicate_id": 1, "empty_caption": 1, "unknown_video": 3}
-
-
-@pytest.mark.parametrize("name", ["captions_msvd.json", *LISTS])
-def test_a_missing_file_is_named(msvd, name):
-    (msvd / name).unlink()
-    with pytest.raises(InputError, match=name):
-        list(read_msvd(str(msvd), Drops()))
-
-
-@pytest.mark.parametrize("content", ["[]", '{"a": "text"}'])
-def test_captions_of_another_form_are_refused(msvd, content):
-    (msvd / "captions_msvd.json").write_text(content)
-    with pytest.raises(InputError, match="no JSON object of lists"):
-        list(read_msvd(str(msvd), Drops()))

@@ -33,19 +33,6 @@ def test_names_of_an_absolute_glob_do_not_tell_where_its_folder_is(
     assert [file.uri for file in files] == [str(tmp_path / name) for name in names]
 
 
-def test_names_of_a_relative_glob_are_its_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _films(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    assert [file.name for file in Inventory("part/*.mp4").files] == ["part/b.mp4"]
-
-
-def test_settings_of_a_store_are_no_glob(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inventory, "_in_folder", _one_film)
-    films = Inventory(f"s3://bucket/films{SETTINGS}")
-    assert films.find("a").uri == films.by_id("a") == f"s3://bucket/films/a.mp4{SETTINGS}"
-    assert films.by_id("gone") == f"s3://bucket/films/gone{SETTINGS}"
-
-
 def test_paths_of_a_list_in_a_store_have_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inventory, "filled_lines", lambda _: ["a.mp4", "part/b.mp4"])
     files = Inventory(f"s3://bucket/films/all.txt{SETTINGS}").files
@@ -123,8 +110,3 @@ def test_rows_come_back_as_they_were() -> None:
     assert [type(row.end) for row in video.rows] == [int, type(None)]
     assert pickle.loads(pickle.dumps(video)) == video
     assert CaptionedVideo.of("films/a.mp4", ()).rows == ()
-
-
-def test_they_are_small() -> None:
-    rows = [PairRow(f"a:{k}", "a", None, k, k + 8.5, f"then we cut onion number {k}", ("a",)) for k in range(50)]
-    assert len(CaptionedVideo.of("a", rows).packed) < 25 * len(rows)

@@ -3,7 +3,6 @@ import pytest
 
 from vtr_core.data.sources.instructional.howto100m import HowTo100M, YouCook2
 from vtr_core.data.sources.source import KEPT, ClipSource, Drops
-from vtr_core.errors import InputError
 
 FRAMES = np.random.default_rng(0).standard_normal((10, 4)).astype(np.float32)
 CSV = """end,start,task,text,video_id
@@ -102,10 +101,3 @@ def test_rows_at_fault_are_dropped_and_counted(world):
     clips, drops = read(world.source())
     assert len(clips) == 6
     assert drops.counts == {KEPT: 2, "end_before_start": 1, "empty_caption": 1, "bad_time": 1, "duplicate_id": 1}
-
-
-def test_no_features_at_all_are_an_error(world, tmp_path):
-    with pytest.raises(InputError, match=r"no feature file in .*3d"):
-        world.source(features_3d=str(world.root / "audio" / "3d")).features()
-    with pytest.raises(InputError, match="there is no table"):
-        YouCook2(annotations=str(tmp_path / "none.csv"), feature_folder=str(world.root / "2d")).features()

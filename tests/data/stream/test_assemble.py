@@ -12,11 +12,9 @@ from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan, RowGroup
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.records.schema import StepSchema
 from vtr_core.data.shards import shard_file as writing
 from vtr_core.data.shards.shard_file import DamagedShard
 from vtr_core.data.stream.assemble import assemble
-from vtr_core.errors import SchemaMismatch
 from vtr_core.fingerprint import key64
 
 
@@ -41,19 +39,6 @@ def test_every_row_is_the_planned_clip(manifest: Manifest) -> None:
                 assert columns["audio"][i].tolist() == ([clip, 1] if clip % 3 == 0 else [0, 0])
                 assert columns["clip_key"][i] == key64(clip_id)
                 assert columns["video_key"][i] == key64(f"v{video}")
-
-
-def test_features_are_float16_and_tokens_int32(manifest: Manifest) -> None:
-    reader = RowGroupReader(manifest, training_columns(manifest.schema))
-    columns = reader.read(Plan(manifest, BatchConfig(videos=2), 0).row_groups[0])
-    assert columns["video"].dtype == np.float16
-    assert columns["tokens"].dtype == np.int32
-    assert columns["tokens"].shape[1] == manifest.schema.max_words
-
-
-def test_videos_with_steps_have_no_columns_to_train_on() -> None:
-    with pytest.raises(SchemaMismatch, match="is steps/1, videos with ordered steps"):
-        training_columns(StepSchema(()))
 
 
 def test_a_missing_and_a_truncated_shard_are_named(manifest: Manifest) -> None:

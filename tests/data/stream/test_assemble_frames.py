@@ -23,7 +23,6 @@ from vtr_core.data.shards import shard_file as writing
 from vtr_core.data.shards.shard_file import DamagedShard, caption_key, usable
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.stream.assemble import assemble, read_directly
-from vtr_core.errors import DatasetError, SchemaMismatch
 from vtr_core.fingerprint import key64
 
 MAX_FRAMES = 3
@@ -161,14 +160,6 @@ def test_a_row_group_without_any_picture_is_an_error(tmp_path: Path) -> None:
     plan = Plan(manifest, BatchConfig(videos=len(CLIPS_OF), clips_per_video=1), seed=3)
     with pytest.raises(DamagedShard, match=r"a frame is no JPEG that can be decoded \(.*\); restore or rebuild it"):
         read(manifest, plan.window(0), skip=True)
-
-
-def test_what_frames_are_not_for(tmp_path: Path) -> None:
-    manifest = manifest_of(tmp_path)
-    with pytest.raises(SchemaMismatch, match="frames/1, pictures of clips; this reads clips/1"):
-        manifest.require_clips()
-    with pytest.raises(DatasetError, match=r"frames/1, of which no bags .*leave out --batch.candidates 3"):
-        Plan(manifest, BatchConfig(videos=2, candidates=3), 0)
 
 
 class Tower(nn.Module):

@@ -21,7 +21,6 @@ from vtr_core.data.shards import shard_file as writing
 from vtr_core.data.shards.shard_file import DamagedShard, caption_key
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.stream.assemble import assemble
-from vtr_core.errors import InputError
 from vtr_core.fingerprint import key64
 
 FRAMES_OF = (3, 1, 4, 0, 5, 9, 2, 6, 5, 3, 5, 8, 9)
@@ -187,14 +186,6 @@ def test_rows_of_a_damaged_row_group_are_replaced_whatever_the_number_of_workers
             assert sum(part[step]["replaced"][:, 1].sum() for part in parts) == batch["replaced"][:, 1].sum()
 
 
-def test_a_batch_without_a_readable_row_group_is_an_error(manifest: Manifest) -> None:
-    plan, reader = planned(manifest)
-    for place in plan.row_groups:
-        damage(manifest, place)
-    with pytest.raises(DamagedShard, match="cannot be read"):
-        next(assemble(reader, plan.row_groups, plan.window(0), 0, "skip", MAX_FRAMES))
-
-
 def test_a_training_row_has_the_vector_of_its_caption(tmp_path: Path) -> None:
     """However few frames are kept."""
     data = token_videos(tmp_path / "d")
@@ -229,8 +220,3 @@ def test_evaluation_reads_one_for_each_caption(max_videos: int, tmp_path: Path) 
     assert len(by_name) == 12
     for v in range(12):
         np.testing.assert_array_equal(by_name[f"v{v}"], text_vectors(v))
-
-
-def test_ingest_wants_one_for_each_caption(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="video v5 has 2 text vectors and 3 captions"):
-        token_videos(tmp_path / "d", short=[5])

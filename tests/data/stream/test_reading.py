@@ -75,10 +75,6 @@ def test_it_begins_before_it_is_asked_and_leaves_nothing_out() -> None:
     assert list(started) == [0, 1, 2]
 
 
-def test_nothing_is_empty() -> None:
-    assert list(Started(number for number in ())) == []
-
-
 def test_closing_does_not_wait_for_the_first_item_and_closes_behind_it() -> None:
     items = Items()
     started = Started(items())
@@ -87,15 +83,6 @@ def test_closing_does_not_wait_for_the_first_item_and_closes_behind_it() -> None
     assert not items.closed.is_set()
     items.go_on.set()
     assert items.closed.wait(SECONDS)
-
-
-def test_closing_in_the_middle() -> None:
-    items = Items()
-    items.go_on.set()
-    started = Started(items())
-    assert next(iter(started)) == 0
-    started.close()
-    assert items.closed.is_set()
 
 
 def test_an_error_of_the_first_item_is_raised_where_it_is_asked_for() -> None:

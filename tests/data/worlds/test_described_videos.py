@@ -5,50 +5,27 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
 from vtr_core.data.sources.source import Drops
 from vtr_core.data.sources.synthetic import SyntheticTokens, SyntheticVideos
 from vtr_core.data.worlds.described_videos import (
     ACTION,
-    AGENT,
-    COLOUR,
     CONCEPTS,
-    LOOK,
     OBJECT,
-    PERIOD,
-    PLACE,
     Camera,
     SyntheticVideoSettings,
-    VideoContent,
     descriptions,
     video_content,
 )
-from vtr_core.data.worlds.patch_tokens import SyntheticTokenSettings, TokenCamera, token_captions, token_content
 from vtr_core.text.tokens.vocabulary import tokenise
 
 WORLD = SyntheticVideoSettings(num_videos=200, seed=4, dim=64)
-TOKENS = SyntheticTokenSettings(num_videos=50, seed=3, dim=16, grid=5, frames=6, sides=(1, 2))
 MEANINGS = {
     word: (slot, concept)
     for slot, concepts in enumerate(CONCEPTS)
     for concept, names in enumerate(concepts)
     for word in names
 }
-
-
-def test_no_word_names_two_concepts() -> None:
-    assert len(MEANINGS) == sum(len(names) for concepts in CONCEPTS for names in concepts)
-
-
-def test_look_agent_and_place_stay_and_every_scene_is_shown() -> None:
-    contents = [video_content(WORLD, video) for video in range(200)]
-    for content in contents:
-        assert (content.concepts[:, [LOOK, AGENT, PLACE]] == content.concepts[0, [LOOK, AGENT, PLACE]]).all()
-        assert np.unique(content.scene).tolist() == list(range(len(content.concepts)))
-        assert (np.diff(content.scene) >= 0).all()
-    assert {len(content.scene) for content in contents} == set(range(8, 25))
-    assert {len(content.concepts) for content in contents} == {1, 2, 3}
 
 
 def test_a_caption_tells_of_one_scene_and_names_its_action_or_object() -> None:
@@ -71,67 +48,6 @@ def test_a_video_is_a_function_of_seed_and_index_alone() -> None:
     assert descriptions(WORLD, 17, first) != descriptions(other, 17, video_content(other, 17))
     np.testing.assert_array_equal(Camera(WORLD).record(17, first), Camera(larger).record(17, again))
     assert (Camera(WORLD).record(17, first) != Camera(WORLD).record(18, first)).any()
-
-
-def test_a_scene_repeats_its_movement_and_another_looks_otherwise() -> None:
-    plain = SyntheticVideoSettings(dim=64, noise=0, style=0)
-    concepts = np.array([[0, 1, 2, 3, 4, 5], [0, 1, 9, 3, 8, 5]])
-    frames = Camera(plain).record(0, VideoContent(concepts, np.repeat([0, 1], 2 * PERIOD))).astype(np.float64)
-    assert (frames >= 0).all()
-    np.testing.assert_allclose(frames[:PERIOD], frames[PERIOD : 2 * PERIOD], atol=4e-3)
-    assert np.abs(frames[1] - frames[0]).mean() > 0.2
-    assert np.abs(frames[2 * PERIOD] - frames[0]).mean() > 0.3
-
-
-def test_ranges_must_not_be_empty() -> None:
-    for changes in ({"min_frames": 9, "max_frames": 8}, {"min_scenes": 4}, {"min_frames": 2, "max_scenes": 3}):
-        with pytest.raises(ValidationError, match="must be at least"):
-            SyntheticVideoSettings(**changes)  # type: ignore[arg-type]
-    for sides in ((6,), ()):
-        with pytest.raises(ValidationError, match="must name at least one side, none above grid = 5"):
-            SyntheticTokenSettings(grid=5, sides=sides)
-
-
-def test_the_object_moves_by_a_patch_at_most_and_captions_name_it() -> None:
-    contents = [token_content(TOKENS, video) for video in range(50)]
-    assert {content.side for content in contents} == {1, 2}
-    for video, content in enumerate(contents):
-        assert content.corners.shape == (6, 2)
-        assert content.corners.min() >= 0
-        assert content.corners.max() + content.side <= 5
-        assert np.abs(np.diff(content.corners, axis=0)).max() <= 1
-        assert any(content.visible)
-        for caption in token_captions(TOKENS, video, content):
-            words = set(tokenise(caption))
-            assert all(words & set(CONCEPTS[slot][content.concepts[slot]]) for slot in (OBJECT, COLOUR, PLACE))
-
-
-def test_only_the_patches_of_the_object_differ_from_the_place() -> None:
-    clear = TOKENS.model_copy(update={"noise": 0.0, "cls_noise": 0.0})
-    for video in range(20):
-        content = token_content(clear, video)
-        tokens = TokenCamera(clear).record(video, content).reshape(6, 26, 16)
-        for frame, (row, column) in enumerate(content.corners):
-            expected = np.zeros((5, 5), bool)
-            if content.visible[frame]:
-                expected[row : row + content.side, column : column + content.side] = True
-            differs = (tokens[frame, 1:] != tokens[frame, 0]).any(axis=1).reshape(5, 5)
-            np.testing.assert_array_equal(differs, expected)
-
-
-def test_a_trace_of_the_object_is_in_cls_where_it_is_set() -> None:
-    still = TOKENS.model_copy(update={"noise": 0.0, "cls_noise": 0.0, "text_noise": 0.0, "style": 0.0, "visible": 1.0})
-    traced = TokenCamera(still.model_copy(update={"trace": 0.5}))
-    for video in range(10):
-        content = token_content(still, video)
-        without, with_trace = (
-            camera.record(video, content).reshape(6, 26, 16)[0].astype(np.float64)
-            for camera in (TokenCamera(still), traced)
-        )
-        row, column = content.corners[0]
-        shown = (without[1 + 5 * row + column] - without[0]) / still.gain
-        np.testing.assert_allclose(with_trace[0] - without[0], 0.5 * shown, atol=0.02)
-        np.testing.assert_allclose(traced.texts(video, content)[0], shown + without[0], atol=0.02)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.source import Drops
 from vtr_core.data.sources.synthetic import Synthetic, SyntheticSteps
 from vtr_core.data.worlds.narrated_videos import (
@@ -13,8 +12,6 @@ from vtr_core.data.worlds.narrated_videos import (
     OBJECT,
     PLACE,
     TOOL,
-    Recorder,
-    SyntheticSettings,
     lexicon,
 )
 from vtr_core.data.worlds.step_tasks import SyntheticStepSettings, synthetic_step_video, synthetic_task
@@ -51,29 +48,6 @@ def test_steps_come_in_order_amid_background() -> None:
         assert made.content.end.tolist() == list(range(1, len(made.step) + 1))
         again = synthetic_step_video(SETTINGS, task, video)
         assert (made.content.concepts == again.content.concepts).all()
-
-
-def test_steps_are_left_out_and_audio_is_missing_as_often_as_asked() -> None:
-    settings = SyntheticStepSettings(missing_step=0.3, videos_per_task=50)
-    shown = [len(synthetic_step_video(settings, 0, video).spans) for video in range(50)]
-    assert np.mean(shown) / len(synthetic_task(settings, 0).steps) == pytest.approx(0.7, abs=0.1)
-    source = SyntheticSteps(missing_audio=0.5, num_tasks=4)
-    videos = [source.step_video(entry, Drops()) for entry in source.videos(Drops())]
-    assert np.mean(["audio" in v.features for v in videos if v is not None]) == pytest.approx(0.5, abs=0.25)
-
-
-def test_features_are_those_of_the_world_of_clips() -> None:
-    """Without noise and looks, a second shows exactly what a clip of the same concepts shows."""
-    plain = {"noise": 0.0, "style": 0.0, "seed": 3, "missing_audio": 0.0}
-    source = SyntheticSteps(num_tasks=1, videos_per_task=1, **plain)  # type: ignore[arg-type]
-    (entry,) = source.videos(Drops())
-    video = source.step_video(entry, Drops())
-    assert video is not None
-    content = synthetic_step_video(source, 0, 0).content
-    clips = Recorder(SyntheticSettings(**plain)).record(0, content)  # type: ignore[arg-type]
-    assert source.features() == (FeatureSpec("video", 256), FeatureSpec("audio", 64))
-    for name in ("video", "audio"):
-        assert (video.features[name] == np.stack([clip[name] for clip in clips])).all()
 
 
 def test_rows_tell_steps_by_number_in_words_of_the_clips() -> None:

@@ -1,8 +1,6 @@
 """What the demonstration leaves and says at its end."""
 
-import os
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,11 +20,6 @@ def test_the_curve_holds_every_point_and_chance() -> None:
     assert set(right.lines[1].get_ydata()) == {2.0}
 
 
-def test_a_curve_without_validation_is_empty() -> None:
-    _, right = learning_curve([{"step": 10, LOSS: 3.0}], chance=2.0).axes
-    assert [line.get_label() for line in right.lines] == ["chance"]
-
-
 def test_the_page_of_a_run(own_tracking_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """At `mlflow ui` on this machine for a database, at the server itself where there is one, without its password."""
     run = open_run(own_tracking_store, "demo", "a run", {})
@@ -38,14 +31,6 @@ def test_the_page_of_a_run(own_tracking_store: str, monkeypatch: pytest.MonkeyPa
     served = run_page(TrackedRun("https://user:hidden@tracking.example/", "demo", run.run_id))
     assert served.endswith(f"tracking.example/#/experiments/{experiment}/runs/{run.run_id}")
     assert "hidden" not in served
-
-
-def test_how_vtr_becomes_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "prefix", f"{os.getcwd()}/.venv")
-    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
-    assert demo._activation().splitlines()[0] == ". .venv/bin/activate"
-    monkeypatch.setenv("VIRTUAL_ENV", f"{os.getcwd()}/.venv")
-    assert demo._activation() == ""
 
 
 def test_too_few_films_are_refused() -> None:

@@ -7,7 +7,6 @@ import sys
 from collections import namedtuple
 from importlib import metadata
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -67,12 +66,6 @@ def test_a_ray_that_was_not_tried() -> None:
     assert findings["ray"].state == "warning"
     assert findings["ray"].remedy == "take 2.60: pip install 'ray[default,data,train,tune]==2.60.*'"
     assert findings["mlflow"].state == "ok"
-
-
-def test_every_extra_is_one_of_the_project() -> None:
-    text = (Path(__file__).parents[3] / "pyproject.toml").read_text()
-    extras = {match[1] for _, install in checks.OPTIONAL.values() if (match := re.search(r"\[(\w+)\]", install))}
-    assert all(f"\n{extra} = [" in text for extra in extras)
 
 
 def test_the_scan(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,20 +136,3 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     text = capsys.readouterr().out
     assert re.search(r"✗ no-such-package +not installed; pip install no-such-package", text)
     assert text.endswith("\n\nbroken: no-such-package\n")
-
-
-def test_torch_and_gpus_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    (finding,) = checks.torch_findings()
-    assert (finding.state, finding.name) == ("broken", "torch")
-    gpu = {"name": "H100", "memory_gb": 80.0, "driver": "570"}
-    monkeypatch.setattr(vtr_core.tracking.environment, "gpus", lambda: [gpu])
-    cuda = SimpleNamespace(is_available=lambda: False)
-    torch = SimpleNamespace(cuda=cuda, version=SimpleNamespace(cuda=None), __version__="2")
-    monkeypatch.setitem(sys.modules, "torch", torch)
-    monkeypatch.setattr(checks, "scan_finding", lambda device: Finding("torch", "scan", "ok", device))
-    findings = by_name(checks.torch_findings())
-    assert findings["GPU 0"].state == "warning"
-    assert findings["GPU 0"].what == "H100, 80.0 GB, driver 570, which torch cannot use"
-    assert findings["GPU 0"].remedy == "install the torch of your CUDA"
-    assert findings["scan"].what == "cpu"

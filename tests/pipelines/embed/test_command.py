@@ -19,7 +19,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.embedding.embedded_rows import EmbeddedRows
 from vtr_core.embedding.rankings import QuerySample, evaluate_retrieval, figures, rankings
-from vtr_core.errors import ConfigError, VtrError
+from vtr_core.errors import VtrError
 from vtr_core.retrieval.embed import embedding_job as job
 from vtr_core.retrieval.embed.stored_embeddings import FILE, load_embeddings, read_embeddings
 from vtr_core.systems.dual.dual_embeddings import DualRows, embed_dual
@@ -77,12 +77,6 @@ def test_actors_of_ray_write_the_same_files(data: Manifest, checkpoint: str, tmp
     assert there == here
 
 
-def test_a_number_of_workers_is_refused_before_anything_is_read(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="--workers is -1; it must be 0 or more"):
-        embed(EmbedFlags("none", "none", str(tmp_path / "e"), workers=-1))
-    assert not (tmp_path / "e").exists()
-
-
 def test_an_interrupted_job_resumes_with_the_shards_that_are_left(
     data: Manifest, checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,16 +102,6 @@ def test_an_interrupted_job_resumes_with_the_shards_that_are_left(
     _assert_equal(read_embeddings(found, flags.out), _expected(checkpoint, data))
     assert embed(flags) == found
     assert "already, complete" in capsys.readouterr().out
-
-
-def test_evaluation_reads_them(
-    data: Manifest, checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    embed(EmbedFlags(checkpoint, data.uri, str(tmp_path / "e"), workers=0))
-    computed = evaluate(EvaluateFlags(checkpoint, (data.uri,)))
-    monkeypatch.setattr("pipelines.evaluate.retrieval.embed_rows", None)
-    read = evaluate(EvaluateFlags(checkpoint, (data.uri,), embeddings=(str(tmp_path / "e"),)))
-    assert read[0].metrics() == computed[0].metrics()
 
 
 @pytest.mark.parametrize(

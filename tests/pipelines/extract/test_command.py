@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.cli import run
-from pipelines.extract.command import ExtractFlags, extract, remark
+from pipelines.extract.command import ExtractFlags, extract
 from tests.builders.small_videos import grey_video
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.arrays import as_rows, as_sequences
@@ -21,7 +21,6 @@ from vtr_core.errors import ConfigError, DatasetError, InputError, RunConflict
 from vtr_core.extraction import on_ray
 from vtr_core.extraction import outputs as in_process
 from vtr_core.extraction.features import Extracted
-from vtr_core.extraction.outputs import Progress
 
 TIMES = [k / 5 for k in range(13)]
 ODD = 'it\'s a "film", 100% of it.mkv'
@@ -111,13 +110,6 @@ def test_whole_videos_keep_all_rows(films: Path, tmp_path: Path) -> None:
     assert result.drops.counts == {"bad_time": 2}
     held = pq.read_table(tmp_path / "data" / "part-00000.parquet")
     assert as_sequences(held["video"].combine_chunks(), 1280, np.dtype(np.float16)).counts.sum() == 4
-
-
-def test_strict_makes_a_bad_video_an_error(films: Path, tmp_path: Path) -> None:
-    captions = table(tmp_path, BAD[0])
-    with pytest.raises(InputError, match=r"empty\.mp4 is empty; give a video file \(not_a_video\)"):
-        extract(flags(films, captions, tmp_path / "data", recipe=("log-mel",), strict=True))
-    assert not (tmp_path / "data").exists()
 
 
 def test_splits_of_the_table_are_data_sets(films: Path, tmp_path: Path) -> None:
@@ -269,19 +261,6 @@ def test_features_alone(films: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
         run("extract", [*words[:-4], "--recipe", "imagenet-lite", "--workers", "0"])
 
 
-def test_every_video_counts_as_done_when_features_alone_end(
-    films: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "films").mkdir()
-    grey_video(tmp_path / "films" / "one.mkv", TIMES, sound_s=2.5)
-    (tmp_path / "films" / "one.mp4").write_bytes((films / "one.mp4").read_bytes())
-    words = [str(tmp_path / "films"), "--features-only", "--out", str(tmp_path / "f")]
-    run("extract", [*words, "--recipe", "log-mel", "--workers", "0"])
-    output = capsys.readouterr().out
-    assert "2 of 2 videos" in output
-    assert "dropped 1 × duplicate_id" in output
-
-
 def test_what_a_user_may_have_forgotten(films: Path, tmp_path: Path) -> None:
     captions = table(tmp_path, *GOOD)
     with pytest.raises(ConfigError, match="--captions is missing"):
@@ -310,11 +289,6 @@ def test_the_list_of_recipes(capsys: pytest.CaptureFixture[str]) -> None:
         assert word in output
 
 
-def test_what_is_said_beside_the_number_of_videos() -> None:
-    assert remark(Progress(10, 40, 2, 300.0), 10.0) == "30 times as fast as they play; 2 dropped"
-    assert remark(Progress(0, 40, 0, 0.0), 0.0) == "0.0 times as fast as they play"
-
-
 @pytest.mark.long
 @pytest.mark.integration
 def test_ray_gives_what_one_process_gives(
@@ -341,9 +315,3 @@ def test_a_second_extraction_takes_the_words_of_the_first(films: Path, tmp_path:
         Manifest.load(together)
     extract(flags(films, more, tmp_path / "second", vocabulary=str(tmp_path / "first")))
     assert Manifest.load(f"{first.uri} + {tmp_path / 'second'}").rows == 3
-
-
-@pytest.mark.parametrize("other", [{"min_count": 2}, {"word_vectors": "vectors.txt"}])
-def test_a_vocabulary_is_all_the_words(other: dict[str, object], films: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="--vocabulary takes all words of that data set; leave out"):
-        extract(flags(films, table(tmp_path, *GOOD), tmp_path / "data", vocabulary=str(tmp_path / "first"), **other))

@@ -9,15 +9,11 @@ from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags, ingest_options
 from tests.builders.captioned import CaptionedVideos
 from tests.builders.toy import written
-from vtr_core.data.ingest.ingest import abandon, begin
+from vtr_core.data.ingest.ingest import begin
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.sources.synthetic import Synthetic
-from vtr_core.errors import ConfigError, DatasetError, RunConflict
+from vtr_core.errors import ConfigError, RunConflict
 from vtr_core.storage import locate
-
-
-def test_without_flags_captions_become_words_as_ever() -> None:
-    assert ingest_options(IngestFlags(out="d")) == IngestOptions()
 
 
 def test_a_preset_brings_its_words_and_its_uncut_captions() -> None:
@@ -36,11 +32,6 @@ def test_a_preset_brings_its_words_and_its_uncut_captions() -> None:
 def test_a_flag_must_not_contradict_the_preset(flags: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         ingest_options(IngestFlags(out="d", preset="hybrid-msrvtt-published", **flags))  # type: ignore[arg-type]
-
-
-def test_a_caption_keeps_at_least_a_word() -> None:
-    with pytest.raises(ConfigError, match="--max-words is 0; it must be at least 1, or longest"):
-        ingest_options(IngestFlags(out="d", max_words=0))
 
 
 def test_captions_are_as_long_as_those_of_the_vocabulary_s_data_set(tmp_path: Path) -> None:
@@ -83,22 +74,6 @@ def test_a_refused_ingest_changes_nothing(tmp_path: Path) -> None:
     with pytest.raises(RunConflict, match="interrupted ingest with other settings"):
         ingest(source, replace(flags, splits={}))
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_an_ingest_that_claimed_and_failed_is_cleared_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(*_: object) -> None:
-        raise DatasetError("no room")
-
-    monkeypatch.setattr("vtr_core.data.ingest.ingest.do", failing)
-    source, flags = CaptionedVideos({"a": ["a dog runs"]}), IngestFlags(out=str(tmp_path / "out"), workers=0)
-    begin(plan := plan_ingest(source, locate(flags.out), None, ingest_options(flags)))
-    with pytest.raises(DatasetError, match="no room"):
-        ingest(source, flags)
-    assert (tmp_path / "out" / "_ingest").exists()  # another command's
-    abandon(plan)
-    with pytest.raises(DatasetError, match="no room"):
-        ingest(source, flags)
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 import vtr_core
 from pipelines.cli import run
-from pipelines.search.search import Places, QueryHits, places_of, print_csv
+from pipelines.search.search import QueryHits, places_of
 from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.data.shards.thumbnails import Thumbnail, Thumbnails, write_thumbnails
@@ -141,8 +141,3 @@ def test_thumbnails_are_written(tmp_path: Path) -> None:
     places = places_of(found, None, locate(str(tmp_path / "out")), Thumbnails(replace(data, shards=shards)))
     assert list(places.thumbnails) == ["v0"]
     assert Path(places.thumbnails["v0"]).read_bytes() == jpeg
-
-
-def test_csv_of_nothing_has_its_head(capsys: pytest.CaptureFixture[str]) -> None:
-    print_csv([QueryHits("q", None)], Places({}, {}))
-    assert capsys.readouterr().out.startswith("query,rank,item_id,video_id,score")

@@ -58,12 +58,6 @@ def test_weights_gradients_and_moments_are_counted() -> None:
     assert state_bytes(override(SMALL, {"training.ema_decay": 0.9}), SHAPES) == 1240 * 4 * 5
 
 
-def test_what_is_frozen_has_neither_gradients_nor_moments() -> None:
-    """One number of four bytes for each of the 1,200 frozen weights, four for each of the 40 others."""
-    assert state_bytes(SMALL, SHAPES, {"wide"}) == 4 * (1200 + 4 * 40)
-    assert state_bytes(override(SMALL, {"training.ema_decay": 0.9}), SHAPES, {"wide"}) == 4 * (2 * 1200 + 5 * 40)
-
-
 def test_a_frozen_clip_costs_what_its_optimizer_holds() -> None:
     """The estimate against tensors that were really allocated after a step."""
     for freeze in (0, 1, "all"):

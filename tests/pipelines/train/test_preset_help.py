@@ -46,20 +46,6 @@ def test_all_settings_but_those_of_other_systems_and_of_the_data(name: str, caps
     assert any(setting.startswith("captions.") for setting in hidden) == name.startswith("siamese")
 
 
-def test_a_flag_of_other_systems_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "--concepts" in flags(capsys, "hybrid-msrvtt", "--help")
-    assert "--concepts" not in flags(capsys, "capsule-howto", "--help")
-    assert "--concepts" not in flags(capsys, "capsule-howto", "--help", "sweep")
-
-
-@pytest.mark.parametrize("word", ["--help", "--help-all"])
-def test_a_default_is_said_once(word: str, capsys: pytest.CaptureFixture[str]) -> None:
-    shown = flags(capsys, "capsule-howto-tiny", word)
-    assert [name for name, text in shown.items() if text.count("(default:") > 1 or "(default: )" in text] == []
-    assert "(default: runs/<preset>-<time>)" in shown["--out"]
-    assert shown["--batch.videos"].endswith("(default: 32)")
-
-
 def test_a_kind_shows_all_that_it_can_be(capsys: pytest.CaptureFixture[str]) -> None:
     shown = flags(capsys, "capsule-howto-tiny", "--help")
     assert shown["--model.routing.kind"].startswith("{self_attention,none,dynamic,em,set_transformer}")

@@ -25,7 +25,6 @@ from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.systems.all import SYSTEMS
-from vtr_core.tracking.models import model_folder as model_files
 from vtr_core.tracking.models.registry import check_model_name, model_name, register_checkpoint, registered_checkpoint
 from vtr_core.tracking.run import Point, TrackedRun, open_run
 from vtr_core.train.checkpoint import load_model
@@ -62,11 +61,6 @@ def run(tmp_path: Path, empty_tracking_store: Path, monkeypatch: pytest.MonkeyPa
     found = open_run(uri, "vtr", "a run", {})
     assert found is not None
     return found
-
-
-def test_the_name_is_that_of_the_preset() -> None:
-    assert NAME == "vtr-capsule-howto-tiny"
-    assert model_files.MARKER == MARKER
 
 
 def close(found: np.ndarray, expected: np.ndarray) -> None:
@@ -212,15 +206,6 @@ def test_the_alias_moves_and_a_checkpoint_is_registered_once(
     assert "mlflow.model.isExternal" not in model.tags
 
 
-def test_a_version_that_carries_no_code_is_registered_anew(checkpoint: str, run: TrackedRun) -> None:
-    register_checkpoint(run, checkpoint, NAME, SYSTEMS)
-    run.client.delete_model_version_tag(NAME, "1", "code.version")
-    assert register_checkpoint(run, checkpoint, NAME, SYSTEMS) == "2"
-    assert register_checkpoint(run, checkpoint, NAME, SYSTEMS) == "2"
-    assert mlflow.pyfunc.load_model(f"models:/{NAME}@champion").metadata.flavors["python_function"]["code"] == "code"
-    assert register_checkpoint(run, checkpoint, "another", SYSTEMS) == "1"
-
-
 def test_it_is_a_checkpoint_wherever_one_is_asked_for(data: Manifest, checkpoint: str, run: TrackedRun) -> None:
     register_checkpoint(run, checkpoint, NAME, SYSTEMS)
     for uri in (f"models:/{NAME}@champion", f"models:/{NAME}/1"):
@@ -282,11 +267,6 @@ def test_an_incomplete_or_damaged_checkpoint_is_not_registered(checkpoint: str, 
     with pytest.raises(CheckpointError, match="is damaged"):
         register_checkpoint(run, checkpoint, NAME, SYSTEMS)
     assert run.client.search_registered_models() == []
-
-
-def test_an_alias_that_mlflow_does_not_take_is_named(checkpoint: str, run: TrackedRun) -> None:
-    with pytest.raises(CheckpointError, match=r"as vtr-x@a b/: MLflow at .* says: .*alias"):
-        register_checkpoint(run, checkpoint, "vtr-x", SYSTEMS, alias="a b/")
 
 
 @pytest.mark.parametrize("name", ["a/b", "a:b", "a@b", "", " ", "a'b", "a\nb"])

@@ -15,11 +15,10 @@ from vtr_core.errors import CheckpointError
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.text.concepts import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.trained_model import LoadedModel
-from vtr_core.train.loop.learner import fitting, start_from
+from vtr_core.train.loop.learner import fitting
 
 
 @pytest.fixture(scope="module")
@@ -36,16 +35,6 @@ def capsules(clips: Manifest, tmp_path_factory: pytest.TempPathFactory) -> Loade
 def dual(tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
     videos = toy_videos(tmp_path_factory.mktemp("videos"))
     return load_model(dual_checkpoint(tmp_path_factory.mktemp("dual"), videos))
-
-
-def test_all_of_the_same_model_fit(capsules: LoadedModel) -> None:
-    found = fitting(capsules.config, capsules.vocabulary, None, capsules)
-    assert (set(found.taken), found.refused) == (set(capsules.model.state_dict()), {})
-    torch.manual_seed(5)
-    fresh = build_model(capsules.config.model)
-    start_from(fresh, capsules, found)
-    for name, tensor in fresh.state_dict().items():
-        assert torch.equal(tensor, capsules.model.state_dict()[name]), name
 
 
 def test_what_has_another_size_is_named_with_both(capsules: LoadedModel) -> None:
@@ -66,13 +55,6 @@ def test_places_of_other_words_are_not_taken(capsules: LoadedModel) -> None:
     found = fitting(capsules.config, others, None, capsules)
     assert set(found.refused) == {name for name in capsules.model.state_dict() if name.endswith("vectors.weight")}
     assert all("vocabularies differ" in reason for reason in found.refused.values())
-
-
-def test_places_of_other_concepts_are_not_taken(dual: LoadedModel) -> None:
-    same = fitting(dual.config, dual.vocabulary, ConceptNames(dual.concepts, "t"), dual)
-    assert same.refused == {}
-    found = fitting(dual.config, dual.vocabulary, ConceptNames(("a", "b", "c"), "t"), dual)
-    assert set(found.refused) == {name for name in dual.model.state_dict() if ".concept." in name}
 
 
 def test_a_model_of_which_nothing_fits_is_refused(capsules: LoadedModel, dual: LoadedModel) -> None:

@@ -214,13 +214,6 @@ def test_a_folder_holds_one_run(tmp_path: Path) -> None:
         RunFolder.at(str(tmp_path / "none")).read(SYSTEMS)
 
 
-def test_the_best_validation_is_the_highest_and_the_first_of_equals() -> None:
-    progress = Progress()
-    for step, value in enumerate([1.0, 3.0, 3.0, 2.0], 1):
-        progress = judge(dataclasses.replace(progress, step=step), {"m": value}, "m")
-    assert (progress.best_step, progress.best_value, progress.flat_validations) == (2, 3.0, 2)
-
-
 def test_nan_is_never_the_best_validation(tmp_path: Path) -> None:
     progress, folder = Progress(), RunFolder.at(str(tmp_path / "run"))
     for step, value in enumerate([math.nan, 1.0, math.nan, 2.0], 1):

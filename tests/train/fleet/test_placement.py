@@ -12,7 +12,6 @@ from vtr_core.train.fleet.placement import (
     Placement,
     Room,
     increments,
-    reading_bundles,
     resolve,
     room_of,
     worker_bundle,
@@ -47,16 +46,6 @@ def test_selectors_keep_reading_and_workers_apart() -> None:
     assert (apart.reading, apart.workers) == ({"vtr-role": "reading"}, {"vtr-role": "!reading"})
     assert (Placement().reading, Placement().workers) == ({}, {})
     assert not [message for each in (apart.reading, apart.workers) if (message := validate_label_selector(each))]
-
-
-def test_the_choice_is_said() -> None:
-    assert str(Placement(True, 2)) == "2 nodes labelled vtr-role=reading"
-    assert str(Placement(False, 2)) == "any node"
-
-
-def test_nodes_that_are_gone_have_no_room() -> None:
-    assert room_of(Placement(), [HEAD, GPU, CPU, GONE], None) == Room(cpus=12.0, gpus=2.0)
-    assert room_of(Placement(True, 1), [HEAD, GPU, CPU, GONE], None) == Room(cpus=12.0, gpus=2.0, reading_cpus=4.0)
 
 
 def test_an_autoscaler_may_go_on() -> None:
@@ -96,11 +85,6 @@ def test_a_worker_takes_its_cpus_and_one_gpu() -> None:
     scaling = ScalingConfig(cpus_per_worker=3)
     assert worker_bundle(scaling, gpu=False) == {"CPU": 3.0}
     assert worker_bundle(scaling, gpu=True) == {"CPU": 3.0, "GPU": 1.0}
-
-
-@pytest.mark.parametrize(("cpus", "parts"), [(1.0, [1.0]), (0.5, [0.5]), (2.5, [1.0, 1.0, 0.5]), (3.0, [1.0] * 3)])
-def test_reading_may_be_spread(cpus: float, parts: list[float]) -> None:
-    assert reading_bundles(cpus) == [{"CPU": part} for part in parts]
 
 
 def test_counts_are_reached_step_by_step() -> None:

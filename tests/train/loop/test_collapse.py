@@ -36,19 +36,6 @@ def test_a_collapse_is_told_once_with_its_cause() -> None:
     assert watch.collapse is None
 
 
-def test_vectors_that_were_never_apart_point_to_the_initial_weights() -> None:
-    watch = CollapseWatch(0)
-    watch.look(10, 1.0, compared(ALIKE))
-    assert watch.collapse is not None
-    assert "vtr data show" in watch.collapse.cause
-
-
-def test_few_rows_say_nothing() -> None:
-    watch = CollapseWatch(0)
-    assert watch.look(10, 1.0, Compared({"video": ALIKE[:3]})) == {}
-    assert watch.collapse is None
-
-
 def test_chance_counts_after_the_warm_up_and_until_the_loss_is_below_it() -> None:
     watch = CollapseWatch(warm_steps=15)
     watch.look(10, 4.0, compared(APART, 4.0))

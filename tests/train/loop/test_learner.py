@@ -89,13 +89,6 @@ def test_micro_batches_equal_one_pass(rows: int) -> None:
         torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_a_micro_batch_is_the_most_that_the_model_sees_at_once() -> None:
-    trained, seen = learner(config(**{"batch.micro_rows": 3})), list[int]()
-    trained.evaluated.register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0].rows))
-    step(trained)
-    assert sorted(seen) == [1, 1, 3, 3, 3, 3]  # each piece forwards, and again when its gradient is due
-
-
 def test_micro_batches_repeat_their_dropout() -> None:
     trained = learner(config(**{"batch.micro_rows": 2, "model.routing.dropout": 0.5}))
     seen = dict[int, list[Tensor]]()

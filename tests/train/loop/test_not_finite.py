@@ -35,24 +35,6 @@ def test_clips_are_named_with_their_place(tmp_path: Path, value: float) -> None:
     assert str(found) == f"features that are not finite in clip v2:3 of video v2, in {found.places[0]}"
 
 
-def test_without_such_clips_the_batch_is_named(tmp_path: Path) -> None:
-    manifest = toy_dataset(tmp_path, clips_of=(2,) * 14)[0]
-    found = suspects(manifest, row_groups(manifest), set())
-    assert found.clips == ()
-    assert found.places == (*(f"part-{i:05d}.parquet (row group 0)" for i in range(5)), "2 more")
-
-
-def test_whole_videos_without_means_are_named_by_the_frames_of_the_batch(tmp_path: Path) -> None:
-    manifest = toy_videos(tmp_path, (3, 1, 4, 0, 5))
-    plan = Plan(manifest, BatchConfig(videos=5, clips_per_video=1, max_frames=2), 0)
-    reader = RowGroupReader(manifest, training_columns(manifest.schema, names=["video"]), means=False)
-    (columns,) = assemble(reader, plan.row_groups, plan.window(0), max_frames=2)
-    assert keys_not_finite(columns, manifest.schema.features) == set()
-    row = int(np.argmax(columns["video.kept"]))
-    columns["video"][row, 1, 2] = np.inf
-    assert keys_not_finite(columns, manifest.schema.features) == {int(columns["clip_key"][row])}
-
-
 def test_whole_videos_are_named_by_frames_that_the_batch_leaves_out_too(tmp_path: Path) -> None:
     manifest = toy_videos(tmp_path, (3, 1, 4, 0, 5))
     plan = Plan(manifest, BatchConfig(videos=5, clips_per_video=2, max_frames=2), 0)

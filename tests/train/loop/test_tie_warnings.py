@@ -20,12 +20,6 @@ def said(caplog: pytest.LogCaptureFixture, tells: bool, tied_queries: list[int])
     return [record.getMessage() for record in caplog.records]
 
 
-def test_the_first_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    (first,) = said(caplog, tells=True, tied_queries=[3, 0, 5, 4])
-    assert first.startswith("3 of 20 queries tie")
-    assert not said(caplog, tells=True, tied_queries=[0])
-
-
 def test_one_worker_of_a_run_tells_and_metrics_outside_warn_as_before(caplog: pytest.LogCaptureFixture) -> None:
     assert not said(caplog, tells=False, tied_queries=[3, 3])
     retrieval_metrics(np.ones((4, 4)))

@@ -1,7 +1,5 @@
 """Feature files in folders: pooled clips, frames, and their dimensions."""
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -31,12 +29,6 @@ def test_a_clip_is_its_window_pooled_and_normalised(folder):
     np.testing.assert_allclose(stream.clip("a", array, 0.0, None), np.array([10, 11]) / np.hypot(10, 11))
     assert FeatureFolder(folder, "mean", normalise=False).clip("a", array, 1.0, 2.0).tolist() == [3, 4]
     assert stream.duration(array) == 3.0
-
-
-def test_a_vector_serves_any_span(folder):
-    stream = FeatureFolder(folder, "max", normalise=False)
-    assert stream.clip("d", stream.read("d"), 1e6, 2e6).tolist() == [1, 1]
-    assert stream.duration(stream.read("d")) == 0.0
 
 
 def test_the_dimension_is_that_of_most_of_the_first_readable_files(folder):
@@ -80,12 +72,6 @@ def test_names_are_ids_unless_they_are_paths(folder):
         by_path.read("../a.npy")
 
 
-def test_a_copy_elsewhere_reads_the_same(folder):
-    stream = FeatureFolder(folder, "max")
-    stream.read("a")
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(stream)).read("a"), stream.read("a"))
-
-
 FRAMES = np.arange(1, 13, dtype=np.float32).reshape(4, 3) * 100
 
 
@@ -107,11 +93,6 @@ def test_frames_are_stored_as_they_are_and_not_normalised(frames_folder):
     frames = frames_folder.read("a", 3)
     assert frames.dtype == np.float16
     assert frames.tolist() == FRAMES.tolist()
-
-
-def test_a_vector_is_one_frame_and_further_axes_are_flattened(frames_folder):
-    assert frames_folder.read("one").tolist() == FRAMES[:1].tolist()
-    assert frames_folder.read("patches").tolist() == np.arange(24).reshape(2, 12).tolist()
 
 
 FRAME_FAULTS = {
@@ -138,9 +119,3 @@ def test_more_frames_than_a_row_holds_are_refused(frames_folder, monkeypatch):
     with pytest.raises(UnusableError, match="has 4 frames of 3 values; a row holds") as caught:
         frames_folder.read("a")
     assert caught.value.reason is Reason.WRONG_DIMENSION
-
-
-def test_the_dimension_of_frames_is_that_of_most_of_the_first_readable_files(frames_folder):
-    assert frames_folder.dim(["missing", "nan", "patches", "a", "b"]) == 3
-    with pytest.raises(InputError, match=r"no feature file in .* can be used .*there is no file"):
-        frames_folder.dim(["missing"])

@@ -22,14 +22,6 @@ def unit(rows: np.ndarray) -> np.ndarray:
     return rows / np.array([[np.sqrt(sum(v * v for v in row))] for row in rows])
 
 
-def test_one_folder_is_taken_as_it_is(tmp_path: Path) -> None:
-    rows = np.arange(12.0).reshape(4, 3)
-    source = SecondFeatures(video_features=save(tmp_path / "f", "v", rows))
-    specs = source.specs(["v"])
-    assert specs == (FeatureSpec("video", 3),)
-    assert (source.frames("v", specs, Drops(strict=True))["video"] == rows).all()
-
-
 def test_streams_are_normalised_by_row_and_joined(tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
     first, second, sound = generator.random((5, 4)) + 1, generator.random((4, 2)) + 1, generator.random((5, 3)) * 7
@@ -105,12 +97,6 @@ def test_missing_audio_is_none_and_damaged_audio_is_named(tmp_path: Path) -> Non
     assert not drops.counts
     assert set(source.frames("c", specs, drops)) == {"video"}
     assert drops.counts == {"not_finite": 1}
-
-
-def test_columns_beyond_a_file_are_named(tmp_path: Path) -> None:
-    folder = save(tmp_path / "f", "v", np.ones((3, 9)))
-    with pytest.raises(InputError, match="has 9 columns; --columns names 5 to 12"):
-        SecondFeatures(features_2d=folder, columns_2d=(5, 12)).specs(["v"])
 
 
 @pytest.mark.parametrize(
