@@ -5,6 +5,7 @@ import select
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 
 from pipelines.commands import COMMANDS, HELP_WORDS, examples_text, help_text
 from vtr_core import __version__
@@ -23,7 +24,9 @@ def run(command: str, argv: Sequence[str]) -> None:
     """Run one command with its flags; after its help, examples of it."""
     for known in COMMANDS:
         if known.name == command:
-            import_module(known.module).main(argv)  # only here, so that help is instant
+            is_folder = (Path(__file__).parent / command / "command.py").is_file()
+            module = f"pipelines.{command}.command" if is_folder else f"pipelines.{command}"
+            import_module(module).main(argv)  # only here, so that help is instant
             if _asks_for_help(argv):
                 print(examples_text(command), end="")
             return

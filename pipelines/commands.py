@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "": (
@@ -93,12 +92,6 @@ class Command:
     name: str
     summary: str
     """Lines of the help."""
-
-    @property
-    def module(self) -> str:
-        """The module of its `main`."""
-        is_folder = (Path(__file__).parent / self.name / "command.py").is_file()
-        return f"pipelines.{self.name}.command" if is_folder else f"pipelines.{self.name}"
 
 
 COMMANDS = (
