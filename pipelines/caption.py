@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
@@ -97,28 +97,10 @@ def _lines(videos: "CaptionedVideos") -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-class DecodingFlags(Protocol):
-    """The flags of decoding that commands have; None leaves a setting as in training."""
-
-    @property
-    def beams(self) -> int | None: ...  # noqa: D102
-    @property
-    def length_penalty(self) -> float | None: ...  # noqa: D102
-    @property
-    def block_ngrams(self) -> int | None: ...  # noqa: D102
-    @property
-    def consensus_samples(self) -> int | None: ...  # noqa: D102
-
-
-def decoding_changes(flags: DecodingFlags) -> dict[str, int | float]:
-    """The given settings by name."""
-    settings = {
-        "beams": flags.beams,
-        "length_penalty": flags.length_penalty,
-        "block_ngrams": flags.block_ngrams,
-        "consensus_samples": flags.consensus_samples,
-    }
-    return {name: value for name, value in settings.items() if value is not None}
+def decoding_changes(flags: object) -> dict[str, int | float]:
+    """The settings of decoding, by name, that the flags of a command give; None leaves a setting as in training."""
+    names = ("beams", "length_penalty", "block_ngrams", "consensus_samples")
+    return {name: value for name in names if (value := getattr(flags, name)) is not None}
 
 
 if __name__ == "__main__":

@@ -134,25 +134,6 @@ def save_xclip(folder: Path, frames: int = 4) -> Any:
     return _saved(folder, model, CLIPImageProcessorPil(**_square(28)))
 
 
-def save_pe_video(folder: Path) -> Any:
-    """PE-Video, which needs timm."""
-    from transformers import ModernBertConfig, PeVideoConfig, PeVideoModel
-    from transformers.models.pe_video.configuration_pe_video import PeVideoEncoderConfig
-    from transformers.models.pe_video.video_processing_pe_video import PeVideoVideoProcessor
-
-    torch.manual_seed(8)
-    small = {"img_size": 32, "embed_dim": 24, "depth": 1, "num_heads": 2, "global_pool": "map"}
-    frames = {"architecture": "vit_tiny_patch16_224", "model_args": small, "num_classes": 2, "num_labels": 2}
-    ids = {"cls_token_id": 2, "sep_token_id": 3, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
-    text = ModernBertConfig(**TOWER, **ids, vocab_size=VOCABULARY, max_position_embeddings=12)
-    video = PeVideoEncoderConfig(vision_config={**frames, "do_pooling": True}, **TOWER, head_dim=8)
-    model = PeVideoModel(PeVideoConfig(text_config=text, video_config=video)).eval()
-    half = [0.5] * 3
-    does = {"do_resize": True, "do_rescale": True, "do_normalize": True}
-    processor = PeVideoVideoProcessor(size={"height": 32, "width": 32}, image_mean=half, image_std=half, **does)
-    return _saved(folder, model, processor)
-
-
 def save_multimodal_sentences(folder: Path) -> Any:
     """A model of sentence-transformers that encodes texts and pictures."""
     from sentence_transformers import SentenceTransformer

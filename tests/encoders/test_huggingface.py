@@ -98,25 +98,6 @@ def test_a_row_of_a_video_model_is_a_window_of_frames(tmp_path: Path) -> None:
         made.encode_patches(made.prepare(seen))
 
 
-def test_pe_video_sees_windows_of_sixteen_frames(tmp_path: Path) -> None:
-    pytest.importorskip("timm", reason="PE-Video's frames are seen by timm's networks", exc_type=ImportError)
-    model = pretrained.save_pe_video(tmp_path / "pe")
-    made = encoder(f"hf:{tmp_path / 'pe'}")
-    assert made.recipe is not None
-    assert (made.recipe.rows_per_second, made.recipe.stream.picture) == (
-        1 / 8,
-        SquashedPicture(32, 32, "pillow_bilinear"),
-    )
-    seen = frames(32, 32, 16)
-    pixels = torch.from_numpy(seen).permute(0, 3, 1, 2)[None].float() / 255 * 2 - 1
-    ids = AutoTokenizer.from_pretrained(tmp_path / "pe")(TEXTS[:2], padding=True, return_tensors="pt")
-    with torch.no_grad():
-        expected = model(ids["input_ids"], pixels, ids["attention_mask"])
-    np.testing.assert_allclose(made.encode_frames(seen), normalize(expected.video_embeds, dim=-1).numpy(), atol=1e-5)
-    texts = normalize(expected.text_video_embeds, dim=-1).numpy()
-    np.testing.assert_allclose(made.encode_text(TEXTS[:2]), texts, atol=1e-5)
-
-
 def test_tokens_of_a_frame_are_each_normed_and_projected(folder: Path) -> None:
     model, made, _ = saved(folder, "clip")
     shown = made.prepare(frames(40, 64, 3))

@@ -244,9 +244,7 @@ SOURCES = (
         prefix="hf:",
         pattern="hf:<id or folder>",
         example="hf:openai/clip-vit-base-patch32",
-        description=(
-            "transformers: CLIP, SigLIP, SigLIP 2, MetaCLIP 2, AltCLIP …; X-CLIP and PE-Video see windows of frames"
-        ),
+        description=("transformers: CLIP, SigLIP, SigLIP 2, MetaCLIP 2, AltCLIP …; X-CLIP sees windows of frames"),
         encodes="text and frames",
         needs=_PLACES,
         module="transformers",

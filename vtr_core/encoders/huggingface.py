@@ -1,7 +1,7 @@
 """`hf:`: any transformers model that gives features of text and of images, or of windows of frames of a video.
 
-CLIP, SigLIP, SigLIP 2, MetaCLIP 2, AltCLIP and their like see one frame at a time; X-CLIP and PE-Video see a window of
-frames, of which a row is stored. `JointModel` is the network with gradients, for fine-tuning; `HuggingFaceEncoder` is
+CLIP, SigLIP, SigLIP 2, MetaCLIP 2, AltCLIP and their like see one frame at a time; X-CLIP sees a window of frames, of
+which a row is stored. `JointModel` is the network with gradients, for fine-tuning; `HuggingFaceEncoder` is
 the same network as an encoder.
 """
 
@@ -24,8 +24,6 @@ from vtr_core.video.streams import PictureStream, Rate
 
 WINDOW_RATE = 2.0
 """Frames a second of models that see windows: X-CLIP was trained on 8 frames, in equal steps, of clips of seconds."""
-PE_WINDOW = 16
-"""Frames of a window of PE-Video, which takes any number."""
 _TEXTS_AT_ONCE = 64
 _FRAMES_AT_ONCE = {"cpu": 4, "cuda": 32}
 _WORDS = ("tokenizer.json", "vocab.json", "vocab.txt", "*.model")
@@ -64,13 +62,7 @@ class JointModel(nn.Module):
     @property
     def window(self) -> int:
         """Frames of a window; 1 for a model of single frames."""
-        if self.kind == "frames":
-            return 1
-        return int(getattr(self.model.config.vision_config, "num_frames", PE_WINDOW)) if self._is_x_clip else PE_WINDOW
-
-    @property
-    def _is_x_clip(self) -> bool:
-        return hasattr(self.model, "get_video_features")
+        return 1 if self.kind == "frames" else int(self.model.config.vision_config.num_frames)
 
     def tokenized(self, texts: Sequence[str]) -> dict[str, Int64[Tensor, "texts tokens"]]:
         """The ids of each text's tokens, cut where the model's positions end, as its own processor gives them."""
@@ -85,15 +77,10 @@ class JointModel(nn.Module):
     ) -> TextFeatures:
         """The vector of each text, and of each of its tokens."""
         inputs = {"input_ids": input_ids} | ({} if attention_mask is None else {"attention_mask": attention_mask})
-        if hasattr(self.model, "get_text_features"):
-            made = self.model.get_text_features(**inputs, return_dict=True)
-            vectors, tokens = made.pooler_output, made.last_hidden_state
-        else:  # PE-Video
-            tokens = self.model.text_model(**inputs, output_hidden_states=True).hidden_states[-1]
-            vectors = self.model.text_video_head(tokens[:, 0])
+        made = self.model.get_text_features(**inputs, return_dict=True)
         padding = self.tokenizer.pad_token_id
         mask = attention_mask.bool() if attention_mask is not None else input_ids != padding
-        return TextFeatures(vectors, tokens, mask)
+        return TextFeatures(made.pooler_output, made.last_hidden_state, mask)
 
     def frames(self, inputs: Mapping[str, Tensor]) -> Float[Tensor, "frames dim"]:
         """The vector of each frame, from the arguments that `preparation.inputs` gives."""
@@ -101,9 +88,7 @@ class JointModel(nn.Module):
 
     def windows(self, pixels: Float[Tensor, "windows frames 3 height width"]) -> Float[Tensor, "windows dim"]:
         """The vector of each window of frames."""
-        if self._is_x_clip:
-            return _pooled(self.model.get_video_features(pixel_values=pixels, return_dict=True))
-        return self.model.video_head(self.model.video_encoder(pixels).pooler_output)
+        return _pooled(self.model.get_video_features(pixel_values=pixels, return_dict=True))
 
     def patches(self, inputs: Mapping[str, Tensor]) -> Float[Tensor, "frames tokens dim"]:
         """LN(x) W for [CLS] and all patches x of the last layer: the tokens that MUSE reads, in the joint space.
@@ -237,7 +222,7 @@ def joint_model(folder: Path, remote_code: bool = False) -> JointModel:
         )
     _check_kind(model, folder)
     tokenizer = pretrained_tokenizer(folder, remote_code)
-    return JointModel(model, tokenizer, _preparation(folder, options, of_videos=_is_pe_video(model)))
+    return JointModel(model, tokenizer, _preparation(folder, options))
 
 
 def pretrained_tokenizer(folder: Path, remote_code: bool = False) -> Any:
@@ -254,8 +239,8 @@ def pretrained_tokenizer(folder: Path, remote_code: bool = False) -> Any:
 
 def _check_kind(model: nn.Module, folder: Path) -> None:
     """CheckpointError for a model without text, or without frames."""
-    text = _is_pe_video(model) or hasattr(model, "get_text_features")
-    frames = _is_pe_video(model) or hasattr(model, "get_image_features") or hasattr(model, "get_video_features")
+    text = hasattr(model, "get_text_features")
+    frames = hasattr(model, "get_image_features") or hasattr(model, "get_video_features")
     if text and frames:
         return
     lacking = "features of text" if frames else "features of images" if text else "features of text and of images"
@@ -265,21 +250,12 @@ def _check_kind(model: nn.Module, folder: Path) -> None:
     )
 
 
-def _is_pe_video(model: nn.Module) -> bool:
-    """Whether a model is PE-Video, whose functions of features are no methods in transformers 5."""
-    return all(hasattr(model, name) for name in ("text_video_head", "video_head", "video_encoder"))
-
-
-def _preparation(folder: Path, options: Mapping[str, Any], of_videos: bool) -> FramePreparation:
+def _preparation(folder: Path, options: Mapping[str, Any]) -> FramePreparation:
     """That of the model's processor, with Pillow's scaling."""
-    from transformers import AutoImageProcessor, AutoVideoProcessor
+    from transformers import AutoImageProcessor
 
     try:
-        if of_videos:
-            return FramePreparation.stated(AutoVideoProcessor.from_pretrained(folder, **options))
         processor = AutoImageProcessor.from_pretrained(folder, backend="pil", **options)
-    except CheckpointError:
-        raise
     except Exception as error:
         raise one_line_fault(f"{folder} holds no image processor that transformers loads", error) from error
     return FramePreparation.of(processor)

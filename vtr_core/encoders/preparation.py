@@ -50,20 +50,6 @@ class FramePreparation:
                 return made
         return cls(FullPicture(), Normalization((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)), processor)
 
-    @classmethod
-    def stated(cls, processor: Any) -> "FramePreparation":
-        """The preparation that a video processor's settings mean, which cannot be compared: those need torchvision.
-
-        torchvision's filters differ from Pillow's by the rounding of single colours. CheckpointError where they say
-        more than can be done here.
-        """
-        made = next(iter(_expressed(processor)), None)
-        if made is None:
-            raise CheckpointError(
-                f"the model's {type(processor).__name__} does more than scale, crop and normalise frames; give another"
-            )
-        return made
-
     @property
     def nearly_square(self) -> list[tuple[int, int]]:
         """Heights and widths of frames that tell apart how odd margins of a crop are halved."""

@@ -11,13 +11,24 @@ from vtr_core.data.worlds.narrated_videos import (
     AGENT,
     OBJECT,
     PLACE,
+    SLOTS,
     TOOL,
-    lexicon,
+    names,
 )
 from vtr_core.data.worlds.step_tasks import SyntheticStepSettings, synthetic_step_video, synthetic_task
 from vtr_core.text.tokens.vocabulary import Vocabulary, tokenise, word_counts
 
 SETTINGS = SyntheticStepSettings(num_tasks=5, videos_per_task=4, seed=3)
+
+
+def lexicon(num_concepts: int) -> dict[str, tuple[int, int]]:
+    """The meaning of every word: {word: (position of its slot in SLOTS, concept)}."""
+    return {
+        word: (position, concept)
+        for position, slot in enumerate(SLOTS)
+        for concept in range(num_concepts)
+        for word in names(slot, concept)
+    }
 
 
 def test_a_step_names_its_action_object_and_tool() -> None:

@@ -9,7 +9,6 @@ from pipelines import demo as demo
 from pipelines.demo import LOSS, RECALL, DemoFlags, learning_curve
 from tests.distribution.project import ROOT
 from vtr_core.errors import ConfigError
-from vtr_core.tracking.run import TrackedRun, open_run, run_page
 
 
 def test_the_curve_holds_every_point_and_chance() -> None:
@@ -18,19 +17,6 @@ def test_the_curve_holds_every_point_and_chance() -> None:
     assert left.lines[0].get_xydata().tolist() == [[10, 3], [20, 2]]
     assert right.lines[0].get_xydata().tolist() == [[20, 30]]
     assert set(right.lines[1].get_ydata()) == {2.0}
-
-
-def test_the_page_of_a_run(own_tracking_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At `mlflow ui` on this machine for a database, at the server itself where there is one, without its password."""
-    run = open_run(own_tracking_store, "demo", "a run", {})
-    assert run is not None
-    experiment = run.client.get_run(run.run_id).info.experiment_id
-    assert run_page(run) == f"http://127.0.0.1:5000/#/experiments/{experiment}/runs/{run.run_id}"
-    client = run.client
-    monkeypatch.setattr(TrackedRun, "client", client)
-    served = run_page(TrackedRun("https://user:hidden@tracking.example/", "demo", run.run_id))
-    assert served.endswith(f"tracking.example/#/experiments/{experiment}/runs/{run.run_id}")
-    assert "hidden" not in served
 
 
 def test_too_few_films_are_refused() -> None:

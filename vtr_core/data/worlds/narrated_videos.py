@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -56,17 +56,6 @@ def _made_up(slot: str, concept: int) -> str:
         concept, digit = divmod(concept, len(_SYLLABLES))
         word = _SYLLABLES[digit] + word
     return _PREFIXES[slot] + word
-
-
-@cache
-def lexicon(num_concepts: int) -> dict[str, tuple[int, int]]:
-    """The meaning of every word: {word: (position of its slot in SLOTS, concept)}."""
-    return {
-        word: (position, concept)
-        for position, slot in enumerate(SLOTS)
-        for concept in range(num_concepts)
-        for word in names(slot, concept)
-    }
 
 
 OPENERS = ("", "", "so", "okay so", "and now", "and then", "next", "all right", "well now", "as i said", "you see")
