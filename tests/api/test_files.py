@@ -17,7 +17,6 @@ from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.embedding.embedded_rows import embed
 from vtr_core.errors import ConfigError, InputError
-from vtr_core.extraction.features import extraction_of
 from vtr_core.run.presets import preset
 from vtr_core.systems.dual.dual_embeddings import embed_dual
 
@@ -78,10 +77,3 @@ def test_whole_videos(films: Path, tmp_path: Path) -> None:
     model.loaded.provenance["extraction"] = {**made, "recipes": [{**made["recipes"][0], "fingerprint": "x"}]}
     with pytest.raises(ConfigError, match="is not that of the training data"):
         model.encode_video(files)
-
-
-def test_only_extracted_data_name_recipes() -> None:
-    source = {"adapter": "extract", "recipes": [{"name": "log-mel"}], "pool": "max", "videos": "/home/me/films"}
-    assert extraction_of(source) == {"recipes": [{"name": "log-mel"}], "pool": "max"}
-    assert extraction_of({"adapter": "pairs", "recipes": [1]}) is None
-    assert extraction_of({"adapter": "extract", "recipes": []}) is None

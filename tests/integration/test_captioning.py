@@ -1,6 +1,5 @@
 """The captioner from described videos to captions: ingest, training, resumption, figures, captions."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -50,16 +49,6 @@ def test_training_lowers_the_loss_and_captions_beat_a_fixed_one(trained: Path, d
     assert result.figures.num_items == len(result.videos.hypotheses)
     assert result.figures.bleu[1] > 0.2
     assert all(text for text in result.videos.hypotheses.values())
-
-
-def test_terms_follow_the_schedule(trained: Path) -> None:
-    points = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
-    by_step = {point["step"]: point for point in points if "train/loss_gen" in point}
-    assert {"train/loss_bias", "train/loss_fusion"} <= by_step[10].keys()
-    assert "train/loss_margin" not in by_step[40]
-    assert {"train/loss_margin", "train/margin_bin_correlation"} <= by_step[41].keys()
-    assert "train/loss_bias" not in by_step[41]
-    assert by_step[80]["train/loss_gen"] < 0.9 * by_step[1]["train/loss_gen"]
 
 
 def test_captions_are_written(trained: Path, described: Path, tmp_path: Path) -> None:

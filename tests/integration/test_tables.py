@@ -11,7 +11,7 @@ from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.systems.capsules.capsule_tables import TablesFlags, tables
 from vtr_core.data.sources.synthetic import SyntheticSteps
-from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
+from vtr_core.errors import ConfigError
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("local_ray")]
 SMALL = {"training.epochs": 1, "scaling.workers": 0}
@@ -101,16 +101,3 @@ def test_without_data_nothing_is_trained(tmp_path: Path, monkeypatch: pytest.Mon
 def test_faults_are_named(flags: dict[str, object], message: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=message):
         tables(TablesFlags(out=str(tmp_path), **flags), {})  # type: ignore[arg-type]
-
-
-def test_every_test_set_is_opened_before_the_first_training(
-    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipelines.train.command.train", _refuse)
-    flags = TablesFlags(
-        preset="capsule-howto-tiny", data=str(world), test=(f"msrvtt={world}/test",), out=str(tmp_path / "out")
-    )
-    with pytest.raises(DatasetError, match="nowhere is not a data set"):
-        tables(replace(flags, test=(*flags.test, f"other={tmp_path}/nowhere")), {})
-    with pytest.raises(SchemaMismatch, match="steps/1"):
-        tables(replace(flags, steps=(f"mine={world}/test",)), {})

@@ -8,9 +8,7 @@ import pytest
 from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.systems.muse.muse_tables import TablesFlags, tables
-from pipelines.tables.command import main
 from vtr_core.data.sources.synthetic import SyntheticTokens
-from vtr_core.errors import ConfigError
 
 pytestmark = pytest.mark.integration
 
@@ -41,24 +39,3 @@ def test_without_data_the_papers_figures_stand_alone(tmp_path: Path) -> None:
     assert page.count("## Table ") == 11
     assert "| Transformer | 43.0 | 71.1 | 80.0 | 16.3 | 36.8 |" in page
     assert "benchmark: not run. No result of python -m benchmarks.muse" in page
-
-
-@pytest.mark.parametrize(
-    ("flags", "complaint"),
-    [
-        ({"only": (12,)}, "tables 1 to 11"),
-        ({"data": "x"}, "needs something to evaluate on"),
-        ({"data": "x", "test": ("msrvtt",)}, "write name=URI"),
-        ({"data": "x", "synthetic": True}, "makes its own training data"),
-    ],
-)
-def test_what_is_missing_is_said(flags: dict[str, object], complaint: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=complaint):
-        tables(TablesFlags(out=str(tmp_path), **flags), {})  # type: ignore[arg-type]
-
-
-def test_the_papers_are_listed_and_others_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    main([])
-    assert "capsules" in capsys.readouterr().out
-    with pytest.raises(ConfigError, match="no tables of 'clip'; papers: capsules, gmc, muse, siamese"):
-        main(["clip"])

@@ -87,7 +87,6 @@ FAULTS = [
     (["runs", "lst"], "did you mean list?"),
     (["tagger", "evaluat"], "did you mean evaluate?"),
     (["import", "clip4clp"], "there is no such kind of checkpoint; did you mean clip4clip?"),
-    (["runs", "delete", "none"], "none holds no run"),
     (["runs", "list", "--jsn"], "did you mean --json?"),
     (["data", "sho", "d"], "did you mean show?"),
     (["data", "show", "none"], "is not a data set"),

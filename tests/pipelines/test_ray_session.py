@@ -80,15 +80,6 @@ def test_what_is_waited_for_is_told_before(
     assert before[0].startswith(told)
 
 
-def test_other_faults_stay_what_they_are(play: Callable[[Callable[..., None]], None]) -> None:
-    def start(**_: Any) -> None:
-        raise ConnectionError("refused")
-
-    play(start)
-    with pytest.raises(ConnectionError):
-        ray_session.connect()
-
-
 @pytest.mark.parametrize(("variable", "inherited"), [("", "local"), ("local", "local"), ("10.0.0.1:6379", None)])
 def test_a_new_ray_looks_for_no_other_one_and_a_named_one_has_its_own_cpus(
     variable: str,

@@ -42,13 +42,6 @@ def test_training_reads_no_other_features_than_the_model(tmp_path: Path) -> None
         assert (found.columns, found.means) == (["video", "tokens", "video_key", "caption_keys"], means)
 
 
-def test_a_modality_that_the_data_lack_is_named(tmp_path: Path) -> None:
-    manifest = toy_dataset(tmp_path / "d")[0]
-    asked = override(preset("capsule-howto-tiny"), {"model.modalities": ("video", "depth")})
-    with pytest.raises(DatasetError, match=r"and no depth, which model\.modalities asks for"):
-        with_inputs(asked, manifest)
-
-
 def test_films_without_sound_are_told_what_to_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     manifest = toy_dataset(tmp_path / "d")[0]
     config = preset("capsule-howto-tiny")

@@ -7,7 +7,6 @@ import ray.util.metrics
 
 from vtr_core.train.trainer import RunGauges
 
-Values = dict[tuple[str, ...], float]
 LABELS = ("/runs/a", "capsule-howto-tiny")
 
 
@@ -52,11 +51,3 @@ def test_the_newest_point_stays(metrics: dict[str, Any]) -> None:
     assert metrics["vtr_step"].values == {LABELS: 20.0}
     assert metrics["vtr_total_steps"].values == {LABELS: 40.0}
     assert metrics["vtr_events"].values == {}
-
-
-def test_events_are_counted_by_kind(metrics: dict[str, Any]) -> None:
-    gauges = RunGauges(*LABELS)
-    for event in ("started", "worker_lost", "worker_lost"):
-        gauges.add({"event": event, "reason": "its node is gone"})
-    assert metrics["vtr_events"].values == {(*LABELS, "started"): 1.0, (*LABELS, "worker_lost"): 2.0}
-    assert metrics["vtr_metric"].values == {}

@@ -1,14 +1,12 @@
 """Every loader delivers the rows of the shards, each once in a pass."""
 
-import os
-import subprocess
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks.feeding.data import CLIP_SECONDS, FeedingClips, repeated, write_raw, write_shards
+from benchmarks.feeding.data import FeedingClips, write_raw, write_shards
 from benchmarks.feeding.ray_data import planned
 from benchmarks.feeding.scan import Flags as ScanFlags
 from benchmarks.feeding.scan import one_pass
@@ -19,8 +17,6 @@ from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 
 SOURCE = FeedingClips(num_videos=7, num_raw=3, seed=5)
-ROOT = Path(__file__).parents[3]
-PEERS = Path(os.environ.get("PEERS_PYTHON", ROOT / ".venv-peers/bin/python"))
 
 
 @pytest.fixture(scope="module")
@@ -59,23 +55,6 @@ def test_the_shards_hold_the_source_s_rows(manifest: Manifest, rows: Columns):
     assert (rows["tokens"] > 0).all()
 
 
-def test_raw_videos_are_pooled_over_their_seconds():
-    seconds = SOURCE.seconds(1)[CLIP_SECONDS : 2 * CLIP_SECONDS].astype(np.float64)
-    for columns in (slice(0, 4096), slice(4096, 5120)):
-        highest = seconds[:, columns].max(axis=0)
-        found = SOURCE.pooled(1)[1, columns]
-        np.testing.assert_allclose(found, highest / np.sqrt((highest**2).sum()), rtol=1e-3, atol=1e-6)
-
-
-def test_hard_links_make_a_larger_data_set_of_the_same_rows(manifest: Manifest, tmp_path: Path):
-    larger = repeated(manifest, Path(manifest.location.path).parent / "larger", 3)
-    assert Manifest.load(larger.uri).rows == 3 * manifest.rows
-    assert larger.videos == 3 * manifest.videos
-    reader = RowGroupReader(larger, ["clip_key"])
-    keys = np.concatenate([reader.read(place)["clip_key"] for place in row_groups(larger)])
-    assert (np.unique(keys, return_counts=True)[1] == 3).all()
-
-
 @pytest.mark.parametrize("way", ["memory_map", "read", "dataset"])
 def test_a_scan_sees_every_row(manifest: Manifest, way):
     files = [Path(manifest.location.path) / shard.file for shard in manifest.shards]
@@ -102,21 +81,3 @@ def test_the_per_video_loader_delivers_the_same_clips(rows: Columns, tmp_path: P
     expected = _chosen(rows, delivered["clip_key"])
     for name, values in delivered.items():
         np.testing.assert_allclose(values, expected[name], rtol=2e-3, err_msg=name)
-
-
-@pytest.mark.parametrize("loader", ["webdataset", "mosaicml", "lance"])
-@pytest.mark.skipif(not PEERS.exists(), reason="the other loaders are not installed: make .venv-peers/installed")
-def test_the_other_loaders_deliver_each_row_once(manifest: Manifest, rows: Columns, tmp_path: Path, loader):
-    def run(action: str, *words: str) -> None:
-        data = ["--data", str(tmp_path / "data"), "--rows", "64"]
-        subprocess.run([PEERS, "-m", "benchmarks.peers.deliver", action, loader, *data, *words], cwd=ROOT, check=True)
-
-    run("write", "--shards", manifest.location.path)
-    run("keep", "--out", str(tmp_path / "pass.npz"), "--workers", "1")
-    with np.load(tmp_path / "pass.npz") as found:
-        delivered = dict(found)
-    reader = RowGroupReader(manifest, ["clip_key"])
-    in_file = np.concatenate([reader.read(place)["clip_key"] for place in row_groups(manifest)])
-    assert np.array_equal(delivered["clip_key"], in_file) == (loader == "lance")
-    for name, values in _by_key(delivered).items():
-        np.testing.assert_array_equal(values, rows[name], err_msg=name)

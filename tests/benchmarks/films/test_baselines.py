@@ -31,14 +31,6 @@ def test_figures_are_those_of_loops_under_both_protocols() -> None:
     assert found["same_r10"] == pytest.approx(100 * np.mean(np.array(same) <= 10))
 
 
-def test_chance_is_that_of_a_random_order() -> None:
-    found = baselines.chance(_judged())
-    assert [found[f"r{k}"] for k in (1, 5, 10)] == pytest.approx([100 / 12, 500 / 12, 1000 / 12])
-    assert found["medr"] == 6.5
-    # Ten of twelve: both films of the caption are left out with the probability (2 · 1) / (12 · 11).
-    assert found["same_r10"] == pytest.approx(100 * (1 - 2 / 132))
-
-
 @dataclass
 class Named:
     """A text's vector is drawn by its number; the head takes the mean's eight values as they are."""

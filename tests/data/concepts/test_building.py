@@ -49,12 +49,6 @@ def test_the_first_data_set_decides_the_names(tmp_path: Path) -> None:
     assert again.fingerprint == table.fingerprint
 
 
-def test_equal_captions_make_an_equal_table(tmp_path: Path) -> None:
-    first = build(sets(tmp_path), tmp_path / "a")
-    assert build(sets(tmp_path), tmp_path / "b").fingerprint == first.fingerprint
-    assert build(sets(tmp_path), tmp_path / "c", min_captions=1).fingerprint != first.fingerprint
-
-
 def test_settings(tmp_path: Path) -> None:
     manifests = sets(tmp_path)
     table = build(manifests, tmp_path / "table", concepts=ConceptSettings(pos=True), min_captions=1)

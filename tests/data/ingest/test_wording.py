@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from tests.builders.captioned import CaptionedVideos
-from tests.builders.toy import written
 from vtr_core.config.override import override
 from vtr_core.data.ingest.ingest import begin, do, finish
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
@@ -113,9 +112,3 @@ def test_training_refuses_data_that_do_not_fit_the_preset(tmp_path: Path) -> Non
     with pytest.raises(DatasetError, match="min_count is not recorded where 2 is asked for"):
         with_inputs(published, old)
     assert with_inputs(preset("hybrid-msrvtt-tiny-latent"), old)
-
-
-def test_a_model_that_reads_no_unknown_words_refuses_them(tmp_path: Path) -> None:
-    manifest = written(CaptionedVideos(CAPTIONS), tmp_path / "d", IngestOptions(unknown="token"))[0]
-    with pytest.raises(DatasetError, match="do not read; make a data set without"):
-        with_inputs(preset("caption-msrvtt-tiny"), manifest)

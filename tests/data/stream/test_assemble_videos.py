@@ -1,7 +1,6 @@
 """Batches of whole videos, with vectors of captions."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -78,18 +77,6 @@ def test_every_row_is_the_planned_video_and_caption(manifest: Manifest) -> None:
                 caption = f"Caption number{batch.draws.caption(i, v + 1)} of video number{v}"
                 assert columns["tokens"][i].tolist() == words.encode(caption, 20).tolist()
                 assert columns["caption_key"][i] == caption_key(caption)
-
-
-def test_means_are_left_out_where_they_are_not_read(manifest: Manifest) -> None:
-    plan, reader = planned(manifest)
-    whole, without = (
-        list(assemble(item, plan.row_groups, plan.window(0), max_frames=MAX_FRAMES))
-        for item in (reader, replace(reader, means=False))
-    )
-    for expected, columns in zip(whole, without, strict=True):
-        assert columns.keys() == expected.keys() - {"video.mean", "audio.mean"}
-        for name, values in columns.items():
-            np.testing.assert_array_equal(values, expected[name])
 
 
 def test_a_video_without_captions_has_no_words_and_no_key(manifest: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,6 @@ from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
 
 FIGURES = {"recall_task", "recall_video", "iod_segment", "iou_segment", "iod_frame", "iou_frame"}
@@ -105,18 +104,6 @@ def test_spans_under_a_distance_are_longer_than_a_second(flags: LocalizationFlag
     assert written["background"] == "zero"
     assert written["similarity_trained_with"] == written["similarity_chosen_by"] == "dot"
     assert written["similarity_judged_by"] == "neg_euclidean"
-
-
-def test_unknown_steps_are_told(flags: LocalizationFlags, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from vtr_core.train.checkpoint import load_model
-
-    loaded = load_model(flags.checkpoint)
-    words = Vocabulary(tuple(f"other{i}" for i in range(len(loaded.vocabulary))))
-    saved = Checkpoint(loaded.config, loaded.model.state_dict(), {}, Progress(), words)
-    save_checkpoint(locate(str(tmp_path / "other")), saved)
-    (result,) = evaluate(replace(flags, checkpoint=str(tmp_path / "other")))
-    assert "15 steps have no known word and count as missed: 'Do thing" in capsys.readouterr().out
-    assert set(result.decodings["spans"]["model"].flat().values()) == {0.0}
 
 
 def test_data_sets_of_clips_and_wrong_values_are_refused(flags: LocalizationFlags, tmp_path: Path) -> None:

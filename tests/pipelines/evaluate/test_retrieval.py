@@ -22,9 +22,6 @@ from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from vtr_core.systems.all import SYSTEMS
-from vtr_core.tracking.models.registry import register_checkpoint
-from vtr_core.tracking.run import open_run
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
 
 SMALL = {"model.num_capsules": 2, "model.embedding_dim": 4, "model.words.hidden_dim": 4, "model.standardize": False}
@@ -124,19 +121,6 @@ def test_report_figure_configuration_and_environment_are_artifacts(
     assert run.info.run_name == "evaluate-data-capsule-howto-tiny"
     assert checkpoint in run.data.tags["mlflow.note.content"]
     assert run.data.tags["mlflow.source.name"] == "vtr evaluate"
-
-
-def test_a_registered_model_is_evaluated_as_its_checkpoint_is(
-    data: Manifest, checkpoint: str, own_tracking_store: str
-) -> None:
-    run = open_run(own_tracking_store, "registered", "run", {})
-    assert run is not None
-    version = register_checkpoint(run, checkpoint, "vtr-from-folder", SYSTEMS)
-    run.client.delete_run(run.run_id)
-    (plain,) = evaluate(EvaluateFlags(checkpoint, (data.uri,), experiment="from-folder"))
-    (found,) = evaluate(EvaluateFlags("models:/vtr-from-folder@champion", (data.uri,), experiment="registered"))
-    assert found.metrics() == plain.metrics()
-    assert logged(own_tracking_store, "registered")[1]["checkpoint"] == f"models:/vtr-from-folder/{version}"
 
 
 def test_the_similarity_of_training_is_the_main_one() -> None:

@@ -138,14 +138,6 @@ def test_videos_are_given_in_several_ways(kind: str, films: Path, tmp_path: Path
     assert manifest.rows == 1
 
 
-def test_uris_that_are_not_read_are_dropped(films: Path, tmp_path: Path) -> None:
-    names = ("http://localhost:9/x.mp4", "nothing://x", "s3://", str(films / "one.mp4"))
-    captions = table(tmp_path, *((f"{number}", "a film", name) for number, name in enumerate(names)))
-    result = extract(flags(films, captions, tmp_path / "data", recipe=("log-mel",), anywhere=True))
-    assert result.drops.counts == {"unreadable_file": 3}
-    assert result.manifests[0].rows == 1
-
-
 def test_subtitles_beside_videos(films: Path, tmp_path: Path) -> None:
     grey_video(tmp_path / "s.mp4", TIMES, sound_s=2.5)
     grey_video(tmp_path / "v.mp4", TIMES, sound_s=2.5)
@@ -181,17 +173,6 @@ def test_msrvtt_from_its_videos(films: Path, tmp_path: Path) -> None:
         ConfigError, match="--annotations goes with --captions msrvtt, msrvtt-1k-a, msvd, didemo, activitynet, lsmdc"
     ):
         extract(replace(options, annotations=None))
-
-
-def test_msvd_from_its_videos(films: Path, tmp_path: Path) -> None:
-    (tmp_path / "captions_msvd.json").write_text(
-        json.dumps({"one": ["a film", "grey"], "silent": ["mute"], "x": ["?"]})
-    )
-    for name, videos in (("train", "one\n"), ("val", "gone\n"), ("test", "silent\nx\n")):
-        (tmp_path / f"{name}_list.txt").write_text(videos)
-    result = extract(flags(films, "msvd", tmp_path / "data", annotations=str(tmp_path), recipe=("imagenet-lite",)))
-    assert {Path(manifest.uri).name: manifest.rows for manifest in result.manifests} == {"test": 1, "train": 2}
-    assert result.drops.counts == {"empty_caption": 2}
 
 
 def test_clips_of_youcook2_and_howto100m_from_their_videos(films: Path, tmp_path: Path) -> None:
@@ -232,13 +213,6 @@ def test_an_interrupted_extraction_goes_on(films: Path, tmp_path: Path, monkeypa
     assert [manifest.fingerprint for manifest in resumed.manifests] == [
         manifest.fingerprint for manifest in whole.manifests
     ]
-
-
-def test_another_extraction_does_not_go_on_with_it(films: Path, tmp_path: Path) -> None:
-    captions = table(tmp_path, *GOOD)
-    extract(flags(films, captions, tmp_path / "data", recipe=("log-mel",)))
-    with pytest.raises(RunConflict, match="already holds another data set"):
-        extract(flags(films, captions, tmp_path / "data", recipe=("log-mel",), normalise=False))
 
 
 def test_features_alone(films: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -133,21 +133,6 @@ def test_thumbnails_are_from_the_middle_of_what_they_are_of(records: str, films:
     assert jpeg(thumbnail["e"].jpeg).shape == (48, 24, 3)
 
 
-def test_a_thumbnail_of_a_whole_video_is_from_its_middle(films: Path, tmp_path: Path) -> None:
-    rows = [{"id": item, "caption": "a film", "video": "one.mp4"} for item in "ab"] + [
-        {"id": "e", "caption": "silent", "video": "two.mkv"}
-    ]
-    (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    options = replace(
-        flags(films, tmp_path / "d", thumbnails=True, records="videos"), captions=str(tmp_path / "c.jsonl")
-    )
-    result = extract(options)
-    assert (result.manifests[0].rows, result.drops.counts) == (1, {"no_sound": 1})
-    thumbnail = Thumbnails(result.manifests[0]).find(["one"])["one"]
-    assert (thumbnail.start, thumbnail.end) == (0, pytest.approx(3.04, abs=0.1))
-    assert number(jpeg(thumbnail.jpeg)) == 5  # of 1.25 s and 1.75 s the second is nearer to the middle, 1.52 s
-
-
 def test_pictures_that_no_row_shows_are_not_held(films: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held: dict[str, Extracted] = {}
     real = shards._write
