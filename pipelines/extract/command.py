@@ -38,8 +38,6 @@ class ExtractFlags:
     recipe: tuple[str, ...] = ("imagenet-lite", "log-mel")
     """Recipes or pretrained encoders that compute the features, such as bundled or hf:openai/clip-vit-base-patch32;
     tokens:<encoder> keeps all tokens of a frame. vtr extract --list describes them."""
-    remote_code: bool = False
-    """Run the code that an encoder's repository brings, which can do whatever you can; read it first."""
     keep_columns: tuple[str, ...] = ()
     """Columns of the table of captions to keep as text, which vtr index lists with every item (--records clips)."""
     annotations: str | None = None
@@ -269,7 +267,7 @@ def _recipes(flags: ExtractFlags) -> "tuple[Chosen, ...]":
     from vtr_core.extraction.features import check_weights, choose
 
     if flags.records != "frames":
-        chosen = choose(flags.recipe, flags.weights, flags.remote_code)
+        chosen = choose(flags.recipe, flags.weights)
         check_weights(chosen, flags.weights)
         return chosen
     if flags.recipe != ExtractFlags.recipe or flags.weights or flags.keep_features is not None:

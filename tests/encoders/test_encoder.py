@@ -112,7 +112,7 @@ def test_bundled_is_a_recipe_with_pinned_weights() -> None:
 
 def test_the_stored_vectors_of_class_names_are_minilms() -> None:
     """In half precision; frames and their head need no MiniLM, which is loaded by the first text."""
-    made = BundledEncoder("cpu")
+    made = BundledEncoder("", "cpu")
     made.head()
     assert "_sentences" not in vars(made)
     some = slice(None, None, 97)

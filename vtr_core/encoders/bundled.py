@@ -63,7 +63,7 @@ def class_vectors() -> Float32[np.ndarray, "classes dim"]:
 class BundledEncoder(Encoder):
     """See the module."""
 
-    def __init__(self, device: str) -> None:
+    def __init__(self, place: str, device: str) -> None:  # noqa: ARG002  there is one
         self.name = BUNDLED
         self._device, self._minilm = device, MINILM.find().parent
         self.dim = self.token_dim = DIM

@@ -1,9 +1,10 @@
 """`Encoder`: pretrained text and frames in one space, whoever trained them; and `encoder(name)`, which finds one."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from importlib import import_module
 
 import numpy as np
 import torch
@@ -103,9 +104,7 @@ class Encoder(ABC):
             raise self._text_alone("videos")
         return self.recipe.dim
 
-    def recipe_of(
-        self, network: str, stream: PictureStream, rows_per_second: float, remote_code: bool, name: str | None = None
-    ) -> Recipe:
+    def recipe_of(self, network: str, stream: PictureStream, rows_per_second: float, name: str | None = None) -> Recipe:
         """The recipe of this encoder's rows, which every machine loads by the encoder's name."""
         return Recipe(
             name=name or self.name,
@@ -116,7 +115,7 @@ class Encoder(ABC):
             dim=self.dim,
             rows_per_second=rows_per_second,
             weights=None,
-            load=partial(_rows, self.name, self.fingerprint, remote_code),
+            load=partial(_rows, self.name, self.fingerprint),
             fingerprint=self.fingerprint,
         )
 
@@ -154,9 +153,9 @@ def unit(vectors: Float32[np.ndarray, "rows dim"]) -> Float32[np.ndarray, "rows 
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
 
 
-def _rows(name: str, fingerprint: str, remote_code: bool, weights: str | None, device: str) -> Extractor:  # noqa: ARG001
+def _rows(name: str, fingerprint: str, weights: str | None, device: str) -> Extractor:  # noqa: ARG001
     """The extractor of an encoder's rows, loaded on this machine; CheckpointError where it has other weights here."""
-    loaded = encoder(name, device, remote_code)
+    loaded = encoder(name, device)
     if loaded.fingerprint != fingerprint:
         raise CheckpointError(
             f"{name} has the fingerprint {loaded.fingerprint[:12]} on this machine, and {fingerprint[:12]} where the "
@@ -165,10 +164,10 @@ def _rows(name: str, fingerprint: str, remote_code: bool, weights: str | None, d
     return loaded.encode_rows
 
 
-def _token_rows(name: str, fingerprint: str, remote_code: bool, weights: str | None, device: str) -> Extractor:
+def _token_rows(name: str, fingerprint: str, weights: str | None, device: str) -> Extractor:
     """The extractor of the tokens of frames, one frame's in a row."""
-    _rows(name, fingerprint, remote_code, weights, device)
-    loaded = encoder(name, device, remote_code)
+    _rows(name, fingerprint, weights, device)
+    loaded = encoder(name, device)
 
     def tokens(values: UInt8[np.ndarray, "frames height width 3"]) -> Float32[np.ndarray, "frames values"]:
         return loaded.encode_patches(values).reshape(len(values), -1)
@@ -180,30 +179,6 @@ TOKENS = "tokens:"
 """Before an encoder's name: the recipe of all its tokens of a frame, for a model of tokens such as MUSE."""
 BUNDLED = "bundled"
 """The encoder whose weights are Python packages."""
-
-
-def _bundled(rest: str, device: str, remote_code: bool) -> Encoder:  # noqa: ARG001  has no variants, runs no code
-    from vtr_core.encoders.bundled import BundledEncoder
-
-    return BundledEncoder(device)
-
-
-def _hugging_face(rest: str, device: str, remote_code: bool) -> Encoder:
-    from vtr_core.encoders.huggingface import HuggingFaceEncoder
-
-    return HuggingFaceEncoder(rest, device, remote_code)
-
-
-def _open_clip(rest: str, device: str, remote_code: bool) -> Encoder:  # noqa: ARG001  runs no model's code
-    from vtr_core.encoders.open_clip import OpenClipEncoder
-
-    return OpenClipEncoder(rest, device)
-
-
-def _sentence_transformers(rest: str, device: str, remote_code: bool) -> Encoder:
-    from vtr_core.encoders.frozen_text import SentenceEncoder
-
-    return SentenceEncoder(rest, device, remote_code)
 
 
 @dataclass(frozen=True)
@@ -218,8 +193,8 @@ class Source:
     needs: str
     module: str
     """The package that loads them."""
-    load: Callable[[str, str, bool], Encoder]
-    """(the rest of the name, torch device, whether a model's own code may run) → the encoder."""
+    encoder: str
+    """Module and class of its encoders, which are made of the rest of the name and a torch device."""
 
     def has(self, name: str) -> bool:
         """Whether a name is of an encoder from here."""
@@ -238,7 +213,7 @@ SOURCES = (
         encodes="text and frames",
         needs="two Python packages of weights",
         module="sentence_transformers",
-        load=_bundled,
+        encoder="bundled:BundledEncoder",
     ),
     Source(
         prefix="hf:",
@@ -248,7 +223,7 @@ SOURCES = (
         encodes="text and frames",
         needs=_PLACES,
         module="transformers",
-        load=_hugging_face,
+        encoder="huggingface:HuggingFaceEncoder",
     ),
     Source(
         prefix="open-clip:",
@@ -260,7 +235,7 @@ SOURCES = (
         encodes="text and frames",
         needs=f"the extra clip, and torchvision of torch's build; {_PLACES}",
         module="open_clip",
-        load=_open_clip,
+        encoder="open_clip:OpenClipEncoder",
     ),
     Source(
         prefix="st:",
@@ -270,31 +245,34 @@ SOURCES = (
         encodes="text, and frames where the model is multimodal",
         needs=_PLACES,
         module="sentence_transformers",
-        load=_sentence_transformers,
+        encoder="frozen_text:SentenceEncoder",
     ),
 )
 
 
-def encoder(name: str, device: str = "cpu", remote_code: bool = False) -> Encoder:
+def encoder(name: str, device: str = "cpu") -> Encoder:
     """The encoder `name`: `bundled`, `hf:<id or folder>`, a recipe such as `howto-2d`, …; loaded once in a process for
     each device.
 
-    remote_code: run the code that a model's repository brings; it can do whatever you can. ConfigError for an unknown
-    name or missing weights, CheckpointError for files that are not what they should be.
+    ConfigError for an unknown name or missing weights, CheckpointError for files that are not what they should be.
     """
     if not is_recipe(name):
         source_of(name)
-    return _loaded(name, device, remote_code)
+    return _loaded(name, device)
 
 
 @lru_cache(maxsize=4)
-def _loaded(name: str, device: str, remote_code: bool) -> Encoder:
+def _loaded(name: str, device: str) -> Encoder:
     if is_recipe(name):
         from vtr_core.encoders.catalogue import RecipeEncoder
 
         return RecipeEncoder(name, device)
     source = source_of(name)
-    return source.load(name.removeprefix(source.prefix), device, remote_code)
+    module, _, kind = source.encoder.partition(":")
+    made: Encoder = getattr(import_module(f"vtr_core.encoders.{module}"), kind)(
+        name.removeprefix(source.prefix), device
+    )
+    return made
 
 
 def is_recipe(name: str) -> bool:
@@ -302,9 +280,9 @@ def is_recipe(name: str) -> bool:
     return any(recipe.name == name for recipe in RECIPES)
 
 
-def frames_recipe(name: str, remote_code: bool = False) -> Recipe:
+def frames_recipe(name: str) -> Recipe:
     """The recipe of an encoder's rows, or after `tokens:` of its tokens; ConfigError for an encoder of text alone."""
-    loaded = encoder(name.removeprefix(TOKENS), remote_code=remote_code)
+    loaded = encoder(name.removeprefix(TOKENS))
     if loaded.recipe is None:
         raise ConfigError(
             f"{name} encodes text alone, and makes no features of videos; vtr encoders lists those that do"
@@ -319,7 +297,7 @@ def frames_recipe(name: str, remote_code: bool = False) -> Recipe:
         follows="MUSE: a frame a second, at most 12 of a video in equal steps",
         dim=tokens * dim,
         most_rows=12,
-        load=partial(_token_rows, loaded.name, loaded.fingerprint, remote_code),
+        load=partial(_token_rows, loaded.name, loaded.fingerprint),
         fingerprint=fingerprint_of([TOKENS, loaded.fingerprint]),
     )
 

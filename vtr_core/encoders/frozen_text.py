@@ -33,17 +33,17 @@ class SentenceEncoder(Encoder):
     a frame. Texts are encoded without a prompt, as frames are.
     """
 
-    def __init__(self, place: str, device: str, remote_code: bool = False) -> None:
+    def __init__(self, place: str, device: str) -> None:
         self.name = f"st:{place}"
         folder = model_folder(place)
         self.fingerprint = folder_fingerprint(folder)
-        self._model = _load(folder, device, remote_code)
+        self._model = _load(folder, device)
         self.dim = self.encode_text(["a"]).shape[-1]
         self.token_dim = self._token_dim()
         if self._model.supports("image"):
             stream = PictureStream(FullPicture(), Rate(1.0), chunk=_FRAMES_AT_ONCE)
             network = "a multimodal model of sentence-transformers: the vector of a frame"
-            self.recipe = self.recipe_of(network, stream, rows_per_second=1.0, remote_code=remote_code)
+            self.recipe = self.recipe_of(network, stream, rows_per_second=1.0)
 
     def encode_text(self, texts: Sequence[str]) -> Float32[np.ndarray, "texts dim"]:
         """The unit vector of each text."""
@@ -85,7 +85,7 @@ class SentenceEncoder(Encoder):
         return int(row.shape[-1])
 
 
-def _load(folder: Path, device: str, remote_code: bool) -> Any:
+def _load(folder: Path, device: str) -> Any:
     from sentence_transformers import SentenceTransformer
 
     quiet_loading()
@@ -93,7 +93,7 @@ def _load(folder: Path, device: str, remote_code: bool) -> Any:
         model = SentenceTransformer(
             str(folder),
             device=device,
-            trust_remote_code=remote_code,
+            trust_remote_code=False,
             local_files_only=True,
             model_kwargs={"use_safetensors": True},
         ).eval()

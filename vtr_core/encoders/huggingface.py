@@ -117,17 +117,17 @@ class HuggingFaceEncoder(Encoder):
 
     token_dim: int
 
-    def __init__(self, place: str, device: str, remote_code: bool = False) -> None:
+    def __init__(self, place: str, device: str) -> None:
         folder = model_folder(place)
         self.name = f"hf:{place}"
-        self.joint = joint_model(folder, remote_code).to(device).eval().requires_grad_(False)
+        self.joint = joint_model(folder).to(device).eval().requires_grad_(False)
         self.fingerprint = folder_fingerprint(
             folder, [self.joint.preparation.settings(), self.joint.window, WINDOW_RATE]
         )
         self._device = device
         probe = self._texts(["a"])
         self.dim, self.token_dim = probe.vectors.shape[-1], probe.tokens.shape[-1]
-        self.recipe = self._recipe(remote_code)
+        self.recipe = self._recipe()
         frames = self.encode_frames(np.zeros((1, 32, 32, 3), np.uint8))
         if frames.shape != (1, self.dim):
             raise CheckpointError(
@@ -185,7 +185,7 @@ class HuggingFaceEncoder(Encoder):
         places = np.linspace(0, len(frames) - 1, self.joint.window).round().astype(int)
         return self.joint.windows(self.joint.preparation.inputs(frames[places], self._device)["pixel_values"][None])
 
-    def _recipe(self, remote_code: bool) -> Recipe:
+    def _recipe(self) -> Recipe:
         window = self.joint.window
         rate = 1.0 if window == 1 else WINDOW_RATE
         kind = type(self.joint.model).__name__
@@ -193,21 +193,20 @@ class HuggingFaceEncoder(Encoder):
             network=f"{kind}: the vector of {'a frame' if window == 1 else f'a window of {window} frames'}",
             stream=PictureStream(self.joint.preparation.picture, Rate(rate), chunk=32 if window == 1 else 4 * window),
             rows_per_second=rate / window,
-            remote_code=remote_code,
         )
 
 
-def joint_model(folder: Path, remote_code: bool = False) -> JointModel:
+def joint_model(folder: Path) -> JointModel:
     """The model of a folder, on the CPU in float32.
 
-    CheckpointError for missing, pickled, damaged or misshapen weights, for a model of another kind, and for one that
-    brings its own code where `remote_code` is false.
+    CheckpointError for missing, pickled, damaged or misshapen weights, for a model of another kind, and for one that brings
+    its own code.
     """
     from transformers import AutoModel
 
     checked_folder(folder)
     quiet_loading()
-    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": remote_code}
+    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
         model, loading = AutoModel.from_pretrained(
             folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **options
@@ -221,18 +220,18 @@ def joint_model(folder: Path, remote_code: bool = False) -> JointModel:
             "as save_pretrained writes them"
         )
     _check_kind(model, folder)
-    tokenizer = pretrained_tokenizer(folder, remote_code)
+    tokenizer = pretrained_tokenizer(folder)
     return JointModel(model, tokenizer, _preparation(folder, options))
 
 
-def pretrained_tokenizer(folder: Path, remote_code: bool = False) -> Any:
+def pretrained_tokenizer(folder: Path) -> Any:
     """The tokenizer of a folder; CheckpointError where it has none, or one that transformers does not load."""
     from transformers import AutoTokenizer
 
     if not any(any(folder.glob(name)) for name in _WORDS):  # transformers would make one without words
         raise CheckpointError(f"{folder} holds no tokenizer ({', '.join(_WORDS)}); fetch it again with its tokenizer")
     try:
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=remote_code)
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:
         raise one_line_fault(f"{folder} holds no tokenizer that transformers loads", error) from error
 

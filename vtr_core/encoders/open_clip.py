@@ -57,7 +57,6 @@ class OpenClipEncoder(Encoder):
             f"open_clip's {architecture}: the vector of a frame",
             PictureStream(self._preparation.picture, Rate(1.0)),
             rows_per_second=1.0,
-            remote_code=False,
         )
 
     def encode_text(self, texts: Sequence[str]) -> Float32[np.ndarray, "texts dim"]:

@@ -166,11 +166,11 @@ def folder_fingerprint(folder: Path, settings: object = None) -> str:
 
 
 def one_line_fault(fault: str, error: Exception) -> CheckpointError:
-    """What a library's own error means, in one line, with the flag that it asks for."""
+    """What a library's own error means, in one line."""
     if "trust_remote_code" in str(error):
         return CheckpointError(
-            f"{fault}: it brings code of its own, which could do whatever you can; read it, and if you trust it give "
-            "--remote-code (in Python remote_code=True)"
+            f"{fault}: it brings code of its own, which could do whatever you can and is never run; give a model of the "
+            "library's own architectures"
         )
     return CheckpointError(f"{fault} ({' '.join(str(error).split())[:300]})")
 

@@ -33,11 +33,10 @@ class Chosen:
         return {**settings, "fingerprint": fingerprint(settings) if encoder is None else encoder}
 
 
-def choose(names: Sequence[str], weights: Mapping[str, str], remote_code: bool = False) -> tuple[Chosen, ...]:
+def choose(names: Sequence[str], weights: Mapping[str, str]) -> tuple[Chosen, ...]:
     """The recipes called `names`, in this order, which may be encoders' names: those of the rows that they store.
 
-    weights: files by recipe, for those whose package has no weights; remote_code: as `encoder`. Raises ConfigError for
-    unknown or repeated recipes, encoders of text alone, weights of a recipe that is not chosen, and missing weights.
+    weights: files by recipe, for those whose package has no weights. Raises ConfigError for unknown or repeated recipes, encoders of text alone, weights of a recipe that is not chosen, and missing weights.
     """
     for name in names:
         if names.count(name) > 1:
@@ -45,7 +44,7 @@ def choose(names: Sequence[str], weights: Mapping[str, str], remote_code: bool =
     for name in weights:
         if name not in names:
             raise ConfigError(f"--weights names {name}, which is no recipe of this command; --recipe gives them")
-    return tuple(_chosen(name, weights, remote_code) for name in names)
+    return tuple(_chosen(name, weights) for name in names)
 
 
 def choose_alike(recipes: Sequence[Mapping[str, Any]], weights: Mapping[str, str], uri: str) -> tuple[Chosen, ...]:
@@ -80,13 +79,13 @@ def check_weights(chosen: Sequence[Chosen], weights: Mapping[str, str]) -> None:
             choice.recipe.load(choice.weights, "cpu")
 
 
-def _chosen(name: str, weights: Mapping[str, str], remote_code: bool) -> Chosen:
+def _chosen(name: str, weights: Mapping[str, str]) -> Chosen:
     from vtr_core.encoders.encoder import frames_recipe, is_encoder  # torch, which decoders do not need
 
     if is_encoder(name):
         if name in weights:
             raise ConfigError(f"--weights is for recipes, and {name} is an encoder, which names its weights itself")
-        return Chosen(frames_recipe(name, remote_code), None, None)
+        return Chosen(frames_recipe(name), None, None)
     chosen_recipe = recipe(name)
     file = weights_file(chosen_recipe, weights)
     return Chosen(chosen_recipe, None, None) if file is None else Chosen(chosen_recipe, str(file), file_sha256(file))
