@@ -199,8 +199,8 @@ class HuggingFaceEncoder(Encoder):
 def joint_model(folder: Path) -> JointModel:
     """The model of a folder, on the CPU in float32.
 
-    CheckpointError for missing, pickled, damaged or misshapen weights, for a model of another kind, and for one that brings
-    its own code.
+    CheckpointError for missing, pickled, damaged or misshapen weights, for a model of another kind, and for one that
+    brings its own code.
     """
     from transformers import AutoModel
 

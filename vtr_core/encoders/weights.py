@@ -169,8 +169,8 @@ def one_line_fault(fault: str, error: Exception) -> CheckpointError:
     """What a library's own error means, in one line."""
     if "trust_remote_code" in str(error):
         return CheckpointError(
-            f"{fault}: it brings code of its own, which could do whatever you can and is never run; give a model of the "
-            "library's own architectures"
+            f"{fault}: it brings code of its own, which could do whatever you can and is never run; give a model of "
+            "the library's own architectures"
         )
     return CheckpointError(f"{fault} ({' '.join(str(error).split())[:300]})")
 

@@ -36,7 +36,8 @@ class Chosen:
 def choose(names: Sequence[str], weights: Mapping[str, str]) -> tuple[Chosen, ...]:
     """The recipes called `names`, in this order, which may be encoders' names: those of the rows that they store.
 
-    weights: files by recipe, for those whose package has no weights. Raises ConfigError for unknown or repeated recipes, encoders of text alone, weights of a recipe that is not chosen, and missing weights.
+    weights: files by recipe, for those whose package has no weights. Raises ConfigError for unknown
+    or repeated recipes, encoders of text alone, weights of a recipe that is not chosen, and missing weights.
     """
     for name in names:
         if names.count(name) > 1:
