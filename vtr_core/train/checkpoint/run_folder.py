@@ -10,7 +10,7 @@ from vtr_core.config.override import record
 from vtr_core.config.run import TrainConfig
 from vtr_core.errors import RunConflict
 from vtr_core.storage import Location, StorageError, locate
-from vtr_core.systems.loaded_model import Systems
+from vtr_core.systems.system import Systems
 from vtr_core.train.checkpoint.checkpoint_files import (
     Checkpoint,
     complete_checkpoints,
