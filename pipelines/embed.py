@@ -6,23 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import ray
-import torch
 import tyro
-from ray.data import ActorPoolStrategy, DataContext
 
 from pipelines.arguments import json_alone, parse, print_help, print_json, wants_help
 from pipelines.progress import Meter
-from pipelines.ray_session import connect
 from pipelines.systems.registry import SYSTEMS
 from vtr_core.errors import ConfigError, DatasetError, VtrError
-from vtr_core.retrieval.embed.embedding_job import EmbedPlan, EmbedTask, do
-from vtr_core.systems.system import Systems
-from vtr_core.train.checkpoint.trained_model import read_model
 
 if TYPE_CHECKING:
+    from vtr_core.retrieval.embed.embedding_job import EmbedPlan, EmbedTask
     from vtr_core.retrieval.embed.stored_embeddings import EmbeddingSet, TableSet
     from vtr_core.storage import Location
+    from vtr_core.systems.system import Systems
     from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 
@@ -155,7 +150,11 @@ def _report(stored: "EmbeddingSet | TableSet", out: str) -> None:
 class _Embedder:
     """Maps {"task": positions of shard tasks} to {"rows": rows written, "error": the fault or ""}."""
 
-    def __init__(self, plan: EmbedPlan, systems: Systems, device: str, threads: int) -> None:
+    def __init__(self, plan: "EmbedPlan", systems: "Systems", device: str, threads: int) -> None:
+        import torch
+
+        from vtr_core.train.checkpoint.trained_model import read_model
+
         torch.set_num_threads(threads)  # those of the evaluation on this machine: the same order of summation
         self._plan = plan
         self._loaded: LoadedModel = read_model(plan.checkpoint, systems, device)
@@ -164,15 +163,23 @@ class _Embedder:
         results = [self._written(self._plan.tasks[int(position)]) for position in batch["task"]]
         return {"rows": np.array([rows for rows, _ in results]), "error": np.array([error for _, error in results])}
 
-    def _written(self, task: EmbedTask) -> tuple[int, str]:
+    def _written(self, task: "EmbedTask") -> tuple[int, str]:
+        from vtr_core.retrieval.embed.embedding_job import do
+
         try:
             return do(self._plan, self._loaded, task), ""
         except VtrError as error:
             return 0, str(error)
 
 
-def embed_on_ray(plan: EmbedPlan, tasks: Sequence[EmbedTask], flags: EmbedFlags) -> Iterator[int]:
+def embed_on_ray(plan: "EmbedPlan", tasks: "Sequence[EmbedTask]", flags: EmbedFlags) -> Iterator[int]:
     """The rows of every shard, in order of completion. Faults of the data are raised as DatasetError."""
+    import ray
+    import torch
+    from ray.data import ActorPoolStrategy, DataContext
+
+    from pipelines.ray_session import connect
+
     if not tasks:
         return
     connect(worker_logs=flags.worker_logs)

@@ -12,7 +12,6 @@ from rich.text import Text
 
 from pipelines.arguments import parse_action, print_json
 from pipelines.report.figures import blank_table, show
-from pipelines.sweep.folder import ENDED, SweepFolder, TrialTable
 from vtr_core import storage
 from vtr_core.storage import Location, locate
 from vtr_core.tracking.run_log import read_lines
@@ -46,6 +45,8 @@ def _run(place: Location) -> Row:
 
 
 def _sweep(place: Location) -> Row:
+    from pipelines.sweep.folder import ENDED, SweepFolder, TrialTable
+
     record, trials = SweepFolder(place).record(), TrialTable(place).rows
     best = max((trial.objective for trial in trials if trial.objective is not None), default=None)
     ended, failed = (sum(trial.state in states for trial in trials) for states in (ENDED, ("failed",)))
