@@ -34,7 +34,7 @@ class ExtractFlags:
     captions: str | None = None
     """Table with the columns id, caption, video and optionally start, end (seconds), split, video_id; or subtitles, for
     .srt and .vtt files beside the videos; or msrvtt, msrvtt-1k-a, msvd, didemo, activitynet (a paragraph per video),
-    lsmdc, youcook2, howto100m, with --annotations."""
+    youcook2, howto100m, with --annotations."""
     recipe: tuple[str, ...] = ("imagenet-lite", "log-mel")
     """Recipes or pretrained encoders that compute the features, such as bundled or hf:openai/clip-vit-base-patch32;
     tokens:<encoder> keeps all tokens of a frame. vtr extract --list describes them."""

@@ -123,7 +123,6 @@ usage: vtr ingest <source> --out URI [flags]      vtr ingest <source> --help
   msvd        MSVD's captions and lists of splits, and per-video .npy features, likewise
   didemo      DiDeMo's descriptions, all of a video as one paragraph, likewise
   activitynet  ActivityNet Captions, all sentences of a video as one paragraph, likewise; val_1 is the test
-  lsmdc       LSMDC's clips of films with their sentences, likewise; the public 1,000 are the test
   pairs       your own data: a table of ids, feature files and captions
   synthetic   synthetic narrated videos, as many as wanted; --records videos: described videos with all frames
   youcook2    the validation clips of YouCook2 as a test set: its CSV and per-video .npy features

@@ -28,7 +28,7 @@ class RecordFlags:
 
     records: Records = "clips"
     """What a row is. clips: a clip and a caption, features pooled over time; videos (msrvtt, msvd, didemo, activitynet,
-    lsmdc, synthetic): a whole video, with all frames and captions. Other sources have one kind of row."""
+    synthetic): a whole video, with all frames and captions. Other sources have one kind of row."""
 
 
 @dataclass(frozen=True)

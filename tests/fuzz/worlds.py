@@ -232,7 +232,7 @@ WORLDS: Mapping[str, World] = MappingProxyType(
         "pairs_jsonl": _world("pairs", partial(_pairs, "jsonl"), {"table": "table.jsonl"}, **_PAIRS),
         "pairs_parquet": _world("pairs", partial(_pairs, "parquet"), {"table": "table.parquet"}, **_PAIRS),
         "youcook2": _world("youcook2", _youcook2, _COOK, fps_3d=1.0),
-        **{name: _world(name, _annotated(name), _ANNOTATED) for name in ("didemo", "lsmdc")},
+        "didemo": _world("didemo", _annotated("didemo"), _ANNOTATED),
         **{name: _world(name, _annotated(name), _ANNOTATED, records="videos") for name in ("activitynet", "msvd")},
         "crosstask": _world("crosstask", _crosstask, _STEPS),
         "mining_youtube": _world(

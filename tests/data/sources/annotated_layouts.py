@@ -40,22 +40,6 @@ def write_activitynet(root: Path) -> None:
         (root / f"{name}.json").write_text(json.dumps(content))
 
 
-def line(clip: str, sentence: str) -> str:
-    return "\t".join((clip, "00:00:51.926", "00:00:54.129", "00.00.51.926", "00.00.54.129", sentence)) + "\n"
-
-
-def write_lsmdc(root: Path) -> None:
-    files = {
-        "LSMDC16_annos_training.csv": line("f_00.00.51.926-00.00.54.129", 'SOMEONE says "no".')
-        + line("f_00.01.00.000-00.01.02.000", "He leaves.")
-        + line("f_00.00.51.926-00.00.54.129", "He turns."),
-        "LSMDC16_annos_val.csv": line("g_00.00.01.000-00.00.02.000", "Rain."),
-        "LSMDC16_challenge_1000_publictect.csv": line("h_00.00.01.000-00.00.02.000", "A dog runs."),
-    }
-    for name, content in files.items():
-        (root / name).write_text(content)
-
-
 def write_msvd(root: Path) -> None:
     captions = {"a_1_2": ["a man runs", "someone runs"], "b_3_4": ["a dog"], "c_5_6": ["rain", "it rains"]}
     (root / "captions_msvd.json").write_text(json.dumps(captions))
@@ -64,7 +48,7 @@ def write_msvd(root: Path) -> None:
 
 
 WRITERS: Mapping[str, Callable[[Path], None]] = MappingProxyType(
-    {"didemo": write_didemo, "activitynet": write_activitynet, "lsmdc": write_lsmdc, "msvd": write_msvd}
+    {"didemo": write_didemo, "activitynet": write_activitynet, "msvd": write_msvd}
 )
 HELD: Mapping[str, list[Listed]] = MappingProxyType(
     {
@@ -78,12 +62,6 @@ HELD: Mapping[str, list[Listed]] = MappingProxyType(
             ("v_a", "train", ("A man kneels. He cuts wood.",)),
             ("v_b", "train", ("Rain.",)),
             ("v_c", "test", ("A dog runs. It stops.",)),
-        ],
-        "lsmdc": [
-            ("f_00.00.51.926-00.00.54.129", "train", ('SOMEONE says "no".', "He turns.")),
-            ("f_00.01.00.000-00.01.02.000", "train", ("He leaves.",)),
-            ("g_00.00.01.000-00.00.02.000", "val", ("Rain.",)),
-            ("h_00.00.01.000-00.00.02.000", "test", ("A dog runs.",)),
         ],
         "msvd": [
             ("a_1_2", "train", ("a man runs", "someone runs")),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.data.sources.annotated_layouts import HELD, WRITERS, described, line, moment
+from tests.data.sources.annotated_layouts import HELD, WRITERS, described, moment
 from vtr_core.data.sources.all import SOURCES, WHOLE_VIDEOS
 from vtr_core.data.sources.captioned_videos import annotated_videos
 from vtr_core.data.sources.clip_tokens import ClipTokens
@@ -17,7 +17,7 @@ from vtr_core.data.sources.source import KEPT, Drops
 from vtr_core.data.sources.video_files import Inventory
 from vtr_core.errors import VtrError
 
-NAMES: tuple[AnnotatedDataSet, ...] = ("didemo", "activitynet", "lsmdc", "msvd")
+NAMES: tuple[AnnotatedDataSet, ...] = ("didemo", "activitynet", "msvd")
 FRAMES = np.random.default_rng(0).standard_normal((6, 5)).astype(np.float32)
 Folder = Callable[[str], Path]
 
@@ -135,15 +135,6 @@ def test_a_video_of_two_splits_stays_in_the_first_and_wordless_sentences_are_lef
     assert drops.counts == {**counts, "empty_caption": 1}
 
 
-def test_lines_of_lsmdc_of_another_form_are_counted(tmp_path: Path) -> None:
-    clip = "f_00.00.51.926-00.00.54.129"
-    (tmp_path / "LSMDC16_annos_training.csv").write_text(f"{line(clip, 'He runs.')}{clip}\t1\tHe\n\n")
-    (tmp_path / "LSMDC16_annos_val.csv").write_text(line(clip, "Again."))
-    drops = Drops()
-    assert [item.captions for item in read_annotated("lsmdc", str(tmp_path), drops)] == [("He runs.",)]
-    assert drops.counts == {"bad_line": 1, "split_conflict": 1}
-
-
 @pytest.mark.parametrize(
     ("name", "file", "content"),
     [
@@ -164,7 +155,7 @@ def test_files_of_another_form_are_refused(name: AnnotatedDataSet, file: str, co
 
 def test_settings_of_clip_tokens_that_belong_to_other_data_are_refused() -> None:
     with pytest.raises(ValueError, match="is of annotations"):
-        ClipTokens(table="t.csv", data_set="lsmdc", token_folder="x")
+        ClipTokens(table="t.csv", data_set="didemo", token_folder="x")
     with pytest.raises(ValueError, match="is MSR-VTT's"):
         ClipTokens(annotations="a", data_set="msvd", split="1k-a", token_folder="x")
     assert "data_set" not in ClipTokens(annotations="a", token_folder="x").settings()

@@ -170,7 +170,7 @@ def test_msrvtt_from_its_videos(films: Path, tmp_path: Path) -> None:
     rows = pq.read_table(tmp_path / "data" / "test" / "part-00000.parquet").to_pylist()
     assert sorted((row["clip_id"], row["has_video"]) for row in rows) == [("lost", False)] * 2 + [("silent", True)] * 2
     with pytest.raises(
-        ConfigError, match="--annotations goes with --captions msrvtt, msrvtt-1k-a, msvd, didemo, activitynet, lsmdc"
+        ConfigError, match="--annotations goes with --captions msrvtt, msrvtt-1k-a, msvd, didemo, activitynet"
     ):
         extract(replace(options, annotations=None))
 

@@ -8,7 +8,6 @@ from vtr_core.systems.clip4clip.config import Clip4ClipConfig
 PUBLISHED = {
     "msrvtt": (12, 32, 20),
     "msvd": (12, 32, 41),
-    "lsmdc": (12, 32, 1),
     "didemo": (64, 64, 1),
     "activitynet": (64, 64, 1),
 }

@@ -8,8 +8,6 @@ from vtr_core.data.sources.annotated_videos import (
     ActivityNetVideos,
     DiDeMo,
     DiDeMoVideos,
-    Lsmdc,
-    LsmdcVideos,
     Msrvtt,
     MsrvttVideos,
     Msvd,
@@ -27,8 +25,8 @@ from vtr_core.data.sources.synthetic import Synthetic, SyntheticSteps, Synthetic
 
 _WHOLE_ALONE = (BigFileVideos, Captions, ClipTokens, SyntheticTokens, Tgif, Trecvid)
 """Sources that write whole videos alone."""
-_CLIPS = (ActivityNet, DiDeMo, HowTo100M, Lsmdc, Msrvtt, Msvd, Pairs, Synthetic, YouCook2)
-_WHOLE = (ActivityNetVideos, DiDeMoVideos, LsmdcVideos, MsrvttVideos, MsvdVideos, SyntheticVideos)
+_CLIPS = (ActivityNet, DiDeMo, HowTo100M, Msrvtt, Msvd, Pairs, Synthetic, YouCook2)
+_WHOLE = (ActivityNetVideos, DiDeMoVideos, MsrvttVideos, MsvdVideos, SyntheticVideos)
 _OTHERS = (CrossTask, MiningYouTube, SyntheticSteps, Faces, Lfw)
 
 SOURCES: Mapping[str, type[Source]] = MappingProxyType({s.name: s for s in (*_WHOLE_ALONE, *_CLIPS, *_OTHERS)})

@@ -309,19 +309,3 @@ class ActivityNet(_ActivityNet, AnnotatedClips):
 
 class ActivityNetVideos(_ActivityNet, AnnotatedFrames):
     """Whole videos of ActivityNet Captions."""
-
-
-class _Lsmdc(AnnotatedListing):
-    name: ClassVar[str] = "lsmdc"
-    published = "lsmdc"
-
-    annotations: str
-    """Folder of LSMDC16_annos_training.csv, LSMDC16_annos_val.csv and LSMDC16_challenge_1000_publictect.csv."""
-
-
-class Lsmdc(_Lsmdc, AnnotatedClips):
-    """Clips of LSMDC."""
-
-
-class LsmdcVideos(_Lsmdc, AnnotatedFrames):
-    """Whole videos of LSMDC."""

@@ -39,7 +39,7 @@ class CaptionListing(SourceSettings):
     annotations: str | None = None
     """Folder of the published annotation files of `data_set`, as for vtr ingest <data set>; of MSR-VTT also one
     file."""
-    data_set: Literal["msrvtt", "msvd", "didemo", "activitynet", "lsmdc"] = "msrvtt"
+    data_set: Literal["msrvtt", "msvd", "didemo", "activitynet"] = "msrvtt"
     """The data set whose annotations these are."""
     split: Literal["official", "1k-a"] = "official"
     """Split of the MSR-VTT annotations: official has 6,513 / 497 / 2,990 videos; 1k-a uses MSRVTT_train.9k.csv and

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, assert_never
 
 from vtr_core import storage
-from vtr_core.data.sources.files import filled_lines, read_lines, read_table
+from vtr_core.data.sources.files import filled_lines, read_table
 from vtr_core.data.sources.source import Drops, worded_captions
 from vtr_core.data.sources.video_files import without_suffix
 from vtr_core.errors import ConfigError, InputError
@@ -124,7 +124,7 @@ def _runs(chosen: Sequence[Member]) -> Iterator[list[Member]]:
         yield run
 
 
-AnnotatedDataSet = Literal["msrvtt", "msrvtt-1k-a", "msvd", "didemo", "activitynet", "lsmdc"]
+AnnotatedDataSet = Literal["msrvtt", "msrvtt-1k-a", "msvd", "didemo", "activitynet"]
 
 
 @dataclass(frozen=True)
@@ -158,8 +158,6 @@ def read_annotated(name: AnnotatedDataSet, annotations: str, drops: Drops) -> It
             return read_didemo(annotations, drops)
         case "activitynet":
             return read_activitynet(annotations, drops)
-        case "lsmdc":
-            return read_lsmdc(annotations, drops)
         case _:
             assert_never(name)
 
@@ -171,12 +169,11 @@ def _of_splits(
     described: Callable[[Location], Mapping[str, Any]],
     drops: Drops,
     video_id: Callable[[str], str] = str,
-    rows: Callable[[Any], int] = lambda _: 1,
 ) -> Iterator[tuple[str, str, str, Any]]:
     """(where, split, name, description) of every video of the `files` of splits that are there, in their order.
 
     `described` reads the descriptions of a file by the videos' names. A video whose `video_id` an earlier split has is
-    dropped and counts `rows`. InputError for a folder without any of the files.
+    dropped. InputError for a folder without any of the files.
     """
     place = locate(folder)
     present = {split: place / name for split, name in files.items() if storage.exists(place / name)}
@@ -190,7 +187,7 @@ def _of_splits(
                 yield where, split, name, description
             else:
                 message = f"{where}: it is in the split {known} already"
-                drops.drop(Reason.SPLIT_CONFLICT, message, rows(description))
+                drops.drop(Reason.SPLIT_CONFLICT, message)
 
 
 def _paragraph(sentences: Iterable[object], where: str, drops: Drops) -> tuple[str, ...]:
@@ -259,37 +256,6 @@ def _didemo(file: Location) -> Mapping[str, list[object]]:
             raise InputError(f"{file}: entry {number} lacks video, a file name, or description; it needs both")
         descriptions.setdefault(moment["video"], []).append(moment["description"])
     return descriptions
-
-
-_LSMDC = {
-    "train": "LSMDC16_annos_training.csv",
-    "val": "LSMDC16_annos_val.csv",
-    "test": "LSMDC16_challenge_1000_publictect.csv",
-}
-
-
-def read_lsmdc(folder: str, drops: Drops) -> Iterator[AnnotatedVideo]:
-    """The clips of the annotation files, those that are there, in their order; the test has 1,000.
-
-    LSMDC (Rohrbach et al. 2017): a line has six cells between tabs, without header or quotes: clip, start and end of
-    the audio description, start and end of the clip, sentence. A clip that has several lines has their sentences as
-    captions. Clips are files of their own, so the times in the film are not needed, and durations are unknown, 0.
-    Other lines, and clips of an earlier split, are dropped. InputError for a folder without any of the files.
-    """
-
-    def sentences(file: Location) -> dict[str, list[str]]:
-        by_clip: dict[str, list[str]] = {}
-        for number, line in enumerate(read_lines(file), start=1):
-            cells = line.split("\t")
-            if len(cells) == 6 and cells[0].strip():
-                by_clip.setdefault(cells[0].strip(), []).append(cells[-1].strip())
-            elif line.strip():
-                message = f"{file}, line {number}: {line[:40]!r} is not a clip, four times and a sentence between tabs"
-                drops.drop(Reason.BAD_LINE, message)
-        return by_clip
-
-    for _, split, name, captions in _of_splits(folder, _LSMDC, "LSMDC annotations", sentences, drops, rows=len):
-        yield AnnotatedVideo(name, split, 0.0, tuple(captions))
 
 
 _MSVD = "captions_msvd.json"

@@ -33,7 +33,6 @@ _DATA_SETS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "didemo": ("paragraphs of DiDeMo's 8,395 training videos", _PARAGRAPHS),
     "activitynet": ("paragraphs of ActivityNet Captions' 10,009 training videos", _PARAGRAPHS),
     "msvd": ("MSVD's 1,200 training videos of about 41 captions", {"training": _captions(41)}),
-    "lsmdc": ("LSMDC's about 101,000 training clips of one caption", {"training": _captions(1)}),
 }
 _TINY = TransformerSize(width=64, layers=2, heads=4)
 
