@@ -39,8 +39,8 @@ class SweepFlags:
     """Number of trials; for a grid the maximum."""
     scheduler: SchedulerKind = "asha"
     """asha stops bad trials early; none trains all to their ends."""
-    search: SearchKind | None = None
-    """Search algorithm (default: optuna). A grid takes all choices and 3 values of each number."""
+    search: SearchKind = "optuna"
+    """Search algorithm. A grid takes all choices and 3 values of each number."""
     max_concurrent: int | None = None
     """Maximum number of concurrent trials (default: as many as fit into the cluster)."""
     only: tuple[str, ...] = ()

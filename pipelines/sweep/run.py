@@ -33,7 +33,7 @@ from tune_spaces.trial_search import OBJECTIVE, TIME, VALUE
 from vtr_core import storage
 from vtr_core.config.data_sets import weighted
 from vtr_core.config.override import override
-from vtr_core.config.search_space import SearchKind, planned_points
+from vtr_core.config.search_space import planned_points
 from vtr_core.data.manifest import Manifest, training_sets
 from vtr_core.data.plan import Plan
 from vtr_core.errors import ConfigError, DatasetError, VtrError, one_line
@@ -203,7 +203,7 @@ def _wait_until_released(run: Location) -> None:
 
 def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> Location:
     """Start a new sweep; returns its folder."""
-    search = _search(flags)
+    check_counts("vtr sweep", num_samples=flags.num_samples, max_concurrent=flags.max_concurrent)
     config = override(preset(build_space(name, SYSTEMS).preset), changes)
     data, validation = _data_sets(flags, config)
     base = with_inputs(config, data)
@@ -212,7 +212,7 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> Location:
     _check_length(base, data)
     check_space(space, base)
     concepts = usable_concepts(base, data, flags.data, flags.concepts)
-    planned_points(space, search, flags.num_samples, flags.search_seed)
+    planned_points(space, flags.search, flags.num_samples, flags.search_seed)
     folder = SweepFolder(locate(flags.out or f"runs/sweep-{name}-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"))
     check_writable(folder.location)
     folder.require_free()
@@ -226,7 +226,7 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> Location:
         metric=base.training.metric,
         num_samples=flags.num_samples,
         scheduler=flags.scheduler,
-        search=search,
+        search=flags.search,
         search_seed=flags.search_seed,
         max_concurrent=flags.max_concurrent,
         tracking_uri=redact(default_tracking_uri()),
@@ -254,11 +254,6 @@ def resume(uri: str, worker_logs: bool = False) -> Location:
         _connect(base, record, worker_logs)
         _run(folder, record, base)
     return folder.location
-
-
-def _search(flags: SweepFlags) -> SearchKind:
-    check_counts("vtr sweep", num_samples=flags.num_samples, max_concurrent=flags.max_concurrent)
-    return flags.search or "optuna"
 
 
 def _data_sets(flags: SweepFlags, config: TrainConfig) -> tuple[Manifest, Manifest]:
