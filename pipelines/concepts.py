@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
@@ -84,10 +85,12 @@ def concepts(flags: ConceptFlags) -> "tuple[ConceptTable, ConceptReport]":
         check_readable(locate(uri))
     out = flags.out or (locate(flags.data[0]) / FOLDER).uri
     check_writable(locate(out))
-    manifests = [Manifest.load(uri) for uri in _data_sets(flags.data)]
+    manifests = [Manifest.load(uri) for uri in (part for uri in flags.data for part in _splits_of(uri))]
     for manifest in manifests:
         check_files(manifest)
-    table, report = build_concept_table(manifests, tagger, settings, out, flags.num_concepts, _print_now)
+    table, report = build_concept_table(
+        manifests, tagger, settings, out, flags.num_concepts, partial(print, flush=True)
+    )
     _print(table, report, flags.top)
     return table, report
 
@@ -123,22 +126,14 @@ def _concept_settings(flags: ConceptFlags) -> "ConceptSettings":
     )
 
 
-def _data_sets(uris: Sequence[str]) -> list[str]:
-    """The splits of every folder of splits, train first; other URIs unchanged."""
-    return [uri for place in uris for uri in _splits_of(place)]
-
-
 def _splits_of(uri: str) -> list[str]:
+    """The splits of a folder of splits, train first; another URI as it is."""
     from vtr_core.data.manifest import splits
 
     inner = splits(uri)
     if "train" not in inner:
         return [uri]
     return [inner["train"], *(split for name, split in inner.items() if name != "train")]
-
-
-def _print_now(line: str) -> None:
-    print(line, flush=True)
 
 
 def _print(table: "ConceptTable", report: "ConceptReport", top: int) -> None:

@@ -110,11 +110,8 @@ def same_end(name: str, known: Iterable[str]) -> list[str]:
     """The dotted names that end as `name` does: training.epochs for epochs, optimizer.learning_rate for lr."""
     end = name.rpartition(".")[2]
     last = {other: other.rpartition(".")[2] for other in known}
-    return [other for other, own in last.items() if end == own or ("_" in own and end == _initials(own))]
-
-
-def _initials(name: str) -> str:
-    return "".join(word[:1] for word in name.split("_"))
+    initials = {other: "".join(word[:1] for word in own.split("_")) for other, own in last.items() if "_" in own}
+    return [other for other, own in last.items() if end in (own, initials.get(other))]
 
 
 _SAME_END, _SAME_NAME = 0.75, 0.85

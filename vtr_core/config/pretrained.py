@@ -113,13 +113,11 @@ class ClipConfig(Settings):
         if self.record is None and self.image_size % self.patch:
             raise ValueError(f"image_size = {self.image_size} is not a multiple of patch = {self.patch}")
         if self.record is not None:
-            self._require_sizes_of(self.record)
+            for name, value in recorded_sizes(self.record.architecture).items():
+                given = getattr(self, name)
+                if given != value:
+                    raise ValueError(f"{name} = {given} is not the {value} of {self.record.source}; leave it")
         return self
-
-    def _require_sizes_of(self, record: JointRecord) -> None:
-        for name, value in recorded_sizes(record.architecture).items():
-            if getattr(self, name) != value:
-                raise ValueError(f"{name} = {getattr(self, name)} is not the {value} of {record.source}; leave it")
 
 
 def recorded_sizes(architecture: Mapping[str, Any]) -> dict[str, Any]:

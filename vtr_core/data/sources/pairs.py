@@ -18,7 +18,7 @@ from vtr_core.data.sources.files import Row, cell_text, check_id, check_label, c
 from vtr_core.data.sources.published_captions import AnnotatedVideo
 from vtr_core.data.sources.source import Clip, Drops, Video, VideoEntry
 from vtr_core.errors import ConfigError
-from vtr_core.storage import Location, locate
+from vtr_core.storage import locate
 from vtr_core.text.tokens.vocabulary import tokenise
 from vtr_core.unusable import Reason, UnusableError
 
@@ -294,7 +294,7 @@ class Pairs(SourceSettings):
 
     @cached_property
     def _folders(self) -> dict[str, FeatureFolder]:
-        root = _parent(locate(self.table)) if self.root is None else locate(self.root)
+        root = locate(self.table).parent if self.root is None else locate(self.root)
         rates = zip(self.feature_columns, self.fps or (1.0,) * len(self.feature_columns), strict=True)
         return {name: FeatureFolder(root, self.pool, fps, self.normalise, True, self.anywhere) for name, fps in rates}
 
@@ -306,10 +306,6 @@ class Pairs(SourceSettings):
         for row in table_rows(self.table, self.feature_columns):
             if row.get(column):
                 yield str(row[column]).strip()
-
-
-def _parent(file: Location) -> Location:
-    return Location(file.uri.rpartition("/")[0], file.filesystem, file.path.rpartition("/")[0])
 
 
 class _ClipReader:
