@@ -20,16 +20,8 @@ class ExportFlags:
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
     to: str
     """New folder or URI; hub:owner/name also uploads it to the Hugging Face hub."""
-    data: tuple[str, ...] = ()
-    """Data sets whose metrics, beside chance, the model card shows."""
-    name: str | None = None
-    """Name of the model on its card (default: the preset's)."""
     licence: str | None = None
     """Licence of the weights, as the hub names licences, such as apache-2.0 (default: unknown)."""
-    data_licence: str | None = None
-    """Licence of the training data, in words (default: not stated)."""
-    trained_on: str | None = None
-    """The training data, in words (default: not described)."""
     public: bool = False
     """A repository on the hub that anyone can read; without it a new one is private."""
     json: bool = False
@@ -69,20 +61,13 @@ def export(flags: ExportFlags) -> dict[str, object]:
 
 def _export(flags: ExportFlags, folder: str) -> dict[str, object]:
     from pipelines.evaluate.evaluation_flags import device
-    from vtr_core.exchange import CardText, card_figures, export_model, model_card
+    from vtr_core.exchange import export_model, model_card
     from vtr_core.storage import locate
     from vtr_core.train.checkpoint.trained_model import located_model
 
     with located_model(flags.checkpoint, SYSTEMS, device()) as (loaded, checkpoint):
-        figures = [card_figures(loaded, uri) for uri in flags.data]
-        name = flags.name or loaded.config.preset
-        text = CardText(name, flags.licence, flags.data_licence, flags.trained_on)
-        export_model(checkpoint, locate(folder), model_card(loaded, text, figures))
+        export_model(checkpoint, locate(folder), model_card(loaded, flags.licence))
     print(f"model       {loaded.uri}")
-    for figure in figures:
-        for direction in figure.directions:
-            recalls = f"{100 * direction.metrics.recall[10]:.1f} (chance {100 * direction.chance.recall[10]:.1f})"
-            print(f"figures     {figure.data}  {direction.title}  R@10 {recalls}")
     print(f"exported    {folder}")
     return {"model": loaded.uri}
 

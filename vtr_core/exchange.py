@@ -1,108 +1,43 @@
-"""Trained models given to others: a folder in the hub's layout, with a model card and figures."""
+"""Trained models given to others: a folder in the hub's layout, with a model card."""
 
 import hashlib
 import html
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import safetensors.torch
 
 from vtr_core import storage
 from vtr_core.backbones.recipes import RECIPES
-from vtr_core.data.plan import row_groups
-from vtr_core.embedding.rankings import Direction, evaluate_retrieval
 from vtr_core.errors import ConfigError
 from vtr_core.fingerprint import short
-from vtr_core.metrics.ranking import RetrievalMetrics
-from vtr_core.run.inputs import usable_data
 from vtr_core.storage import Location
-from vtr_core.systems.spaces import DualSpaces, JointSpace, spaces_of
 from vtr_core.train.checkpoint.checkpoint_files import CONCEPTS, MARKER, VERSION, CheckpointReader
 from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 
-@dataclass(frozen=True)
-class CardFigures:
-    """The metrics of every direction on one data set, as `vtr evaluate` gives them."""
-
-    data: str
-    """The name of the data set's folder."""
-    fingerprint: str
-    videos: int
-    directions: Sequence[Direction]
-
-
-def card_figures(loaded: LoadedModel, uri: str) -> CardFigures:
-    """Evaluate the model on a data set; ConfigError for a model without retrieval, DatasetError for other data."""
-    space = spaces_of(loaded, "figures of retrieval (--data)")
-    manifest = usable_data(loaded.config.model, uri)
-    space.check(loaded.config, manifest)
-    match space:
-        case DualSpaces():
-            directions = space.figures(loaded, manifest, loaded.config.evaluation, None, None, None)[0].directions
-        case JointSpace():
-            rows = space.rows(loaded.model, loaded.config, manifest, loaded.vocabulary, row_groups(manifest))
-            directions = evaluate_retrieval(rows, loaded.config.evaluation.similarity)
-    name = "/".join(manifest.uri.rstrip("/").split("/")[-2:])
-    return CardFigures(name, manifest.fingerprint, manifest.videos, directions)
-
-
-_HEADS = ("", "queries", "items", "R@1", "R@5", "R@10", "MedR", "mAP")
-
-
-@dataclass(frozen=True)
-class CardText:
-    """What only people know of a model."""
-
-    name: str
-    licence: str | None = None
-    """Of the weights, as the hub names licences, such as apache-2.0."""
-    data_licence: str | None = None
-    """Of the training data, in words."""
-    trained_on: str | None = None
-    """The training data, in words."""
-
-
-def model_card(loaded: LoadedModel, text: CardText, figures: Sequence[CardFigures]) -> str:
-    """The card in Markdown."""
-    parts = [
-        _fields(loaded, text, figures),
-        f"# {_safe(text.name)}",
-        _about(loaded),
-        "## Data",
-        _data(loaded, text),
-        "## Figures",
-        "\n\n".join(map(_table, figures)) or _validated(loaded),
-        "## Use",
-        _use(loaded),
-        "## Licences",
-        _licences(loaded, text),
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def _fields(loaded: LoadedModel, text: CardText, figures: Sequence[CardFigures]) -> str:
-    fields: dict[str, Any] = {
-        "license": text.licence or "unknown",
+def model_card(loaded: LoadedModel, licence: str | None) -> str:
+    """The card in Markdown; licence: of the weights, as the hub names licences, such as apache-2.0."""
+    fields = {
+        "license": licence or "unknown",
         "library_name": "vtr-ray",
         "tags": ["video-retrieval", "video-text-retrieval", loaded.config.model.kind],
     }
-    if figures:
-        fields["model-index"] = [{"name": text.name, "results": [_result(measured) for measured in figures]}]
-    lines = [f"{name}: {json.dumps(value)}" for name, value in fields.items()]
-    return "\n".join(["---", *lines, "---"])
-
-
-def _result(figures: CardFigures) -> dict[str, Any]:
-    metrics = [
-        {"type": f"{direction.name}/r{k}", "name": f"{direction.title} R@{k}", "value": round(100 * recall, 2)}
-        for direction in figures.directions
-        for k, recall in direction.metrics.recall.items()
+    parts = [
+        "\n".join(["---", *(f"{name}: {json.dumps(value)}" for name, value in fields.items()), "---"]),
+        f"# {_safe(loaded.config.preset)}",
+        _about(loaded),
+        "## Data",
+        _data(loaded),
+        "## Figures",
+        _validated(loaded),
+        "## Use",
+        _use(loaded),
+        "## Licences",
+        _licences(loaded, licence),
     ]
-    dataset = {"name": figures.data, "type": figures.data}
-    return {"task": {"type": "video-text-retrieval"}, "dataset": dataset, "metrics": metrics}
+    return "\n\n".join(parts) + "\n"
 
 
 def _about(loaded: LoadedModel) -> str:
@@ -119,29 +54,14 @@ def _about(loaded: LoadedModel) -> str:
     return " ".join(sentences)
 
 
-def _data(loaded: LoadedModel, text: CardText) -> str:
-    lines = [_safe(text.trained_on or "The training data are not described; ask who published this.")]
+def _data(loaded: LoadedModel) -> str:
+    lines = ["The training data are not described; ask who published this."]
     print_of = loaded.provenance.get("data.fingerprint")
     if isinstance(print_of, str):
         lines.append(f"Their fingerprint is `{short(print_of)}`.")
     for recipe in _recipes(loaded):
         lines.append(f"Features: recipe `{_safe(recipe)}` of `vtr extract`.")
     return "\n".join(lines)
-
-
-def _table(figures: CardFigures) -> str:
-    rows = []
-    for way in figures.directions:
-        rows.append((way.title, str(way.metrics.num_queries), str(way.metrics.num_items), *_cells(way.metrics)))
-        rows.append(("chance", "", "", *_cells(way.chance)))
-    table = ["| " + " | ".join(row) + " |" for row in (_HEADS, ("---",) * len(_HEADS), *rows)]
-    heading = f"On `{_safe(figures.data)}` ({figures.videos} videos, fingerprint `{short(figures.fingerprint)}`):"
-    return "\n".join([heading, "", *table])
-
-
-def _cells(metrics: RetrievalMetrics) -> list[str]:
-    recalls = [f"{100 * metrics.recall[k]:.1f}" for k in (1, 5, 10)]
-    return [*recalls, f"{metrics.median_rank:.1f}", f"{metrics.mean_average_precision:.3f}"]
 
 
 def _validated(loaded: LoadedModel) -> str:
@@ -172,11 +92,8 @@ def _use(loaded: LoadedModel) -> str:
     )
 
 
-def _licences(loaded: LoadedModel, text: CardText) -> str:
-    lines = [
-        f"- weights: {_safe(text.licence or 'not stated; ask before you use them')}",
-        f"- training data: {_safe(text.data_licence or 'not stated')}",
-    ]
+def _licences(loaded: LoadedModel, licence: str | None) -> str:
+    lines = [f"- weights: {_safe(licence or 'not stated; ask before you use them')}"]
     known = {recipe.name: recipe.weights for recipe in RECIPES}
     for name in _recipes(loaded):
         weights = known.get(name)
@@ -192,7 +109,7 @@ def _recipes(loaded: LoadedModel) -> list[str]:
 
 
 def _safe(text: str) -> str:
-    """Text of a card's author as text: neither HTML nor Markdown's links and emphasis."""
+    """Text from elsewhere as text: neither HTML nor Markdown's links and emphasis."""
     return "".join(f"\\{char}" if char in "\\`*_[]|<>" else char for char in html.escape(text, quote=False))
 
 

@@ -12,9 +12,9 @@ import pytest
 
 import vtr_core.nn.mamba.scan
 import vtr_core.tracking.environment
+from pipelines import doctor as checks
 from pipelines.cli import main
 from pipelines.doctor import Finding
-from pipelines.doctor import findings as checks
 from vtr_core.encoders.weights import PinnedWeights
 
 Usage = namedtuple("Usage", "total used free")
