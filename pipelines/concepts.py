@@ -85,7 +85,7 @@ def concepts(flags: ConceptFlags) -> "tuple[ConceptTable, ConceptReport]":
         check_readable(locate(uri))
     out = flags.out or (locate(flags.data[0]) / FOLDER).uri
     check_writable(locate(out))
-    manifests = [Manifest.load(uri) for uri in (part for uri in flags.data for part in _splits_of(uri))]
+    manifests = [Manifest.load(part) for uri in flags.data for part in _splits_of(uri)]
     for manifest in manifests:
         check_files(manifest)
     table, report = build_concept_table(
