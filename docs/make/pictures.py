@@ -2,7 +2,7 @@
 
 FOLDER keeps data, runs and pages between calls; the pictures of these names, or all, are overwritten in docs/pictures.
 Needs Chromium of the system. `explanation` is a page of `vtr explain`, `mlflow-run` and `mlflow-sweep`
-pages of MLflow, `learning-curve`, `parallel-coordinates` and `verification` are figures that commands write. The last
+pages of MLflow, `learning-curve` and `verification` are figures that commands write. The last
 needs AT&T's faces in FOLDER/faces; the figure shows none of them.
 """
 
