@@ -60,6 +60,11 @@ def mean_over_modalities(
     return total / count.clamp(min=1)
 
 
+def never_positive(kind: SimilarityKind) -> bool:
+    """Whether a similarity is the negative of a distance: what multiplies scores must know."""
+    return kind == "neg_euclidean"
+
+
 @full_precision
 def dot(a: Float[Tensor, "queries dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "queries items"]:
     """a_i · b_j."""

@@ -132,21 +132,28 @@ def _table(
     fixed: Mapping[str, Mapping[str, Mapping[str, float]]], searches: Mapping[str, Searched], name: str
 ) -> list[str]:
     reference = list(fixed)[-1]
+    banks = any(f"{name}/query_bank/t2v/r10" in one.figures for one in searches.values())
     lines = [
-        f"| | R@1 | R@5 | R@10 | MedR | R@10 with every film of the caption right | R@10 over {reference} |",
-        "|---|---:|---:|---:|---:|---:|---:|",
+        f"| | R@1 | R@5 | R@10 | MedR | R@10 with every film of the caption right | R@10 over {reference} |"
+        + (" R@10 with a query bank |" if banks else ""),
+        "|---|---:|---:|---:|---:|---:|---:|" + ("---:|" if banks else ""),
     ]
     compared = fixed[reference][name]["r10"]
     for row, of_sets in fixed.items():
         one = of_sets[name]
         cells = " | ".join(f"{one[metric]:.1f}" for metric in METRICS)
-        lines.append(f"| {row} | {cells} | {one['same_r10']:.1f} | {one['r10'] / compared:.2f} |")
+        lines.append(
+            f"| {row} | {cells} | {one['same_r10']:.1f} | {one['r10'] / compared:.2f} |{' – |' if banks else ''}"
+        )
     for row, found in searches.items():
         own = [found.figures[f"{name}/own/t2v/{metric}"] for metric in METRICS]
         same = found.figures.get(f"{name}/same-caption/t2v/r10")
         cells = " | ".join(f"{np.mean(values):.1f}{plus_minus(spread(values))}" for values in own)
         cells += " | –" if same is None else f" | {np.mean(same):.1f}{plus_minus(spread(same))}"
         cells += f" | {np.mean(own[2]) / compared:.2f} |"
+        if banks:
+            bank = found.figures.get(f"{name}/query_bank/t2v/r10")
+            cells += " – |" if bank is None else f" {np.mean(bank):.1f}{plus_minus(spread(bank))} |"
         lines.append(f"| **{row}** | {cells}")
     return lines
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 SimilarityName = Literal["dot", "cosine", "neg_euclidean", "all"]
 
 
+Normalization = Literal["dual_softmax", "query_bank"]
+
+
 Background = Literal["zero", "mean", "zero_text"]
 
 
@@ -39,8 +42,9 @@ class EvaluateFlags:
     """One or more data sets."""
     similarity: tuple[SimilarityName, ...] = ()
     """Similarities of embeddings, one table each; all: dot, cosine, neg_euclidean (default: as in training)."""
-    aggregate: Literal["none", "captions"] = "none"
-    """captions: also video to text with a video's captions as one item, by its best, as CLIP4Clip evaluates MSVD."""
+    aggregate: Literal["none", "video", "captions"] = "none"
+    """video: also video-level retrieval with all captions of a video, by mean embeddings and by caption average.
+    captions: also video to text with a video's captions as one item, by its best, as CLIP4Clip evaluates MSVD."""
     rescale: Rescale | None = None
     """Dual encoders: range by which the scores of each space are rescaled before they are added: matrix (all scores,
     published), query, or train (training batches) (default: as in training)."""
@@ -51,6 +55,19 @@ class EvaluateFlags:
     of speech, against their videos only (subset C of the thesis; from the concept table)."""
     concepts: str | None = None
     """Concept table with the ambiguous captions of all data sets (default: the folder concepts beside the first)."""
+    normalize: tuple[Normalization, ...] = ()
+    """Also report metrics with test-time normalisation: dual_softmax over all test queries, query_bank over the
+    captions of another data set."""
+    dual_softmax_temperature: float = 0.01
+    """Temperature of the softmax over all test queries."""
+    query_bank: str | None = None
+    """Data set of the bank's captions, for instance the training data."""
+    bank_size: int = 5000
+    """Captions sampled for the bank."""
+    bank_seed: int = 0
+    """Random seed of that sample."""
+    query_bank_temperature: float = 0.05
+    """Temperature of the softmax over the bank."""
     knock_out: tuple[str, ...] = ()
     """Also report metrics without a mechanism of the model: activations (of capsules, replaced by their mean); of MUSE
     the learner, backward (the scan), scale-<s>, time-<w>."""

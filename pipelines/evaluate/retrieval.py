@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-from pipelines.arguments import check_counts
 from pipelines.evaluate.evaluation_flags import (
     EvaluateFlags,
     RowsRead,
@@ -18,7 +17,7 @@ from vtr_core import storage
 from vtr_core.config.override import override
 from vtr_core.config.run import EvaluationConfig
 from vtr_core.data.concepts.concept_table import FILE, ConceptTable
-from vtr_core.data.manifest import Manifest
+from vtr_core.data.manifest import Manifest, data_set
 from vtr_core.data.plan import row_groups
 from vtr_core.embedding.embedded_rows import EmbeddedRows, model_fingerprint
 from vtr_core.embedding.rankings import Protocol, Relevant, evaluate_retrieval, rankings
@@ -27,9 +26,17 @@ from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import short
 from vtr_core.retrieval.embed.stored_embeddings import load_embeddings, read_embeddings
 from vtr_core.retrieval.evaluate.protocols import (
+    Bank,
     SameCaption,
     best_captions,
+    caption_average,
     caption_keys,
+    check_bank,
+    embed_bank,
+    evaluate_dual_softmax,
+    evaluate_query_bank,
+    mean_embeddings,
+    sample_captions,
 )
 from vtr_core.run.inputs import usable_data
 from vtr_core.similarity import SimilarityKind
@@ -75,6 +82,8 @@ def _dual_settings(loaded: LoadedModel, flags: EvaluateFlags) -> EvaluationConfi
     """The run's settings, changed by the command's; ConfigError for flags of other models."""
     unused = {
         "--similarity": flags.similarity,
+        "--normalize": flags.normalize,
+        "--query-bank": flags.query_bank,
         "--aggregate": flags.aggregate != "none",
         "--knock-out": flags.knock_out,
         "--relevant same-caption": flags.relevant != "own",
@@ -118,6 +127,9 @@ def evaluate(flags: EvaluateFlags) -> list[Result]:
     """Evaluate, print tables for each data set, and log all metrics as one run of the experiment."""
     _check(flags)
     manifests = [Manifest.load(uri) for uri in flags.data]
+    bank_data = None if flags.query_bank is None else Manifest.load(data_set(flags.query_bank, "train")).require_clips()
+    if bank_data is not None:
+        check_bank(bank_data, manifests)
     loaded = read_model(_model(flags), SYSTEMS, device())
     space = spaces_of(loaded, "retrieval")
     evaluation = _dual_settings(loaded, flags) if isinstance(space, DualSpaces) else None
@@ -130,7 +142,7 @@ def evaluate(flags: EvaluateFlags) -> list[Result]:
     if isinstance(space, DualSpaces) and evaluation is not None:
         evaluate_set, settings = _dual(loaded, space, flags, evaluation, manifests)
     else:
-        evaluate_set, settings = _joint(loaded, flags)
+        evaluate_set, settings = _joint(loaded, flags, bank_data)
     results = []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
         results.append(evaluate_set(name, manifest))
@@ -166,11 +178,14 @@ def _dual(
     }
 
 
-def _joint(loaded: LoadedModel, flags: EvaluateFlags) -> tuple[EvaluateSet, dict[str, object]]:
+def _joint(
+    loaded: LoadedModel, flags: EvaluateFlags, bank_data: Manifest | None
+) -> tuple[EvaluateSet, dict[str, object]]:
     """The evaluation of a data set in one joint space, and the settings that the metrics depend on."""
     config = loaded.config
     kinds = similarities(flags.similarity, config.evaluation.similarity)
     missing = asked_knock_outs(loaded, flags.knock_out)
+    bank = None if bank_data is None else _bank(loaded, bank_data, flags)
     protocol = Protocol.of(config, kinds[0])
 
     def evaluate_set(name: str, manifest: Manifest) -> Result:
@@ -179,7 +194,7 @@ def _joint(loaded: LoadedModel, flags: EvaluateFlags) -> tuple[EvaluateSet, dict
             features = ", ".join(config.model.inputs.features)
             raise DatasetError(f"{manifest.uri}: no clip has any of the features {features}")
         relevant = None if flags.relevant == "own" else SameCaption(rows, caption_keys(manifest))
-        variants = [variant for kind in kinds for variant in _variants(rows, kind, flags, relevant)]
+        variants = [variant for kind in kinds for variant in _variants(rows, kind, flags, bank, relevant)]
         variants += _without(loaded, manifest, kinds[0], missing, relevant)
         return Result(name, manifest, kinds[0], variants, protocol, flags.relevant)
 
@@ -212,13 +227,27 @@ def similarities(requested: Sequence[SimilarityName], trained: SimilarityKind) -
 
 
 def _check(flags: EvaluateFlags) -> None:
-    if flags.sample_queries is not None and (flags.aggregate != "none" or flags.knock_out):
+    if ("query_bank" in flags.normalize) != (flags.query_bank is not None):
         raise ConfigError(
-            "vtr evaluate: --sample-queries is for plain retrieval; leave out --aggregate and --knock-out"
+            "vtr evaluate: --normalize query_bank and --query-bank URI go together; "
+            "the URI is a data set that is not evaluated, such as the training data"
         )
-    if flags.relevant != "own" and flags.aggregate != "none":
-        raise ConfigError("vtr evaluate: --relevant same-caption is for plain retrieval; leave out --aggregate")
-    check_counts("vtr evaluate", sample_queries=flags.sample_queries)
+    if flags.sample_queries is not None and (flags.normalize or flags.aggregate != "none" or flags.knock_out):
+        raise ConfigError(
+            "vtr evaluate: --sample-queries is for plain retrieval; leave out --normalize, --aggregate and --knock-out"
+        )
+    if flags.relevant != "own" and (flags.normalize or flags.aggregate != "none"):
+        raise ConfigError(
+            "vtr evaluate: --relevant same-caption is for plain retrieval; leave out --normalize and --aggregate"
+        )
+    for name, value in (
+        ("sample-queries", 1 if flags.sample_queries is None else flags.sample_queries),
+        ("dual-softmax-temperature", flags.dual_softmax_temperature),
+        ("query-bank-temperature", flags.query_bank_temperature),
+        ("bank-size", flags.bank_size),
+    ):
+        if not value > 0:
+            raise ConfigError(f"vtr evaluate: --{name} is {value}; it must be greater than 0")
 
 
 def _check_single_space(flags: EvaluateFlags, loaded: LoadedModel) -> None:
@@ -232,6 +261,21 @@ def _check_single_space(flags: EvaluateFlags, loaded: LoadedModel) -> None:
                 f"vtr evaluate: {flag} is for dual encoders, which have a latent and a concept space; leave it out for "
                 f"a {loaded.config.model.kind!r} model"
             )
+
+
+def _bank(loaded: LoadedModel, manifest: Manifest, flags: EvaluateFlags) -> Bank:
+    config = loaded.config
+    if config.model.system().records(config.model) == "videos":
+        raise ConfigError(f"vtr evaluate: --query-bank is for models of clips, not for {config.model.kind!r}")
+    captions = sample_captions(manifest, flags.bank_size, flags.bank_seed)
+    return embed_bank(
+        loaded.model,
+        config.model.inputs.features,
+        loaded.vocabulary,
+        manifest,
+        captions,
+        config.evaluation.batch_rows,
+    )
 
 
 def _without(
@@ -248,27 +292,54 @@ def _without(
 
 
 def _variants(
-    rows: EmbeddedRows, kind: SimilarityKind, flags: EvaluateFlags, relevant: Relevant | None
+    rows: EmbeddedRows, kind: SimilarityKind, flags: EvaluateFlags, bank: Bank | None, relevant: Relevant | None
 ) -> list[Variant]:
-    """The plain metrics, then retrieval by captions together."""
+    """The plain metrics, then retrieval by captions together, then test-time normalisation."""
     if flags.query_sample is not None:
         directions = evaluate_retrieval(rows, kind, flags.query_sample, relevant)
         return [Variant(kind, "plain", "sampled queries", intervals(directions), directions)]
     variants = [Variant(kind, "plain", "", "", evaluate_retrieval(rows, kind, relevant=relevant))]
+    if flags.aggregate == "video":
+        remark = "all captions of a video search for it; their mean against the mean of its clips"
+        variants.append(Variant(kind, "video_mean", "videos, mean embeddings", remark, mean_embeddings(rows, kind)))
+        remark = "all captions of a video search for it; mean over them of the best clip's similarity"
+        variants.append(Variant(kind, "video_captions", "videos, caption average", remark, caption_average(rows, kind)))
     if flags.aggregate == "captions":
         remark = "a video searches for videos by their words; similarity of the best of a video's captions"
         variants.append(
             Variant(kind, "best_captions", "videos by their best caption", remark, best_captions(rows, kind))
+        )
+    if "dual_softmax" in flags.normalize:
+        temperature = flags.dual_softmax_temperature
+        remark = f"every figure depends on all test queries (temperature {temperature:g})"
+        directions = evaluate_dual_softmax(rows, kind, temperature)
+        variants.append(Variant(kind, "dual_softmax", "dual softmax", remark, directions))
+    if bank is not None:
+        temperature = flags.query_bank_temperature
+        remark = f"figures depend on {len(bank.vectors)} captions of {bank.uri} (temperature {temperature:g})"
+        variants.append(
+            Variant(kind, "query_bank", "query bank", remark, evaluate_query_bank(rows, kind, bank, temperature))
         )
     return variants
 
 
 def _settings(flags: EvaluateFlags, kinds: Sequence[SimilarityKind]) -> dict[str, object]:
     """The settings that the metrics depend on beside checkpoint and data, for the tracked run."""
-    return {
+    settings: dict[str, object] = {
         "similarity": kinds[0],
         "similarities": " ".join(kinds),
         "aggregate": flags.aggregate,
         "relevant": flags.relevant,
-        **flags.sampled,
+        "normalize": " ".join(flags.normalize) or "none",
     }
+    settings.update(flags.sampled)
+    if "dual_softmax" in flags.normalize:
+        settings["dual_softmax_temperature"] = flags.dual_softmax_temperature
+    if flags.query_bank is not None:
+        settings.update(
+            query_bank=flags.query_bank,
+            bank_size=flags.bank_size,
+            bank_seed=flags.bank_seed,
+            query_bank_temperature=flags.query_bank_temperature,
+        )
+    return settings

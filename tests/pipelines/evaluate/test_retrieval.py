@@ -54,21 +54,25 @@ def logged(store: str, experiment: str) -> tuple[dict[str, float], dict[str, str
 def test_every_figure_is_printed_logged_and_written(
     data: Manifest, checkpoint: str, tmp_path: Path, own_tracking_store: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    bank = toy_dataset(tmp_path / "bank", clips_of=[3, 3])[0]
     flags = EvaluateFlags(
         checkpoint,
         (data.uri,),
         similarity=("all",),
-        aggregate="captions",
+        aggregate="video",
+        normalize=("dual_softmax", "query_bank"),
+        query_bank=bank.uri,
+        bank_size=4,
         experiment="everything",
         out=str(tmp_path / "figures.json"),
     )
     (result,) = evaluate(flags)
-    variants = ("plain", "best_captions")
+    variants = ("plain", "video_mean", "video_captions", "dual_softmax", "query_bank")
     kinds = ("dot", "cosine", "neg_euclidean")
     assert [(v.similarity, v.name) for v in result.variants] == [(kind, name) for kind in kinds for name in variants]
     metrics, params = logged(own_tracking_store, "everything")
-    names = {f"test/data{kind}{name}/v2t/r1" for kind in KINDS for name in ("", "/best_captions")}
-    assert {name for name in metrics if name.endswith("/v2t/r1")} == names
+    names = {f"test/data{kind}{name}/t2v/r1" for kind in KINDS for name in VARIANTS}
+    assert {name for name in metrics if name.endswith("/t2v/r1")} == names
     written_figures = json.loads((tmp_path / "figures.json").read_text())["sets"]["data"]
     for variant, record in zip(result.variants, written_figures["variants"], strict=True):
         for direction in variant.directions:
@@ -78,16 +82,19 @@ def test_every_figure_is_printed_logged_and_written(
     assert written_figures["directions"] == written_figures["variants"][0]["directions"]
     assert params["similarities"] == "dot cosine neg_euclidean"
     assert params["similarity_trained_with"] == params["similarity_judged_by"] == "dot"
+    assert (params["query_bank"], params["bank_size"]) == (bank.uri, "4")
     printed = " ".join(capsys.readouterr().out.split())  # titles are wrapped
     for words in (
         "dot similarity",
         "neg_euclidean similarity",
-        "videos by their best caption",
+        "depends on all test queries",
+        f"4 captions of {bank.uri}",
     ):
         assert words in printed
 
 
 KINDS = ("", "/cosine", "/neg_euclidean")
+VARIANTS = ("", "/video_mean", "/video_captions", "/dual_softmax", "/query_bank")
 
 
 def test_a_mechanism_can_be_switched_off(data: Manifest, checkpoint: str, own_tracking_store: str) -> None:
