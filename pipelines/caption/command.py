@@ -34,8 +34,6 @@ class CaptionFlags:
     """Length penalty α: hypotheses are compared by log p / length^α (default: as in training)."""
     block_ngrams: int | None = None
     """Forbid repeated n-grams of this size within a caption (default: as in training)."""
-    consensus_samples: int | None = None
-    """Samples of captions, which choose the beam that is most like them (default: as in training; 0: none)."""
     examples: int = 50
     """Videos on the page, evenly spaced from the best caption to the worst, or over the data set without references."""
     json: bool = False
@@ -106,8 +104,6 @@ class DecodingFlags(Protocol):
     def length_penalty(self) -> float | None: ...  # noqa: D102
     @property
     def block_ngrams(self) -> int | None: ...  # noqa: D102
-    @property
-    def consensus_samples(self) -> int | None: ...  # noqa: D102
 
 
 def decoding_changes(flags: DecodingFlags) -> dict[str, int | float]:
@@ -116,6 +112,5 @@ def decoding_changes(flags: DecodingFlags) -> dict[str, int | float]:
         "beams": flags.beams,
         "length_penalty": flags.length_penalty,
         "block_ngrams": flags.block_ngrams,
-        "consensus_samples": flags.consensus_samples,
     }
     return {name: value for name, value in settings.items() if value is not None}

@@ -17,7 +17,7 @@ from pipelines.ray_session import connect
 from pipelines.systems.registry import SYSTEMS
 from vtr_core.errors import ConfigError, DatasetError, VtrError
 from vtr_core.retrieval.embed.embedding_job import EmbedPlan, EmbedTask, do
-from vtr_core.systems.loaded_model import Systems
+from vtr_core.systems.system import Systems
 from vtr_core.train.checkpoint.trained_model import read_model
 
 if TYPE_CHECKING:
@@ -47,8 +47,6 @@ class EmbedFlags:
     """captions: length penalty α: hypotheses are compared by log p / length^α (default: as in training)."""
     block_ngrams: int | None = None
     """captions: forbid repeated n-grams of this size within a caption (default: as in training)."""
-    consensus_samples: int | None = None
-    """captions: samples, which choose the beam that is most like them (default: as in training; 0: none)."""
     workers: int | None = None
     """0: in this process, without Ray. Otherwise a Ray Data job of at most so many copies of the model (default: as
     many as the cluster has room for)."""

@@ -10,8 +10,7 @@ from importlib import import_module
 from types import MappingProxyType
 
 from vtr_core.systems.all import SYSTEMS as WITHOUT_COMMANDS
-from vtr_core.systems.loaded_model import Systems
-from vtr_core.systems.system import Evaluation, Subcommand, System
+from vtr_core.systems.system import Evaluation, Subcommand, System, Systems
 
 
 def _run(module: str, argv: Sequence[str]) -> None:
@@ -92,7 +91,7 @@ _COMMANDS: Mapping[str, _Commands] = MappingProxyType(
                 Subcommand(
                     "clip4clip",
                     "CLIP4Clip, meanP or seqTransf (github.com/ArrowLuo/CLIP4Clip)",
-                    _main("clip4clip.import_clip4clip"),
+                    _main("clip4clip.clip4clip_weights"),
                 ),
             ),
         ),
@@ -118,7 +117,7 @@ _COMMANDS: Mapping[str, _Commands] = MappingProxyType(
                 Subcommand(
                     "hybrid_space",
                     "dual encoding, latent or hybrid (github.com/danieljf24/hybrid_space)",
-                    _main("dual.import_hybrid_space"),
+                    _main("dual.hybrid_weights"),
                 ),
             ),
         ),

@@ -130,27 +130,6 @@ def test_table_with_margin_and_threshold_by_cross_validation(raw: Path, tmp_path
 
 
 @pytest.mark.long
-def test_rows_side_by_side_have_the_figures_of_one_after_another(raw: Path, tmp_path: Path, local_ray: None) -> None:
-    """Two rows of a group under Ray Tune; then the same command trains nothing."""
-    flags = SiameseTableFlags(
-        faces=str(raw),
-        preset="siamese-att-tiny",
-        only=("scn", "lenet"),
-        groups=(0,),
-        group_size=8,
-        out=str(tmp_path / "together"),
-        experiment="faces",
-        max_concurrent=2,
-    )
-    changes = {**SMALL, "training.epochs": 4, "training.validate_every": 4}
-    page = tables(flags, changes)
-    alone = tables(replace(flags, max_concurrent=1, out=str(tmp_path / "alone")), changes)
-    assert "- LeNet: 1 of 3 groups." in page
-    assert page == alone
-    assert tables(flags, changes) == page
-
-
-@pytest.mark.long
 def test_table_of_lfw_over_its_folds(tmp_path: Path, local_ray: None) -> None:
     """Six folds of four people, in colour: of one round four folds train, one validates and one is tested."""
     flags = SiameseTableFlags(

@@ -51,8 +51,6 @@ class CaptioningFlags:
     """Length penalty α: hypotheses are compared by log p / length^α (default: as in training)."""
     block_ngrams: int | None = None
     """Forbid repeated n-grams of this size within a caption (default: as in training)."""
-    consensus_samples: int | None = None
-    """Samples of captions, which choose the beam that is most like them (default: as in training; 0: none)."""
     average_checkpoints: int = 1
     """Average the weights of this many newest checkpoints of the run folder."""
     experiment: str = "vtr"

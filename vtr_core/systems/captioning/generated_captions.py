@@ -338,4 +338,4 @@ def _table(loaded: TrainedModel, manifest: Manifest, places: Sequence[RowGroup],
     return pa.table(columns)
 
 
-CAPTIONS = Output(_check, _table, frozenset({"beams", "length_penalty", "block_ngrams", "consensus_samples"}))
+CAPTIONS = Output(_check, _table, frozenset({"beams", "length_penalty", "block_ngrams"}))

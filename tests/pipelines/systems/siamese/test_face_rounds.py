@@ -126,7 +126,6 @@ def test_figures_of_other_settings_and_splits_are_refused(
         ({"groups": (3,)}, "no group 3; groups are 0 to 2"),
         ({"group_size": 5}, "9 subjects make 1 groups of 5"),
         ({"preset": "siamese"}, "no preset 'siamese'"),
-        ({"max_concurrent": 0}, "--max-concurrent"),
         ({"faces": None}, "takes one of --faces FOLDER"),
         ({"lfw": "b"}, "takes one of --faces FOLDER"),
         ({"faces": None, "lfw": "b", "margins": (0.2,)}, "--margins is for --faces"),
