@@ -14,7 +14,7 @@ from vtr_core.config.run import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
-from vtr_core.systems.loaded_model import Descriptions, KnockOuts, PairDecision, Responses, Signature, TrainedModel
+from vtr_core.systems.loaded_model import Descriptions, PairDecision, Responses, Signature, TrainedModel
 from vtr_core.systems.spaces import DualSpaces, JointSpace
 from vtr_core.systems.system import LossTables, Task
 
@@ -33,10 +33,6 @@ def _as_they_are(weights: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def _unknown(*_: Any) -> bool:
     return False
-
-
-def _no_knock_outs(*_: Any) -> KnockOuts:
-    return {}
 
 
 OutputSettings = Mapping[str, int | float]
@@ -91,5 +87,3 @@ class Implementation:
     """How strongly a model's units respond to texts and to items of a data set, by id, for explanations; None for a
     model without units to show.
     """
-    knock_outs: Callable[[nn.Module], KnockOuts] = _no_knock_outs
-    """The mechanisms that `vtr evaluate --knock-out` can switch off."""

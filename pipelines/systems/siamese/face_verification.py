@@ -1,8 +1,7 @@
 """`vtr evaluate CHECKPOINT --task verification --data URI…`: face verification on pairs of images."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from rich.table import Table
 
-from pipelines.evaluate.evaluation_flags import asked_knock_outs, device, short_names
+from pipelines.evaluate.evaluation_flags import device, short_names
 from pipelines.report.figures import Printed, page, print_link, show
 from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
 from pipelines.systems.registry import SYSTEMS
@@ -25,14 +24,12 @@ from vtr_core.errors import VtrError
 from vtr_core.metrics.verification import (
     FoldAccuracy,
     VerificationMetrics,
-    equal_error_threshold,
     fold_accuracy,
     roc_curve,
     verification_metrics,
 )
 from vtr_core.storage import locate
 from vtr_core.storage.stated_places import stated_place
-from vtr_core.systems.loaded_model import KnockOuts, Remark
 from vtr_core.systems.siamese.model import Siamese
 from vtr_core.systems.siamese.verification import (
     ScoredPairs,
@@ -49,14 +46,6 @@ from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
 
 
 @dataclass(frozen=True)
-class Without:
-    """Metrics of the same pairs without a mechanism of the model."""
-
-    metrics: VerificationMetrics
-    remark: str
-
-
-@dataclass(frozen=True)
 class VerificationResult:
     """The metrics of one data set: at the validation threshold, and at the margin, as in the paper."""
 
@@ -70,8 +59,6 @@ class VerificationResult:
     folds: FoldAccuracy | None
     """Fold accuracies of a list with folds, such as LFW's View 2."""
     subjects: Sequence[SubjectErrors]
-    without: Mapping[str, Without] = field(default_factory=dict)
-    """Metrics by ablated mechanism."""
 
     def metric_values(self, prefix: str) -> dict[str, float]:
         """The metrics by name; rates in percent."""
@@ -80,9 +67,6 @@ class VerificationResult:
         if self.folds is not None:
             folds = {"accuracy_folds": self.folds.mean, "accuracy_folds_se": self.folds.standard_error}
             values |= {name: 100.0 * value for name, value in folds.items()}
-        for name, without in self.without.items():
-            rates = {"auc": without.metrics.auc, "eer": without.metrics.equal_error_rate}
-            values |= {f"without_{name}/{figure}": 100.0 * value for figure, value in rates.items()}
         return {f"{prefix}/{name}": value for name, value in values.items()}
 
 
@@ -137,9 +121,9 @@ def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
     threshold = decision_threshold(loaded, flags.threshold)
     if not flags.allow_seen:
         _require_unseen(loaded, manifests)
-    knock_outs, results = asked_knock_outs(loaded, flags.knock_out), []
+    results = []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
-        results.append(_evaluate_one(model, loaded, name, manifest, threshold, knock_outs))
+        results.append(_evaluate_one(model, loaded, name, manifest, threshold))
         show(printed(results[-1], loaded.uri))
     _log(flags, loaded, results, threshold)
     if flags.out is not None:
@@ -165,7 +149,7 @@ def _require_unseen(loaded: LoadedModel, manifests: Sequence[Manifest]) -> None:
 
 
 def _evaluate_one(
-    model: Siamese, loaded: LoadedModel, name: str, manifest: Manifest, threshold: float, knock_outs: KnockOuts
+    model: Siamese, loaded: LoadedModel, name: str, manifest: Manifest, threshold: float
 ) -> VerificationResult:
 
     config = loaded.config
@@ -180,20 +164,7 @@ def _evaluate_one(
         loss=mean_loss(scored.distance, scored.different, config),
         folds=fold_accuracy(distance, different, scored.fold) if len(set(scored.fold)) > 1 else None,
         subjects=subject_errors(scored, threshold),
-        without={name: _without(model, loaded, manifest, knocked_out) for name, knocked_out in knock_outs.items()},
     )
-
-
-def _without(
-    model: Siamese, loaded: LoadedModel, manifest: Manifest, knocked_out: Callable[[], AbstractContextManager[Remark]]
-) -> Without:
-    """Metrics without a mechanism, at the equal-error threshold of these pairs, because distances are on
-    another scale.
-    """
-    with knocked_out() as remark:
-        scored = score_pairs(encode_faces(model, loaded.config, manifest), manifest, loaded.config)
-    threshold = equal_error_threshold(scored.distance, scored.different)
-    return Without(verification_metrics(scored.distance, scored.different, threshold), remark())
 
 
 def printed(result: VerificationResult, checkpoint: str) -> list[Printed]:
@@ -222,9 +193,6 @@ def printed(result: VerificationResult, checkpoint: str) -> list[Printed]:
         remarks.append(
             f"  {len(result.folds.folds)} folds, each at the threshold of the others: {mean:.2f} ± {error:.2f}"
         )
-    for name, without in result.without.items():
-        auc, error = 100 * without.metrics.auc, 100 * without.metrics.equal_error_rate
-        remarks.append(f"  without {name}: area {auc:.2f}, equal error rate {error:.2f} ({without.remark})")
     worst = ", ".join(
         f"{errors.subject} {100 * errors.rate:.1f} %" for errors in result.subjects[:_SHOWN] if errors.rate
     )

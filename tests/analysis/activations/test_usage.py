@@ -2,11 +2,8 @@
 
 import numpy as np
 import pytest
-import torch
 
 from vtr_core.analysis.concept_profiles import capsule_usage
-from vtr_core.nn.capsules.dynamic_routing import Capsules
-from vtr_core.systems.capsules.task import mean_entropy
 
 
 def test_moments_and_leads() -> None:
@@ -38,5 +35,3 @@ def test_entropy_is_a_clips_and_not_that_of_all_clips_together() -> None:
     rows = np.random.default_rng(0).random((5, 4), np.float32)
     slow = [-sum(p * np.log2(p) for p in row / row.sum()) for row in rows.astype(np.float64)]
     assert capsule_usage(rows).entropy == pytest.approx(np.mean(slow))
-    routed = Capsules(torch.zeros(5, 4, 1), torch.from_numpy(rows))
-    assert mean_entropy(routed) == pytest.approx(capsule_usage(rows).entropy)

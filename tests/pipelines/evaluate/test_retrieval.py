@@ -100,16 +100,6 @@ KINDS = ("", "/cosine", "/neg_euclidean")
 VARIANTS = ("", "/video_mean", "/video_captions", "/dual_softmax", "/query_bank")
 
 
-def test_a_mechanism_can_be_switched_off(data: Manifest, checkpoint: str, own_tracking_store: str) -> None:
-    (found,) = evaluate(EvaluateFlags(checkpoint, (data.uri,), knock_out=("activations",), experiment="without"))
-    plain, without = found.variants
-    assert (plain.name, without.name) == ("plain", "without_activations")
-    assert "bits" in without.remark
-    assert any("without_activations" in name for name in logged(own_tracking_store, "without")[0])
-    with pytest.raises(ConfigError, match="can go without activations"):
-        evaluate(EvaluateFlags(checkpoint, (data.uri,), knock_out=("gates",)))
-
-
 def test_report_figure_configuration_and_environment_are_artifacts(
     data: Manifest, checkpoint: str, own_tracking_store: str, tmp_path: Path
 ) -> None:
