@@ -33,7 +33,6 @@ NOT_WALKED = {
     "hub:": "somebody's account; tests/storage/test_hub.py",
     "import weights": "a published file; tests/backbones/test_script_archive.py",
     "import lavender": "a published file; tests/pipelines/systems/captioning/commands/test_lavender.py",
-    "import bert": "a published file; tests/pipelines/systems/captioning/commands/test_bert.py",
     "caption-swin": "clips with pictures; tests/integration/test_video_captioning.py",
     "ingest captions": "a table of one's own; tests/data/sources/test_captions.py",
     "caption-pretrain": "a second training; tests/systems/captioning/test_pretraining.py",

@@ -1,4 +1,4 @@
-"""Published weights of LAVENDER and BERT as those of a captioner, and words as pieces of BERT's words."""
+"""Published weights of LAVENDER as those of a captioner, and words as pieces of BERT's words."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -39,7 +39,7 @@ def bert_layout(state: State, heads: int, file: str) -> dict[str, Any]:
     """The settings of a captioner of a file's sizes; CheckpointError for a file of another network."""
     first = f"{_LAYERS}0.intermediate.dense.weight"
     if first not in state:
-        raise CheckpointError(f"{file} lacks {first}; give a checkpoint of LAVENDER, or of BERT to vtr import bert")
+        raise CheckpointError(f"{file} lacks {first}; give a checkpoint of LAVENDER")
     mlp, hidden = state[first].shape
     return {
         "model.layout": "bert",
@@ -59,8 +59,15 @@ def captioner_weights(
     rows: for each word of the vocabulary, then the end of captions and [MASK], the file's pieces of words that it
     consists of, whose mean it is.
     """
-    weights = language_weights(state, rows, max_tokens) | _times(_take(state, "enc_img.emb_len").flatten(0, 2))
-    weights |= _pairs(state, _FRAMES)
+    weights = {
+        "words.weight": _padded(_means(_take(state, f"{_TEXT}word_embeddings.weight"), rows)),
+        "bias": _padded(_means(_take(state, f"{_SCORES}bias"), rows)),
+        "places": _places(state, max_tokens),
+        **_times(_take(state, "enc_img.emb_len").flatten(0, 2)),
+        **_pairs(state, {**_WORDS, **_FRAMES}),
+    }
+    for layer in range(num_layers(state)):
+        weights |= _block(state, f"blocks.{layer}.", f"{_LAYERS}{layer}.")
     if grid is not None:
         places = _take(state, "enc_img.emb_pos").flatten(0, 2)
         if len(places) < 1 + grid**2:
@@ -68,19 +75,6 @@ def captioner_weights(
                 f"the file has {len(places) - 1} places of a frame, not {grid} × {grid}; lower --grid"
             )
         weights["grid"] = places[1 : 1 + grid**2]
-    return {name: value.float().contiguous() for name, value in weights.items()}
-
-
-def language_weights(state: State, rows: Sequence[Sequence[int]], max_tokens: int) -> dict[str, Tensor]:
-    """Those of `captioner_weights` that read and score words: all but what reads frames."""
-    weights = {
-        "words.weight": _padded(_means(_take(state, f"{_TEXT}word_embeddings.weight"), rows)),
-        "bias": _padded(_means(_take(state, f"{_SCORES}bias"), rows)),
-        "places": _places(state, max_tokens),
-        **_pairs(state, _WORDS),
-    }
-    for layer in range(num_layers(state)):
-        weights |= _block(state, f"blocks.{layer}.", f"{_LAYERS}{layer}.")
     return {name: value.float().contiguous() for name, value in weights.items()}
 
 

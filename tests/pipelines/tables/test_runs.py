@@ -57,11 +57,11 @@ def test_other_settings_in_the_same_folder_are_refused_before_any_training(
 def test_settings_of_an_earlier_version_are_the_same_with_the_defaults_of_later_ones(tmp_path: Path) -> None:
     config, place = preset(BASE), locate(settings_file(str(tmp_path / "run")))
     earlier = settings_of(config)
-    del earlier["optimizer"]["language_factor"]
+    del earlier["optimizer"]["temperature_factor"]
     storage.write_json(place, earlier)
     check_settings(str(tmp_path / "run"), config)
-    with pytest.raises(RunConflict, match=r"optimizer\.language_factor = 0\.5, was 1\.0"):
-        check_settings(str(tmp_path / "run"), override(config, {"optimizer.language_factor": 0.5}))
+    with pytest.raises(RunConflict, match=r"optimizer\.temperature_factor = 0\.5, was 1\.0"):
+        check_settings(str(tmp_path / "run"), override(config, {"optimizer.temperature_factor": 0.5}))
     storage.write_json(place, earlier | {"gone": 3})
     with pytest.raises(RunConflict, match=r"gone = None, was 3"):
         check_settings(str(tmp_path / "run"), config)

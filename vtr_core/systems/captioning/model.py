@@ -12,7 +12,6 @@ from vtr_core.data.batches import FrameBatch, PictureBatch
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.losses.gmc import Sequences
-from vtr_core.nn.backbone import HasLanguage
 from vtr_core.nn.initialization import keep_size
 from vtr_core.nn.normalization import Standardization
 from vtr_core.nn.precision import at_least_float32
@@ -42,7 +41,7 @@ class Captioned:
     captions: Sequences | None = None
 
 
-class Captioner(HasLanguage):
+class Captioner(nn.Module):
     """p(word at [MASK] | video, the words before it).
 
     Text token i attends to all video tokens and to the text tokens up to i; video tokens attend to video tokens alone,
@@ -103,11 +102,6 @@ class Captioner(HasLanguage):
             video_tokens = Sequences(both[:, : frames.shape[1]], known)
             output = replace(output, videos=video_tokens, captions=self.caption(tokens))
         return output
-
-    def language(self) -> list[nn.Parameter]:
-        """The words, their places, the transformer and the scores of words."""
-        parts = [self.words, self.blocks, self.norm, self.word_norm, self.head]
-        return [self.places, self.bias, *(p for part in parts if part is not None for p in part.parameters())]
 
     def load_statistics(self, statistics: Mapping[str, FeatureStatistics]) -> None:
         """Sets the statistics of the training data, for a model that standardises frames."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
@@ -11,7 +11,7 @@ from vtr_core.config.losses import GranularityMarginConfig
 from vtr_core.config.override import ModelInputs, PositiveInt, Probability, Settings
 from vtr_core.config.pretrained import TextEncoder
 from vtr_core.config.run import ModelConfig
-from vtr_core.config.towers import FrameBlock, TemporalLevelsConfig
+from vtr_core.config.towers import TemporalLevelsConfig
 from vtr_core.errors import ConfigError
 from vtr_core.systems.system import System, columns, imported, margin_setting
 
@@ -24,6 +24,8 @@ Compat = Literal["none", "hybrid_space"]
 
 class HybridEncoderConfig(ModelConfig):
     """Dual encoding (Dong et al. 2021) with a latent space, a concept space, or both (the hybrid)."""
+
+    removed: ClassVar[Mapping[str, Any]] = {"frame_block": None}
 
     kind: Literal["hybrid_encoder"] = "hybrid_encoder"
     inputs: ModelInputs = ModelInputs(word_dim=500)
@@ -39,8 +41,6 @@ class HybridEncoderConfig(ModelConfig):
     """Similarity of concepts: generalised Jaccard of probabilities, or cosine of scores (before the sigmoid)."""
     concept_prior: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
     """Initial probability of every concept, about its base rate (None: about a half, published)."""
-    frame_block: FrameBlock | None = None
-    """MUSE's block over the frames before they are encoded (None: frames as they are, published)."""
     video: TemporalLevelsConfig = TemporalLevelsConfig()
     text: TemporalLevelsConfig = TemporalLevelsConfig(kernel_sizes=(2, 3, 4))
     text_encoder: TextEncoder = None
