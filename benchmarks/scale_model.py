@@ -28,7 +28,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, assert_never, get_args
+from typing import Any, Literal, assert_never, get_args
 
 from benchmarks.report.pages import RESULTS, Benchmark, numbered
 from benchmarks.training_step import Feeding, StepCost, feeding, sampled, step_cost

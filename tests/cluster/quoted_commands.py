@@ -83,7 +83,6 @@ WORK = (
     "pipelines.systems.capsules.capsule_tables.tables",
     "pipelines.systems.captioning.evaluate_captions.evaluate",
     "pipelines.systems.captioning.import_lavender.import_lavender",
-    "pipelines.systems.captioning.import_bert.import_bert",
     "pipelines.systems.captioning.gmc_tables.tables",
     "pipelines.systems.clip4clip.clip4clip_weights.import_clip4clip",
     "pipelines.systems.dual.causality_analysis.analyze",

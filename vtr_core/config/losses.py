@@ -1,6 +1,7 @@
 """Losses: contrastive objectives, their margins, granularity bias, and clips of the same video."""
 
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 

@@ -4,7 +4,7 @@ import operator
 from collections.abc import Mapping
 from functools import lru_cache, reduce
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, get_args
 
 from pydantic import (
     Field,

@@ -65,8 +65,8 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
 
     Biases (also of relative positions), norms, word vectors and the decays A of state space models have no weight
     decay. Factors of the learning rate: `learner_factor` for modules that learn over given tokens, `temperature_factor`
-    for a learned temperature, and backbone_factor · layer_decay^(L − l) for layer l of the L layers of a backbone. Adam's step is torch's fused one,
-    which passes over weights, gradients and moments once.
+    for a learned temperature, and backbone_factor · layer_decay^(L − l) for layer l of the L layers of a backbone.
+    Adam's step is torch's fused one, which passes over weights, gradients and moments once.
     """
     exempt = {id(parameter) for module in model.modules() for parameter in _without_decay(module)}
     parts = _parts(model, config)

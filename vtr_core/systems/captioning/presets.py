@@ -34,7 +34,8 @@ _BASES = {
         loss=CaptioningLossConfig(granularity_margin=GranularityMarginConfig(warmup_steps=6000)),
         training=TrainingConfig(epochs=20 * _MSVD_CAPTIONS, validate_every=_MSVD_CAPTIONS),
     ),
-    # The published learning rate, which is for `--model.backbone.weights FILE`. Activations of Video Swin are recomputed in the backward pass.
+    # The published learning rate, which is for `--model.backbone.weights FILE`. Activations of Video Swin are
+    # recomputed in the backward pass.
     "caption-swin-msrvtt": Row(
         about="Video Swin-B and a transformer of BERT's size on frames (Gu and Yao 2023)",
         like=("caption-msrvtt",),
