@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 LINES, PAGE = "captions.jsonl", "captions.html"
+DECODING = ("beams", "length_penalty", "block_ngrams")
+"""Flags that change how a trained captioner decodes; None leaves a setting as in training."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def caption(flags: CaptionFlags) -> "CaptionedVideos":
     describe = loaded.config.model.system().implementation().describe
     if describe is None:
         raise lacking(loaded, "vtr caption", lambda system: system.implementation().describe is not None)
-    changes = decoding_changes(flags)
+    changes = {name: value for name in DECODING if (value := getattr(flags, name)) is not None}
     descriptions = describe(loaded, flags.data, changes, flags.examples)
     videos = descriptions.videos
     storage.write_bytes(folder / LINES, _lines(videos).encode())
@@ -93,24 +95,3 @@ def _lines(videos: "CaptionedVideos") -> str:
         for name, text in videos.hypotheses.items()
     )
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-
-
-class DecodingFlags(Protocol):
-    """The flags of decoding that commands have; None leaves a setting as in training."""
-
-    @property
-    def beams(self) -> int | None: ...  # noqa: D102
-    @property
-    def length_penalty(self) -> float | None: ...  # noqa: D102
-    @property
-    def block_ngrams(self) -> int | None: ...  # noqa: D102
-
-
-def decoding_changes(flags: DecodingFlags) -> dict[str, int | float]:
-    """The given settings by name."""
-    settings = {
-        "beams": flags.beams,
-        "length_penalty": flags.length_penalty,
-        "block_ngrams": flags.block_ngrams,
-    }
-    return {name: value for name, value in settings.items() if value is not None}

@@ -37,7 +37,6 @@ NOT_WALKED = {
     "ingest captions": "a table of one's own; tests/data/sources/test_captions.py",
     "caption-pretrain": "a second training; tests/systems/captioning/test_pretraining.py",
     "runs/captions-begun": "the same",
-    "--write ": "models that the walk does not train; tests/pipelines/embed/test_outputs.py",
     "import hybrid_space": "a published checkpoint; tests/pipelines/systems/dual/commands/test_hybrid_space.py",
     "--init runs/first": "a data set with other features; tests/train/checkpoint/test_initial.py",
     "films.csv": "a second table; tests/data/sources/pairs/test_pairs.py",

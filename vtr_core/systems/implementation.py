@@ -1,18 +1,16 @@
 """The torch part of a system: an `Implementation`, imported when a model is built, trained or used."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import torch
 from torch import Tensor, nn
 
 from vtr_core.config.run import TrainConfig
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import RowGroup
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.systems.loaded_model import Descriptions, PairDecision, Responses, Signature, TrainedModel
 from vtr_core.systems.spaces import DualSpaces, JointSpace
@@ -35,21 +33,6 @@ def _unknown(*_: Any) -> bool:
     return False
 
 
-OutputSettings = Mapping[str, int | float]
-
-
-@dataclass(frozen=True)
-class Output:
-    """A table of a data set's clips or videos, written row group by row group."""
-
-    check: Callable[[TrainedModel, Manifest, OutputSettings], None]
-    """ConfigError or DatasetError for a model, a data set or settings that it cannot be written with."""
-    table: Callable[[TrainedModel, Manifest, Sequence[RowGroup], OutputSettings], pa.Table]
-    """The rows of some row groups in file order, computed on the model's device; the model's mode is restored."""
-    settings: frozenset[str] = frozenset()
-    """The names of the settings that it takes."""
-
-
 @dataclass(frozen=True)
 class Implementation:
     """The torch functions of a system; None where its models do not support a use."""
@@ -66,8 +49,6 @@ class Implementation:
     """The input and output columns of a registered model of a configuration, and its description."""
     retrieval: JointSpace | DualSpaces | None = None
     """How captions and videos are embedded, for evaluation, index, search and explanations."""
-    outputs: Mapping[str, Output] = field(default_factory=dict)
-    """What `vtr embed --write` writes of a data set beside vectors, by name."""
     describe: Callable[[TrainedModel, str, Mapping[str, object], int], Descriptions] | None = None
     """Captions of a data set's videos with changed decoding settings, and a page with a number of examples."""
     decide: Callable[[TrainedModel, str, str, float | None, bool], PairDecision] | None = None

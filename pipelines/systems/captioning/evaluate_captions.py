@@ -8,7 +8,7 @@ import tyro
 from rich.table import Table
 
 from pipelines.arguments import parse, print_help, wants_help
-from pipelines.caption.command import decoding_changes
+from pipelines.caption.command import DECODING
 from pipelines.evaluate.evaluation_flags import RowsRead, device, short_names
 from pipelines.report.figures import Bar, Panel, Printed, bar_figure, blank_table, page, print_link, show
 from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
@@ -110,7 +110,8 @@ def _captioner(flags: CaptioningFlags) -> tuple[LoadedModel, DecodingConfig]:
     """The captioner of a checkpoint with its decoding settings; CheckpointError for another model."""
     loaded = read_model(flags.checkpoint, SYSTEMS, device(), flags.average_checkpoints)
     decoding = require_captioner(loaded.model, loaded.uri).config.decoding
-    return loaded, override(decoding, decoding_changes(flags))
+    changes = {name: value for name in DECODING if (value := getattr(flags, name)) is not None}
+    return loaded, override(decoding, changes)
 
 
 def _evaluate_one(

@@ -32,7 +32,6 @@ from vtr_core.nn.normalization import share_statistics
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig
 from vtr_core.systems.captioning.generated_captions import (
-    CAPTIONS,
     caption_figures,
     caption_frames,
     caption_values,
@@ -184,6 +183,5 @@ IMPLEMENTATION = Implementation(
     predict=predict,
     signature=signature,
     describe=describe_data,
-    outputs={"captions": CAPTIONS},
     pretrained=_pretrained,
 )

@@ -28,7 +28,6 @@ from vtr_core.nn.precision import at_least_float32
 from vtr_core.similarity import Similarity, cosine
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 from vtr_core.systems.dual.dual_embeddings import (
-    CONCEPTS,
     DualRows,
     dual_encoder,
     embed_dual,
@@ -245,7 +244,6 @@ IMPLEMENTATION = Implementation(
     task=DualEncodingTask,
     predict=predict,
     signature=signature,
-    outputs={"concepts": CONCEPTS},
     retrieval=DualSpaces(
         check=_check,
         has_latent=_has_latent,
