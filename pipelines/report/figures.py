@@ -31,12 +31,12 @@ def name_axes(axes: Axes, x: str, y: str, title: str) -> None:
 _ROW_INCHES, _FRAME_INCHES = 0.24, 1.0
 _LABEL_WIDTH = 5.0
 """Width of the number beside a bar, in percent of the axis."""
-_COLOURS = {"chance": "#c44e52", "best possible": "#55a868", "even parts": "#dd8452"}
+_BASELINE = "#c44e52"
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A value in percent, and baselines by name ("chance", "best possible", "even parts") in percent."""
+    """A value in percent, and baselines by name, such as chance, in percent."""
 
     label: str
     value: float
@@ -70,7 +70,7 @@ def _draw(panel: Panel, axes: Axes) -> None:
     for name in dict.fromkeys(name for bar in panel.bars for name in bar.baselines):
         where = [row for row, bar in zip(rows, panel.bars, strict=True) if name in bar.baselines]
         values = [panel.bars[row].baselines[name] for row in where]
-        axes.plot(values, where, "|", markersize=11, markeredgewidth=2, color=_COLOURS.get(name, "black"), label=name)
+        axes.plot(values, where, "|", markersize=11, markeredgewidth=2, color=_BASELINE, label=name)
     axes.set_yticks(rows, [bar.label for bar in panel.bars], fontsize=8)
     axes.set(xlim=(0, 100), xlabel="%", ylim=(len(panel.bars) - 0.5, -0.5))
     axes.set_title(panel.title, parse_math=False, loc="left", fontsize=10)

@@ -123,7 +123,7 @@ class FusionConfig(Settings):
 class ContrastiveLossConfig(Settings):
     """Settings of every contrastive loss."""
 
-    removed: ClassVar[Mapping[str, Any]] = {"similarity_precision": "float32"}
+    removed: ClassVar[Mapping[str, Any]] = {"similarity_precision": "float32", "granularity_margin": None}
 
     similarity: ClassVar[Literal["dot", "cosine"]] = "cosine"
     """The similarity that it compares."""
@@ -131,9 +131,6 @@ class ContrastiveLossConfig(Settings):
     """Weighting of other clips of the same video as negatives."""
     block_rows: PositiveInt | None = None
     """Rows of the similarity matrix that are held at once, to bound memory (default: all of the worker's share)."""
-    granularity_margin: GranularityMarginConfig | None = None
-    """Add L_b and L_mcl, a contrastive loss of video and text with the granularity bias as its margin (None:
-    neither)."""
 
 
 class MaskedMarginSoftmaxConfig(ContrastiveLossConfig):

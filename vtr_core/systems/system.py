@@ -290,12 +290,6 @@ class Systems:
         return complete.model_json_schema()
 
 
-def margin_setting(loss: Any) -> GranularityMarginConfig | None:
-    """The setting `granularity_margin` of a loss that has it."""
-    margin: GranularityMarginConfig | None = loss.granularity_margin
-    return margin
-
-
 def columns(model: Any) -> Sequence[str]:
     """The features that a configuration with the property `columns` says its model reads."""
     read: Sequence[str] = model.columns

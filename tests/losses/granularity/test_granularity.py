@@ -11,11 +11,8 @@ from vtr_core.losses.granularity import (
     GranularityMargin,
     bins,
     correlation,
-    embedding_margin,
     nearest_bin,
 )
-from vtr_core.losses.objective import Share
-from vtr_core.nn.embeddings import Embeddings
 
 VALUES = np.array([0.111, 0.114, 0.52, 0.31, 0.9, 0.47])
 TABLE = InformationTable("leave_one_out", "x", np.array([1, 1, 2, 2, 3, 3]), np.array([11, 12, 21, 22, 31, 32]), VALUES)
@@ -81,21 +78,3 @@ def test_the_health_is_the_correlation_of_angle_and_value() -> None:
         np.corrcoef(angles, [0.11, 0.52, 0.47])[0, 1], abs=1e-5
     )
     assert correlation(torch.ones(3), torch.arange(3.0)) == 0
-
-
-def test_shares_add_up_and_missing_sides_take_no_part() -> None:
-    generator = torch.Generator().manual_seed(0)
-    vectors = {name: torch.randn(4, 5, generator=generator) for name in ("text", "video")}
-    present = {"text": torch.tensor([True, True, False, True]), "video": torch.tensor([True, True, True, True])}
-    vectors["text"][2] = torch.nan
-    keys = RowKeys(torch.tensor([1, 2, 9, 3]), torch.tensor([1, 2, 9, 3]), torch.tensor([12, 21, 0, 32]))
-    module = margin(freeze_bias=False)
-    whole = embedding_margin(module, Embeddings(vectors, present), keys, 2)
-    rows = torch.tensor([0, 1, 3])
-    cosines = normalize(vectors["video"][rows], dim=1) @ normalize(vectors["text"][rows], dim=1).T
-    expected = module(cosines, KEYS, slice(0, 3), 2).by_term
-    parts = [embedding_margin(module, Embeddings(vectors, present), keys, 2, Share(rank, 4)) for rank in range(4)]
-    for name, value in whole.by_term.items():
-        assert value.item() == pytest.approx(expected[name].item(), rel=1e-5)
-        assert sum(part.by_term[name].item() for part in parts) == pytest.approx(value.item(), rel=1e-5)
-    assert not embedding_margin(None, Embeddings(vectors, present), keys, 2).by_term

@@ -26,7 +26,6 @@ from vtr_core.systems.siamese.verification import (
     mean_loss,
     paper_threshold,
     score_pairs,
-    subject_errors,
 )
 from vtr_core.systems.system import Task
 from vtr_core.text.tokens.vocabulary import Vocabulary
@@ -126,18 +125,6 @@ def test_figures_of_pairs_by_hand(data: dict[str, Manifest]):
     margin = paper_threshold(settings)
     expected = np.where(scored.different, np.maximum(0, margin - scored.distance), scored.distance) / 2
     assert mean_loss(scored.distance, scored.different, settings) == pytest.approx(float(expected.mean()), rel=1e-6)
-
-
-def test_errors_of_subjects_add_up(data: dict[str, Manifest]):
-    settings = config(data)
-    torch.manual_seed(0)
-    scored = score_pairs(encode_faces(build_model(settings.model), settings, data["val"]), data["val"], settings)
-    threshold = float(np.median(scored.distance))
-    found = subject_errors(scored, threshold)
-    wrong = (scored.distance > threshold) != scored.different
-    assert sum(one.rejected for one in found) == int((wrong & ~scored.different).sum())
-    assert sum(one.accepted for one in found) == 2 * int((wrong & scored.different).sum())
-    assert [one.rate for one in found] == sorted((one.rate for one in found), reverse=True)
 
 
 def _parts(columns: Columns, count: int) -> list[ImageBatch]:

@@ -8,7 +8,7 @@ from vtr_core.config.data_sets import WordEncoderConfig
 from vtr_core.config.override import ModelInputs, PositiveInt, Probability
 from vtr_core.config.run import ModelConfig
 from vtr_core.config.towers import RoutingConfig, SelfAttentionRouting
-from vtr_core.systems.system import System, columns, imported, margin_setting
+from vtr_core.systems.system import System, columns, imported
 
 
 class JointSpaceSettings(ModelConfig):
@@ -122,5 +122,4 @@ CAPSULES = System(
     usual_features=_usual_features,
     takes=attrgetter("modalities"),
     reads_features=columns,
-    granularity=margin_setting,
 )

@@ -16,7 +16,6 @@ from vtr_core.systems.system import (
     System,
     columns,
     imported,
-    margin_setting,
     never,
     picture_inputs,
 )
@@ -195,5 +194,5 @@ CAPTIONING = System(
     reads_means=never,
     reads_instead=_reads_frames,
     inputs=_inputs,
-    granularity=margin_setting,
+    granularity=attrgetter("granularity_margin"),
 )

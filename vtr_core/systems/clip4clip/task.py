@@ -150,12 +150,12 @@ def _task(
     config: TrainConfig,
     rank: int,
     world: int,
-    tables: LossTables,
+    tables: LossTables,  # noqa: ARG001  all systems' are called alike
 ) -> RetrievalTask:
     model = config.model
     assert isinstance(model, Clip4ClipConfig)
     crops = Crops(model.stored_size, model.backbone.image_size, model.random_crop, config.seed)
-    return RetrievalTask(config, rank, world, crops.batch, tables.information)
+    return RetrievalTask(config, rank, world, crops.batch)
 
 
 def _events(model: nn.Module, device: torch.device, dtype: torch.dtype) -> Mapping[str, Mapping[str, str]]:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
 from vtr_core.config.data_sets import ConceptSimilarity
-from vtr_core.config.losses import GranularityMarginConfig
 from vtr_core.config.override import ModelInputs, PositiveInt, Probability, Settings
 from vtr_core.config.pretrained import TextEncoder
 from vtr_core.config.run import ModelConfig
 from vtr_core.config.towers import TemporalLevelsConfig
 from vtr_core.errors import ConfigError
-from vtr_core.systems.system import System, columns, imported, margin_setting
+from vtr_core.systems.system import System, columns, imported
 
 if TYPE_CHECKING:
     from vtr_core.config.run import TrainConfig
@@ -78,6 +77,8 @@ class HybridEncoderConfig(ModelConfig):
 class DualTripletConfig(Settings):
     """Triplet losses with the hardest negatives in each space, and the detection of concepts."""
 
+    removed: ClassVar[Mapping[str, Any]] = {"granularity_margin": None}
+
     kind: Literal["dual_triplet"] = "dual_triplet"
     margin: PositiveFloat = 0.2
     """m, the margin of a match over the hardest negative."""
@@ -99,8 +100,6 @@ class DualTripletConfig(Settings):
     """
     causality_concepts: PositiveInt = 10
     """k, the number of concepts that a matched pair's similarity should come from."""
-    granularity_margin: GranularityMarginConfig | None = None
-    """Add L_b and L_mcl, a contrastive loss of video and text whose margin is the granularity bias (None: neither)."""
     compat: Compat = "none"
     """`hybrid_space`: captions of the same video and identical captions are negatives, as in the published code."""
 
@@ -147,5 +146,4 @@ DUAL = System(
     num_concepts=attrgetter("num_concepts"),
     usual_features=_usual_features,
     reads_features=columns,
-    granularity=margin_setting,
 )

@@ -136,11 +136,11 @@ def _task(
     config: TrainConfig,
     rank: int,
     world: int,
-    tables: LossTables,
+    tables: LossTables,  # noqa: ARG001  all systems' are called alike
 ) -> RetrievalTask:
     assert isinstance(config.model, MuseConfig)
     names = config.model.columns
-    return RetrievalTask(config, rank, world, lambda columns: frame_batch(columns, names), tables.information)
+    return RetrievalTask(config, rank, world, lambda columns: frame_batch(columns, names))
 
 
 def _events(model: nn.Module, device: torch.device, dtype: torch.dtype) -> Mapping[str, Mapping[str, str]]:
