@@ -35,7 +35,7 @@ NOT_WALKED = {
     "import lavender": "a published file; tests/pipelines/systems/captioning/commands/test_lavender.py",
     "caption-swin": "clips with pictures; tests/integration/test_video_captioning.py",
     "ingest captions": "a table of one's own; tests/data/sources/test_captions.py",
-    "caption-pretrain": "a second training; tests/systems/captioning/test_pretraining.py",
+    "caption-pretrain": "a second training; tests/systems/captioning/test_model.py",
     "runs/captions-begun": "the same",
     "import hybrid_space": "a published checkpoint; tests/pipelines/systems/dual/commands/test_hybrid_space.py",
     "--init runs/first": "a data set with other features; tests/train/checkpoint/test_initial.py",

@@ -1,7 +1,9 @@
-"""MUSE: mean pooling at the start, who sees whom afterwards, and what padding does."""
+"""MUSE: settings, fresh models, tokens, projections."""
 
+import numpy as np
 import pytest
 import torch
+from pydantic import ValidationError
 
 from tests.reference.muse import mean_pooled
 from vtr_core.config.losses import InfoNceConfig
@@ -15,6 +17,7 @@ from vtr_core.config.towers import (
     TransformerLearner,
 )
 from vtr_core.data.batches import FrameBatch
+from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.losses.contrastive import build_objective
 from vtr_core.nn.mamba.muse_block import mean_direction
@@ -22,8 +25,9 @@ from vtr_core.run.build import check_model
 from vtr_core.run.inputs import check_parts
 from vtr_core.run.presets import preset
 from vtr_core.systems.muse.config import MuseConfig, TextVectors, TextWords
-from vtr_core.systems.muse.model import Muse
+from vtr_core.systems.muse.model import Muse, TokenProjection
 from vtr_core.systems.muse.presets import MUSE_PRESETS
+from vtr_core.systems.muse.task import IMPLEMENTATION
 
 DIM, GRID, ROWS, FRAMES = 8, 3, 3, 4
 INPUTS = ModelInputs(features={"video": (1 + GRID**2) * DIM, "text": DIM}, num_words=9, word_dim=4, max_words=5)
@@ -313,3 +317,97 @@ def test_the_papers_rows():
     every = (1, 3, 7, 14, 28)
     assert [preset(f"muse-msrvtt-scales-{n}").model.scales for n in range(1, 6)] == [every[:n] for n in range(1, 6)]
     assert preset("muse-msrvtt-layers-16").model.learner.layers == 16
+
+
+def test_defaults_are_the_papers():
+    config = MuseConfig()
+    assert config.scales == (1, 3, 7, 14)
+    assert config.learner == MambaLearner(layers=4, expansion=1, state=16, conv=4, scan="v2", scan_backend="auto")
+    assert config.aggregation == "scale"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"scales": (3, 7)}, "must hold 1"),
+        ({"scales": (1, 3, 3)}, "each scale once"),
+        ({"scales": ()}, "at least 1 item"),
+        ({"scales": (1, 10)}, "scale 10 cannot be made of a 7 × 7 grid; 1, …, 7, 14 and 28 can"),
+        ({"grid": None}, "without a grid use scales = "),
+        ({"temporal_scales": (1,)}, "greater than or equal to 2"),
+        ({"temporal_scales": (2,), "aggregation": "spatial"}, "use no temporal_scales"),
+    ],
+)
+def test_what_does_not_fit_is_refused(settings, message):
+    with pytest.raises(ValidationError, match=message):
+        MuseConfig(**settings)
+
+
+def test_any_scale_set_of_any_grid():
+    assert MuseConfig(grid=14, scales=(1, 2, 13, 14, 28, 56)).grid == 14
+    assert MuseConfig(grid=None, scales=(1,), temporal_scales=(2, 4, 8)).grid is None
+
+
+GIVEN, GIVEN_GRID, GIVEN_DIM = 5, 2, 3
+CONFIG = MuseConfig(
+    inputs=ModelInputs(features={"video": (1 + GIVEN_GRID**2) * GIVEN}, num_words=9, word_dim=4, max_words=5),
+    grid=GIVEN_GRID,
+    token_dim=GIVEN_DIM,
+    scales=(1, 2),
+    learner=MambaLearner(layers=1, state=4),
+    text=TextWords(),
+)
+
+
+def _frames(count: int) -> np.ndarray:
+    drawn = np.random.default_rng(0).normal(3, 2, (count, 1 + GIVEN_GRID**2, GIVEN))
+    drawn[:, 0] = 0.1 * drawn[:, 0] - 4
+    return drawn
+
+
+def _statistics(frames: np.ndarray) -> FeatureStatistics:
+    columns = frames.reshape(len(frames), -1)
+    return FeatureStatistics(columns.mean(axis=0).astype(np.float32), columns.std(axis=0).astype(np.float32))
+
+
+def test_cls_and_patches_have_statistics_of_their_own() -> None:
+    frames = _frames(200)
+    projection = TokenProjection(GIVEN, GIVEN_GRID, GIVEN_DIM)
+    projection.load(_statistics(frames))
+    weight, bias = (values.detach().double().numpy() for values in (projection.linear.weight, projection.linear.bias))
+    cls, patches = frames[:, 0], frames[:, 1:].reshape(-1, GIVEN)
+    for place in range(1 + GIVEN_GRID**2):
+        known = patches if place else cls
+        expected = (frames[:4, place] - known.mean(axis=0)) / known.std(axis=0) @ weight.T + bias
+        mapped = projection(torch.from_numpy(frames[None, :4]).float())[0, :, place].detach().numpy()
+        np.testing.assert_allclose(mapped, expected, atol=1e-4)
+
+
+def test_frames_of_one_vector_have_those_of_the_column() -> None:
+    frames = _frames(50)[:, :1]
+    projection = TokenProjection(GIVEN, None, GIVEN_DIM)
+    projection.load(_statistics(frames))
+    torch.testing.assert_close(projection.standardization.mean.double(), torch.from_numpy(frames[:, 0].mean(axis=0)))
+
+
+def test_a_model_takes_the_statistics_of_its_training_data() -> None:
+    frames = _frames(200)
+    model = IMPLEMENTATION.build(CONFIG, None, {"video": _statistics(frames)})
+    assert isinstance(model, Muse)
+    assert model.dim == GIVEN_DIM
+    patches, cls = model.split(torch.from_numpy(frames.reshape(1, 200, -1)).half())
+    assert patches is not None
+    assert patches.shape == (1, 200, GIVEN_GRID**2, GIVEN_DIM)
+    assert cls.shape == (1, 200, GIVEN_DIM)
+    assert cls.mean(dim=1).abs().max() < 0.05
+
+
+def test_one_scale_maps_the_frames_mean_alone() -> None:
+    model = IMPLEMENTATION.build(CONFIG.model_copy(update={"scales": (1,)}), None, None)
+    assert isinstance(model, Muse)
+    given = torch.from_numpy(_frames(4).reshape(1, 4, -1)).float()
+    patches, cls = model.split(given)
+    assert patches is None
+    assert model.tokens is not None
+    expected = model.tokens(given.unflatten(2, (-1, GIVEN)))[:, :, 0]
+    torch.testing.assert_close(cls, expected)

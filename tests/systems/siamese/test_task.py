@@ -1,8 +1,9 @@
-"""Siamese networks in the common loop: batches from shards, loss, validation, and what is refused."""
+"""Training and validation of Siamese networks, and their served form."""
 
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -15,18 +16,15 @@ from vtr_core.data.plan import Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 from vtr_core.data.sources.faces import Faces
 from vtr_core.data.stream.assemble import assemble
-from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
+from vtr_core.errors import ConfigError, DatasetError, InputError, SchemaMismatch
 from vtr_core.fingerprint import key64
 from vtr_core.run.build import build_model, build_task
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import usable_data, with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.systems.siamese.verification import (
-    encode_faces,
-    mean_loss,
-    paper_threshold,
-    score_pairs,
-)
+from vtr_core.systems.siamese.config import ImageShape
+from vtr_core.systems.siamese.task import pixels_of
+from vtr_core.systems.siamese.verification import encode_faces, mean_loss, paper_threshold, score_pairs
 from vtr_core.systems.system import Task
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.loop.learner import Learner
@@ -197,3 +195,28 @@ def test_other_models_and_other_data(data: dict[str, Manifest], tmp_path: Path):
         with_inputs(override(preset("capsule-howto"), {"loss.kind": "pair_contrastive"}), clips)
     with pytest.raises(DatasetError, match="holds 6 subjects, fewer than a batch needs"):
         Plan(data["train"], override(preset("siamese-att"), {}).batch, 0)
+
+
+SHAPE = ImageShape(height=2, width=3, channels=1)
+
+
+def test_rows_of_values():
+    found = pixels_of(pd.DataFrame({"pixels": [[0, 1, 2, 3, 4, 255], range(6)]}), SHAPE)
+    assert found.shape == (2, 1, 2, 3)
+    assert found[0, 0].tolist() == [[0, 1, 2], [3, 4, 255]]
+    assert pixels_of(pd.DataFrame({"pixels": []}), SHAPE).shape == (0, 1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"caption": ["x"]}, "has the columns caption; the model takes pixels"),
+        ({"pixels": [[1, 2]]}, "pixels of row 0 are no image of 2 × 3 × 1"),
+        ({"pixels": ["x"]}, "pixels of row 0 are no image"),
+        ({"pixels": [[0, 0, 0, 0, 0, 256]]}, "are not whole numbers from 0 to 255"),
+        ({"pixels": [[0, 0, 0, 0, 0, 0.5]]}, "are not whole numbers from 0 to 255"),
+    ],
+)
+def test_faults(table: dict[str, list[object]], message: str):
+    with pytest.raises(InputError, match=message):
+        pixels_of(pd.DataFrame(table), SHAPE)
