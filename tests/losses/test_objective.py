@@ -13,7 +13,6 @@ from tests.reference import losses as slow_losses
 from tests.reference import objectives as slow_objectives
 from vtr_core.config.losses import (
     AdaptiveMargin,
-    ConstantMargin,
     GeometricMargin,
     InfoNceConfig,
     KeepSameVideo,
@@ -28,10 +27,6 @@ from vtr_core.losses.objective import WHOLE, Share, Temperature, adaptive_margin
 
 SIMILARITY = torch.tensor([[3.0, 1.0, 2.0], [0.0, 5.0, 1.0], [2.0, 2.0, 2.0]])
 A, B = SIMILARITY, torch.eye(3)
-
-
-def test_constant_margin():
-    assert margin_at(ConstantMargin(value=0.2), 10**6, A, B) == 0.2
 
 
 @pytest.mark.parametrize(("step", "expected"), [(0, 0.1), (9, 0.1), (10, 0.2), (29, 0.4)])
@@ -155,27 +150,6 @@ def test_blocks_never_hold_a_matrix_of_the_batch(name):
     # Two candidates make a row three times as long in MIL-NCE; the embeddings themselves are 96 · 3 · 4 elements.
     assert _largest(name, block_rows=8) <= 3 * 8 / 96 < 1
     assert _largest(name, block_rows=None) > 0.9  # the measurement sees the matrix where there is one
-
-
-def _kept_for_backward(name, block_rows):
-    """Elements that the forward pass keeps for the backward pass, in matrices of the batch."""
-    rows, kept = 320, {}
-    objective, embeddings = _objective(name, block_rows=block_rows), batch("text", "video", rows=rows)
-
-    def keep(tensor):
-        kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes() // tensor.element_size()
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        total = objective(embeddings, keys(rows), STEP).total
-    assert total.requires_grad
-    return sum(kept.values()) / rows**2
-
-
-@EVERY_LOSS
-def test_blocks_are_computed_again_and_not_kept(name):
-    assert _kept_for_backward(name, block_rows=32) < 0.5
-    assert _kept_for_backward(name, block_rows=None) > 0.9
 
 
 @EVERY_LOSS

@@ -93,8 +93,3 @@ def test_the_diagonal_is_no_negative_whatever_the_mask_says() -> None:
     similarity = torch.eye(3) * 5
     assert float(hardest_negative_triplet(similarity, 0.2, torch.eye(3, dtype=torch.bool))) == 0
     assert float(all_negatives_triplet(similarity, 0.2)) == 0
-
-
-def test_half_precision_of_triplets_is_raised() -> None:
-    similarity = (VIDEO @ TEXT.T).bfloat16()
-    assert hardest_negative_triplet(similarity, 0.2).dtype == torch.float32

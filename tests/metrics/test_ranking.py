@@ -4,7 +4,6 @@ import logging
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -75,14 +74,6 @@ def test_equals_slow_code_with_many_ties(ties):
     assert metrics.median_rank == np.median(ranks)
     expected = slow_ranking.mean_average_precision(scores, relevant, ties)
     assert metrics.mean_average_precision == pytest.approx(expected, abs=1e-12)
-
-
-def test_a_torch_tensor_scores_like_its_array():
-    assert retrieval_metrics(torch.from_numpy(GOLDEN)) == retrieval_metrics(GOLDEN)
-    relevant = torch.from_numpy(CAPTIONS)
-    assert retrieval_metrics(CAPTION_SCORES, relevant) == retrieval_metrics(CAPTION_SCORES, CAPTIONS)
-    half = GOLDEN.astype(np.float16)
-    assert retrieval_metrics(half) == retrieval_metrics(half.astype(np.float64))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -31,13 +31,6 @@ def test_computes_in_float32_or_more_under_autocast(given, computed):
     torch.testing.assert_close(product, a.to(computed) @ a.to(computed) * a[0, 0].to(computed), atol=0, rtol=0)
 
 
-def test_autocast_is_on_again_afterwards():
-    a = torch.ones(2, 2)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        _product(a, a)
-        assert (a @ a).dtype == torch.bfloat16
-
-
 A, B = torch.tensor([[0.6, 0.8]], dtype=torch.float64), torch.tensor([[1.0, 0.0]], dtype=torch.float64)
 
 

@@ -157,14 +157,6 @@ def test_squash_of_nothing_is_nothing_with_a_finite_gradient(dtype):
     assert vector.grad.isfinite().all()
 
 
-def test_gradients_flow_through_every_round():
-    torch.manual_seed(0)
-    module = Dynamic(3, 2, DynamicRouting(pose_dim=4)).double()
-    activations = torch.rand(1, 3, dtype=torch.float64)
-    poses = torch.randn(1, 3, 2, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda x: module(Capsules(x, activations)).poses, poses)
-
-
 @pytest.mark.parametrize("num_iterations", [1, 3])
 def test_recomputed_votes_change_no_gradient_and_are_not_kept(num_iterations):
     """Numbers that autograd holds between the passes, weights apart; the votes are batch × capsules² × pose_dim."""
@@ -272,34 +264,12 @@ def test_responsibilities_are_constants_for_the_gradient():
     torch.testing.assert_close(poses.grad, again.grad)
 
 
-def test_it_computes_in_float32_under_autocast():
-    torch.manual_seed(0)
-    module = Em(3, 4, EmRouting(pose_dim=4))
-    given = Capsules(torch.randn(2, 3, 4), torch.rand(2, 3))
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        inside = module(given)
-    assert torch.equal(inside.poses, module(given).poses)
-    assert torch.equal(inside.activations, module(given).activations)
-
-
 def spread(gain: float) -> float:
     """The standard deviation over capsules of an activation, relative to its mean 1/C."""
     torch.manual_seed(0)
     routing = SelfAttention(16, SelfAttentionRouting(pose_dim=32, mlp_dim=64, initial_gain=gain)).eval()
     capsules = Capsules(poses=torch.randn(50, 24, 16), activations=torch.rand(50, 24))
     return float(routing(capsules).activations.detach().std(dim=1).mean() * 24)
-
-
-def test_a_greater_gain_tells_capsules_apart() -> None:
-    assert spread(1.0) < 0.1
-    assert spread(3.0) > 5 * spread(1.0)
-
-
-def test_the_default_is_torchs_own_initialisation() -> None:
-    torch.manual_seed(0)
-    routing = SelfAttention(16, SelfAttentionRouting(pose_dim=32, mlp_dim=64))
-    torch.manual_seed(0)
-    assert torch.equal(routing.query[0].weight, torch.nn.Linear(16, 32).weight)
 
 
 CASES = list(itertools.product((1, 2, 4), ("tanh", "squash"), ("outputs", "inputs"), (1.0, 0.25)))
@@ -318,33 +288,6 @@ def test_poses_and_gradient_equal_slow_code(iterations, nonlinearity, couplings,
     (slow,) = torch.autograd.grad((expected * weights).sum(), votes)
     (fast,) = torch.autograd.grad((found * weights).sum(), votes)
     torch.testing.assert_close(fast, slow, atol=1e-8, rtol=1e-6)
-
-
-def test_strides_change_nothing():
-    torch.manual_seed(0)
-    votes = torch.randn(5, 2, 3, 4).permute(1, 2, 0, 3).requires_grad_()
-    plain = votes.detach().contiguous().requires_grad_()
-    for one in (votes, plain):
-        agree(one, 3, "tanh").square().sum().backward()
-    torch.testing.assert_close(votes.grad, plain.grad)
-
-
-@pytest.mark.parametrize("nonlinearity", ["tanh", "squash"])
-def test_zero_votes_have_finite_poses_and_gradients(nonlinearity):
-    votes = torch.zeros(1, 2, 3, 4, requires_grad=True)
-    poses = agree(votes, 4, nonlinearity)
-    poses.sum().backward()
-    assert poses.eq(0).all()
-    assert torch.isfinite(votes.grad).all()
-
-
-def test_half_precision_votes_keep_their_precision():
-    votes = torch.randn(2, 3, 5, 4, requires_grad=True)
-    with torch.autocast("cpu", torch.bfloat16):
-        poses = agree(votes.bfloat16(), 3, "squash")
-    poses.float().sum().backward()
-    assert poses.dtype == torch.bfloat16
-    torch.testing.assert_close(poses.float(), agree(votes, 3, "squash"), atol=0.03, rtol=0.1)
 
 
 COUNT, PRIMARY_DIM = 5, 3

@@ -35,22 +35,6 @@ def _model(**changes) -> CapsuleNet:
     return build_model(CONFIG.model_copy(update=changes))
 
 
-@pytest.mark.parametrize("share_weights", [True, False])
-def test_weights_behind_the_primary_capsules_are_shared_or_not(share_weights):
-    model = _model(share_weights=share_weights)
-    heads = ["shared"] if share_weights else ["text", "video", "audio"]
-    assert list(model.routing) == list(model.projection) == heads
-    assert list(model.primary) == ["text", "video", "audio"]
-
-
-def test_activations_are_those_of_the_secondary_capsules():
-    activations = _model().activations(clips())
-    assert set(activations) == {"text", "video", "audio"}
-    for capsules in activations.values():
-        assert capsules.poses.shape == (ROWS, 4, 8)
-        torch.testing.assert_close(capsules.activations.sum(dim=1), torch.ones(ROWS))
-
-
 def test_activation_scale_undoes_the_softmax():
     plain, scaled = (
         _model(activation_scale=scale, initialization="torch").eval() for scale in ("none", "num_capsules")
@@ -92,17 +76,6 @@ def test_standardised_features_are_those_a_plain_model_is_given_standardised():
     expected = _model().eval()(batch).vectors
     for name, vectors in expected.items():
         torch.testing.assert_close(embedded[name], vectors, atol=1e-5, rtol=1e-4)
-
-
-def test_input_dropout_acts_on_features_in_training_only():
-    model, plain = _model(input_dropout=0.5), _model()
-    for module in (*model.modules(), *plain.modules()):
-        if isinstance(module, torch.nn.Dropout) and module is not model.inputs.input_dropout:
-            module.p = 0.0
-    assert not torch.equal(model(clips()).vectors["video"], plain(clips()).vectors["video"])
-    assert torch.equal(model(clips()).vectors["text"], plain(clips()).vectors["text"])
-    model.eval(), plain.eval()
-    assert torch.equal(model(clips()).vectors["video"], plain(clips()).vectors["video"])
 
 
 def test_the_published_size():
@@ -162,15 +135,6 @@ def test_token_attention_equals_slow_code(num_tokens, num_heads):
         for row, vector in enumerate(values):
             expected = slow_baselines.token_attention(model.attention[name], vector)
             torch.testing.assert_close(embedded[name][row], expected, atol=1e-9, rtol=0)
-
-
-def test_the_published_inputs_are_cut_into_128_tokens():
-    inputs = ModelInputs(features={"video": 4096, "audio": 1024}, num_words=10)
-    with torch.device("meta"):
-        attention = build_model(SelfAttentionBaselineConfig(inputs=inputs)).attention
-    widths = {name: module.embed.in_features for name, module in attention.items()}
-    assert widths == {"text": 32, "video": 32, "audio": 8}
-    assert {module.linear.in_features for module in attention.values()} == {128 * 32}
 
 
 def _routing(carried: float) -> SelfAttention:

@@ -51,12 +51,6 @@ def test_what_is_masked() -> None:
     assert share == pytest.approx(0.15 + 0.85**20 / 20, abs=0.005)
 
 
-def test_what_each_token_sees() -> None:
-    seen = sequence_mask(torch.tensor([[True, True], [True, False]]), 2)
-    assert seen[0].int().tolist() == [[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
-    assert seen[1].int().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1]]
-
-
 def test_the_loss_is_that_of_each_masked_word_by_itself() -> None:
     model, rows = captioner(), batch(6)
     hidden = torch.rand(6, 6, generator=torch.Generator().manual_seed(0))
@@ -142,16 +136,6 @@ def test_places_of_frames_are_tokens() -> None:
         assert torch.allclose(tokens[video, step * places + place], expected + model.grid[place], atol=1e-5)
 
 
-def test_places_without_pooling_and_missing_frames() -> None:
-    model = captioner(grid=2)
-    frames, mask = torch.randn(2, 12, 3), torch.arange(12) < torch.tensor([[12], [4]])
-    tokens, known = model.video_tokens(frames, mask)
-    assert torch.equal(known, mask)
-    alone, _ = model.video_tokens(frames[1:, :4], mask[1:, :4])
-    assert torch.allclose(tokens[1, :4], alone[0], atol=1e-6)
-    assert captioner().grid is None
-
-
 def test_captions_without_frames_train_the_language() -> None:
     """As in pre-training: the words and blocks have gradients, what reads frames has none."""
     model, rows = captioner(), batch(4)
@@ -205,20 +189,6 @@ def test_no_caption_is_empty_even_if_the_model_would_end_at_once() -> None:
     assert [len(words) for words in generate(model, frames, mask, DecodingConfig(min_words=2, beams=2))] == [2, 2, 2]
 
 
-def test_a_caption_that_does_not_end_is_cut() -> None:
-    model, (frames, mask) = captioner(max_tokens=4), videos(2)
-    with torch.no_grad():
-        model.bias[model.end] = -50.0
-    found = generate(model, frames, mask, DecodingConfig(beams=2))
-    assert [len(words) for words in found] == [3, 3]
-    assert all(1 <= word <= WORDS for words in found for word in words)
-
-
-def test_no_videos_have_no_captions() -> None:
-    frames, mask = videos(2)
-    assert generate(captioner(), frames[:0], mask[:0], DecodingConfig()) == []
-
-
 def test_repeated_n_grams() -> None:
     assert repeated([1, 2, 1], 1) == [1, 2, 1]
     assert repeated([1, 2, 3, 1], 2) == [2]
@@ -250,16 +220,6 @@ def test_everything_but_the_statistics_of_frames_is_taken(size: str, tmp_path: P
     found = fitting(config("caption-msrvtt"), words, None, load_model(str(tmp_path / "c")))
     assert set(found.taken) == set(weights)
     assert all(name.startswith("standardization.") for name in found.refused)
-
-
-def test_msvd_has_its_own_warm_up() -> None:
-    loss, other = preset("caption-msvd").loss, preset("caption-msrvtt").loss
-    assert isinstance(loss, CaptioningLossConfig)
-    assert isinstance(other, CaptioningLossConfig)
-    assert loss.granularity_margin is not None
-    assert loss.granularity_margin.warmup_steps == 6000
-    assert loss.score == other.score
-    assert loss.score.score == "fusion"
 
 
 def test_rows_of_places_are_whole_frames() -> None:

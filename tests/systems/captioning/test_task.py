@@ -34,7 +34,6 @@ SMALL = {
     "loss.score.heads": 2,
     "batch.videos": ROWS,
 }
-VARIANTS = ("", "-baseline", "-margin", "-fusion")
 
 
 def config(variant: str = "", **changes: object) -> TrainConfig:
@@ -110,14 +109,6 @@ def test_each_row_of_the_table_has_its_terms() -> None:
     assert terms(config("-fusion"), 5) == {"gen", "fusion"}
     assert (terms(config("-margin"), 0), terms(config("-margin"), 2)) == ({"gen", "bias"}, {"gen", "margin"})
     assert (terms(config(), 1), terms(config(), 2)) == ({"gen", "fusion", "bias"}, {"gen", "fusion", "margin"})
-
-
-def test_the_health_of_the_margin_is_logged() -> None:
-    settings = config()
-    task = build_task(settings, 0, 1, tables(settings))
-    metrics = task.step(build_model(settings.model), part(0, 1), 0, CPU).metrics
-    assert -1 <= float(metrics["train/margin_bin_correlation"]) <= 1
-    assert float(metrics["train/margin"]) > 0
 
 
 def test_masks_are_those_of_seed_and_step() -> None:

@@ -25,7 +25,6 @@ from vtr_core.data.records.schema import TOKEN_DTYPE
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, ConfigError, InputError
 from vtr_core.nn.embeddings import TEXT, VIDEO
-from vtr_core.nn.mamba.muse_block import mean_direction
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import model_vocabulary, training_reader, with_inputs
 from vtr_core.run.presets import preset
@@ -108,12 +107,6 @@ def test_the_order_of_frames_counts_for_seq_transf_alone() -> None:
         net = model(kind)
         turned = net.video(given.frames.flip(1), given.mask)
         assert torch.allclose(turned, net.video(given.frames, given.mask), atol=1e-6) == same
-
-
-def test_with_closed_gates_muse_is_the_mean_of_frames() -> None:
-    net, given = model("muse", **{"model.frames.initial_gate": 0.0}), batch()
-    tokens = torch.randn(3, FRAMES, 5, 8)
-    assert torch.equal(net.pooled(tokens, given.mask), mean_direction(tokens[:, :, 0], given.mask))
 
 
 @pytest.mark.parametrize("kind", ["transformer", "muse"])

@@ -24,10 +24,8 @@ CONFIGS = {
     "default": DualTripletConfig(),
     "all": DualTripletConfig(negatives="all", margin=0.4),
     "weighted": DualTripletConfig(concept_weight=3.0),
-    "multiplied": DualTripletConfig(concept_weight_factor=8.0, concept_weight=0.5),
     "second latent": DualTripletConfig(concept_weight=0.0),
     "published": DualTripletConfig(compat="hybrid_space"),
-    "causal": DualTripletConfig(causality_weight=0.7, causality_concepts=2),
 }
 
 
@@ -75,11 +73,7 @@ def _expected(config: DualTripletConfig, similarity: str, found: DualEmbeddings,
                 there = torch.nonzero(space.present[modality])[:, 0].tolist()
                 losses = [reference.cross_entropy(space.vectors[modality][i], labels[i].double()) for i in there]
                 weight = len(there) if config.concept_weight is None else config.concept_weight
-                weight *= config.concept_weight_factor
                 terms[f"bce_{modality}"] = weight * torch.stack(losses).mean()
-            if config.causality_weight:
-                parts = [reference.diffuse(video[i], text[i], config.causality_concepts, similarity) for i in rows]
-                terms["causality"] = config.causality_weight * torch.stack(parts).sum()
     return terms
 
 

@@ -20,7 +20,7 @@ from vtr_core.errors import ConfigError
 from vtr_core.losses.objective import Share
 from vtr_core.nn.towers import InceptionV3
 from vtr_core.run.build import build_model, check_model
-from vtr_core.run.presets import PRESETS, preset
+from vtr_core.run.presets import preset
 from vtr_core.systems.siamese.config import ImageShape, PairContrastiveConfig, PairDoubleMarginConfig, SiameseConfig
 from vtr_core.systems.siamese.model import PairObjective, Siamese, pair_kinds, pair_weights
 
@@ -89,14 +89,6 @@ def _learned(convolutions: tuple[tuple[int, ...], ...], before: int) -> int:
     return sum(out * places * (rest[0] if rest else before) + 2 * out for out, places, *rest in convolutions)
 
 
-@pytest.mark.parametrize("size", [33, 42, 50])
-def test_sizes_follow_from_the_images(size):
-    model = Siamese(SiameseConfig(tower=SMALL, size=size))
-    first = (size - 9) // 3 + 1
-    assert model.tower.faces.weight.shape[0] == 2 * ((first - 9) // 2 + 1) ** 2
-    assert model(images(side=30)).vectors.shape == (6, 20)
-
-
 @pytest.mark.parametrize("tower", [SMALL, LeNetTower(), AlexNetTower(hidden_dim=16), ResNetTower(), InceptionTower()])
 def test_images_keep_their_own_shape_without_a_size(tower):
     config = SiameseConfig(tower=tower, size=None, image=ImageShape(height=56, width=46, channels=3))
@@ -144,14 +136,6 @@ def test_images_of_one_colour_give_finite_vectors_and_gradients():
     assert model(black).vectors.eq(0).all()
 
 
-def test_brightness_and_contrast_change_nothing():
-    model = Siamese(SiameseConfig(tower=SMALL, size=42)).eval()
-    given = images()
-    half = ImageBatch((given.pixels // 2 * 2).clone(), given.image_key, given.subject_key)
-    darker = ImageBatch(half.pixels // 2, given.image_key, given.subject_key)
-    torch.testing.assert_close(model(half).vectors, model(darker).vectors, atol=1e-3, rtol=1e-3)
-
-
 def test_dropout_is_off_in_evaluation():
     model = Siamese(SiameseConfig(tower=SMALL.model_copy(update={"dropout": PlainDropout(rate=0.5)}), size=42))
     assert not torch.equal(model(images()).vectors, model(images()).vectors)
@@ -176,16 +160,6 @@ def test_outside_training_a_face_may_count_with_its_mirror_image(unit):
     torch.testing.assert_close(both.train()(given).vectors, trained)
 
 
-def test_the_threshold_is_saved_with_the_weights():
-    model = Siamese(SiameseConfig(tower=SMALL, size=42))
-    assert model.threshold.isnan()
-    model.decides_at(0.25)
-    assert float(model.state_dict()["threshold"]) == 0.25
-
-
-SIAMESE = [name for name in PRESETS if name.startswith("siamese")]
-
-
 def test_published_sizes():
     att, lfw = preset("siamese-att"), preset("siamese-lfw")
     assert (att.model.size, att.model.tower.channels, att.model.tower.num_face_capsules) == (100, 256, 32)
@@ -194,15 +168,6 @@ def test_published_sizes():
     double = preset("siamese-lfw-double-margin").loss
     assert (double.margin_positive, double.margin_negative) == (0.5, 0.2)
     assert preset("siamese-att-published").optimizer.schedule == "inverse_sqrt"
-
-
-def test_variants_of_the_table():
-    kinds = {name: preset(f"siamese-att-{name}").model.tower.kind for name in ("lenet", "alexnet", "resnet-34")}
-    assert kinds == {"lenet": "lenet", "alexnet": "alexnet", "resnet-34": "resnet34"}
-    for base in ("siamese-att", "siamese-att-small"):
-        dropout = preset(f"{base}-drop-caps").model.tower.dropout
-        assert isinstance(dropout, ConcreteDropout)
-        assert dropout.rate == preset(base).model.tower.dropout.rate
 
 
 @pytest.mark.parametrize("tower", ["", "-drop-caps", "-lenet", "-alexnet", "-resnet-34", "-inception-v3"])
@@ -216,11 +181,6 @@ def test_the_published_recipe_combines_with_every_tower(tower):
     assert config.model.tower.kind == plain.kind
     dropout = config.model.tower.dropout
     assert (dropout if isinstance(dropout, float) else dropout.rate) == 0.2
-
-
-def test_concrete_dropout_is_published_as_printed():
-    dropout = preset("siamese-lfw-published-drop-caps").model.tower.dropout
-    assert (dropout.kind, dropout.weight_penalty, dropout.compat) == ("concrete", 0.1, "paper")
 
 
 def test_margins_out_of_order_are_refused():
@@ -262,14 +222,6 @@ def test_an_image_makes_no_pair_with_itself():
     kinds = pair_kinds(torch.tensor(IMAGES), torch.tensor(SUBJECTS))
     assert kinds.matching.nonzero().tolist() == [[0, 1], [0, 2], [3, 4]]
     assert int(kinds.different.sum()) == 15 - 3 - 1
-
-
-@pytest.mark.parametrize(("policy", "matching", "different"), [("balanced", 0.5, 0.5), ("hardest", 0.5, 0.5)])
-def test_both_kinds_weigh_the_same(policy, matching, different):
-    kinds = pair_kinds(torch.tensor(IMAGES), torch.tensor(SUBJECTS))
-    weights = pair_weights(kinds, torch.rand(6, 6), policy)
-    assert float(weights[kinds.matching].sum()) == pytest.approx(matching)
-    assert float(weights[kinds.different].sum()) == pytest.approx(different)
 
 
 def test_hardest_takes_the_nearest_different_pairs():

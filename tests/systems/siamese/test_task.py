@@ -70,11 +70,6 @@ def test_a_batch_has_the_images_of_its_subjects(data: dict[str, Manifest]):
         np.testing.assert_array_equal(pixels.reshape(48, 40), by_key[key])
 
 
-def test_the_shape_comes_from_the_data(data: dict[str, Manifest]):
-    image = config(data).model.image
-    assert (image.height, image.width, image.channels) == (48, 40, 1)
-
-
 def test_training_lowers_the_loss_and_validation_finds_a_threshold(data: dict[str, Manifest]):
     settings = config(data, **{"optimizer.warmup_steps": 0, "model.augmentation.mirror": False})
     torch.manual_seed(0)

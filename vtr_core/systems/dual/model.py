@@ -1,7 +1,5 @@
 """Dual encoding: multi-level encoders of frames and sentences, and the heads of both spaces."""
 
-import math
-
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
@@ -36,17 +34,13 @@ class LatentHead(nn.Module):
 class ConceptHead(nn.Module):
     """h = BN(W φ + b), the scores whose sigmoid is the probability of each concept (thesis, Eq. 3.10).
 
-    Rows that are not present give 0. prior: the normalisation's β starts at logit(prior), so that training need not
-    first unlearn predicting concepts that are rarely present (Lin et al. 2017, section 4.1, on rare classes). fan_in: W
-    and b start uniform within ±1/√in, not by Glorot's rule with b = 0.
+    Rows that are not present give 0. fan_in: W and b start uniform within ±1/√in, not by Glorot's rule with b = 0.
     """
 
-    def __init__(self, in_dim: int, num_concepts: int, prior: float | None = None, *, fan_in: bool = False) -> None:
+    def __init__(self, in_dim: int, num_concepts: int, *, fan_in: bool = False) -> None:
         super().__init__()
         self.linear = (nn.Linear if fan_in else _linear)(in_dim, num_concepts)
         self.norm = PresentBatchNorm(num_concepts)
-        if prior is not None:
-            nn.init.constant_(self.norm.bias, math.log(prior / (1 - prior)))
 
     def forward(
         self, values: Float[Tensor, "rows in_dim"], present: Bool[Tensor, " rows"]
@@ -99,7 +93,7 @@ class HybridEncoder(nn.Module):
     invalid inputs.
 
     Initial weights: word vectors ~ N(0, 1); GRUs ~ U(±1/√hidden); convolutions ~ U(±1/√(in · width)); the heads' linear
-    layers by Glorot's uniform rule with b = 0; their normalisation γ = 1, β = 0, or logit(prior) of concepts. With the
+    layers by Glorot's uniform rule with b = 0; their normalisation γ = 1, β = 0. With the
     published `initialization` word vectors ~ U(±0.1), and the concept heads' linear layers ~ U(±1/√in).
     """
 
@@ -181,7 +175,7 @@ class _Heads(nn.Module):
 
 
 def _concept_head(in_dim: int, concepts: int, config: HybridEncoderConfig) -> ConceptHead:
-    return ConceptHead(in_dim, concepts, config.concept_prior, fan_in=config.initialization == "hybrid_space")
+    return ConceptHead(in_dim, concepts, fan_in=config.initialization == "hybrid_space")
 
 
 def _embeddings(text: Tensor | None, video: Tensor | None, present: dict[str, Tensor]) -> Embeddings | None:
