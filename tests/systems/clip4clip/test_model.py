@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
-from torch import Tensor
 
 import vtr_core
 from pipelines.extract.command import ExtractFlags, extract
@@ -168,40 +167,6 @@ def test_a_checkpoint_with_the_names_of_earlier_versions_loads() -> None:
     query = net.temporal.transformer.layers[1].self_attn.k_proj.weight
     assert torch.equal(query, state["transformer.resblocks.1.attn.in_proj_weight"][8:16])
     assert current_names(own) is own
-
-
-class Nested(torch.nn.Module):
-    """Tensors at the places that their dotted names say, in half precision; `buffers` as constants."""
-
-    def __init__(self, state: dict[str, Tensor], buffers: dict[str, Tensor]) -> None:
-        super().__init__()
-        children: dict[str, dict[str, Tensor]] = {}
-        for name, value in state.items():
-            first, _, rest = name.partition(".")
-            if rest:
-                children.setdefault(first, {})[rest] = value
-            else:
-                self.register_parameter(first, torch.nn.Parameter(value.half()))
-        for name, inner in children.items():
-            constants = {"attn_mask": torch.zeros(2, 2)} if "attn.in_proj_weight" in inner else {}
-            self.add_module(name, Nested(inner, constants))
-        for name, value in buffers.items():
-            self.register_buffer(name, value)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x
-
-
-def test_a_script_archive_with_openais_names_loads(tmp_path: Path) -> None:
-    """With the sizes and masks that such files hold beside the parameters."""
-    state = openai_state()
-    sizes = {name: torch.tensor(1) for name in ("input_resolution", "context_length", "vocab_size")}
-    file = str(tmp_path / "ViT-tiny.pt")
-    torch.jit.script(Nested({**state, "logit_scale": torch.tensor(4.6)}, sizes)).save(file)
-    net = model(**{"model.backbone.weights": file})
-    load_pretrained(net)
-    for name, value in net.clip.model.state_dict().items():
-        assert torch.equal(value, transformers_state(state)[name].half().float()), name
 
 
 def test_weights_of_another_vocabulary_say_what_to_do(tmp_path: Path) -> None:
