@@ -1,4 +1,4 @@
-"""A trained model as its system reads it."""
+"""A trained model wherever it came from, its signature, and what it can be asked."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,11 +1,11 @@
-"""A system: what generic code asks of it, its task of training, and the list of systems that is handed down."""
+"""A system: what generic code asks of it, and the list of systems that is handed down."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import create_model
 
@@ -15,86 +15,11 @@ from vtr_core.config.preset_table import Row
 from vtr_core.config.run import TrainConfig, one_of
 from vtr_core.errors import ConfigError, DatasetError
 
-if TYPE_CHECKING:  # configurations, and so help, load without torch and numpy
-    import torch
-    from torch import Tensor, nn
-
+if TYPE_CHECKING:
     from vtr_core.config.search_space import Space
-    from vtr_core.data.captions import InformationTable
-    from vtr_core.data.concepts.concept_table import ConceptTable
     from vtr_core.data.manifest import Manifest
-    from vtr_core.data.reading.row_groups import Columns
     from vtr_core.encoders.encoder import Encoder
     from vtr_core.systems.implementation import Implementation
-    from vtr_core.text.tokens.vocabulary import Vocabulary
-
-
-MOST_ROWS = 512
-"""Maximum number of rows of a batch, from its start, in `Compared`."""
-
-
-def _unknown() -> None:
-    """No chance level."""
-
-
-@dataclass(frozen=True)
-class Compared:
-    """Embeddings and similarities that a loss compared in a step, for the first rows of the batch, for monitoring.
-
-    Expensive values are computed on request.
-    """
-
-    vectors: "Mapping[str, Tensor]" = field(default_factory=dict)
-    """By modality or space, detached: (rows, dim) over the rows that have it."""
-    scores: "Mapping[str, Callable[[], Tensor]]" = field(default_factory=dict)
-    """By pair of modalities or spaces: (rows, items) similarities as in the loss, in units of its temperature or
-    margin.
-    """
-    is_bounded: bool = False
-    """Whether scores are those of unit vectors over a margin, whose deviation does not depend on scale."""
-    chance: Callable[[], float | None] = _unknown
-    """The loss of the whole batch if all vectors were equal; None where it is not informative."""
-
-
-@dataclass(frozen=True)
-class StepOutput:
-    """The loss of the whole batch, equal on every worker, and metrics to log."""
-
-    loss: "Tensor"
-    metrics: "Mapping[str, float | Tensor]" = field(default_factory=dict)
-    compared: Compared = field(default_factory=Compared)
-
-
-@runtime_checkable
-class Task(Protocol):
-    """Training part of a system."""
-
-    @property
-    def objective(self) -> "nn.Module":
-        """The loss as a module: its parameters, for instance a learnable temperature, are trained with the model's."""
-        ...
-
-    def step(self, model: "nn.Module", columns: "Columns", step: int, device: "torch.device") -> StepOutput:
-        """The loss of the batch of which `columns` is this worker's part, at optimiser step `step`."""
-        ...
-
-    def evaluate(self, model: "nn.Module", manifest: "Manifest", vocabulary: "Vocabulary") -> dict[str, float]:
-        """Metrics of a validation set, computed by all workers together and equal on all of them, as `val/…`."""
-        ...
-
-
-@dataclass(frozen=True)
-class LossTables:
-    """Tables of the training data's captions; None where a configuration's loss needs none."""
-
-    concepts: "ConceptTable | None" = None
-    """The soft labels of a model with a concept space."""
-    information: "InformationTable | None" = None
-    """The information content of captions, for a granularity margin."""
-
-
-NO_TABLES = LossTables()
-"""Of a loss that needs batches alone."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +130,7 @@ class System:
     """The configurations of the losses that only its models take, and require; () for a system of one joint space,
     which takes any contrastive loss.
     """
-    check: Callable[[TrainConfig], None] = _nothing
+    check: "Callable[[TrainConfig], None]" = _nothing
     """ConfigError for incompatible parts of a configuration, beyond model and loss."""
     check_data: "Callable[[Manifest], None]" = _nothing
     """DatasetError for data that it cannot be trained on."""
@@ -256,6 +181,37 @@ class System:
         return tuple(config.model_fields["kind"].default for config in self.configs)
 
 
+def columns(model: Any) -> Sequence[str]:
+    """The features that a configuration with the property `columns` says its model reads."""
+    read: Sequence[str] = model.columns
+    return read
+
+
+T = TypeVar("T")
+
+
+def by_name(pairs: Iterable[tuple[str, T]], kind: str) -> MappingProxyType[str, T]:
+    """The values by name; ConfigError where two systems define the same name."""
+    values: dict[str, T] = {}
+    for name, value in pairs:
+        if name in values:
+            raise ConfigError(f"two systems have {kind} called {name!r}; rename one, or uninstall the package it is of")
+        values[name] = value
+    return MappingProxyType(values)
+
+
+def picture_inputs(manifest: "Manifest", model: object = None) -> dict[str, Any]:  # noqa: ARG001  as `System.inputs`
+    """`model.inputs` and `model.stored_size`; DatasetError for frames that are not square."""
+    from vtr_core.data.records.schema import require_frames
+
+    schema = require_frames(manifest.schema, manifest.uri)
+    if schema.height != schema.width:
+        shown = f"{schema.height} × {schema.width}"
+        raise DatasetError(f"{manifest.uri} has frames of {shown} pixels; extract square ones with vtr extract")
+    inputs = ModelInputs(num_words=manifest.vocabulary.num_words, max_words=schema.max_words)
+    return {"model.inputs": inputs.model_dump(), "model.stored_size": schema.height}
+
+
 @dataclass(frozen=True)
 class Systems:
     """Some systems, in the order in which presets, search spaces and settings are listed."""
@@ -288,34 +244,3 @@ class Systems:
             loss=(union, usual),
         )
         return complete.model_json_schema()
-
-
-def columns(model: Any) -> Sequence[str]:
-    """The features that a configuration with the property `columns` says its model reads."""
-    read: Sequence[str] = model.columns
-    return read
-
-
-T = TypeVar("T")
-
-
-def by_name(pairs: Iterable[tuple[str, T]], kind: str) -> MappingProxyType[str, T]:
-    """The values by name; ConfigError where two systems define the same name."""
-    values: dict[str, T] = {}
-    for name, value in pairs:
-        if name in values:
-            raise ConfigError(f"two systems have {kind} called {name!r}; rename one, or uninstall the package it is of")
-        values[name] = value
-    return MappingProxyType(values)
-
-
-def picture_inputs(manifest: "Manifest", model: object = None) -> dict[str, Any]:  # noqa: ARG001  as `System.inputs`
-    """`model.inputs` and `model.stored_size`; DatasetError for frames that are not square."""
-    from vtr_core.data.records.schema import require_frames
-
-    schema = require_frames(manifest.schema, manifest.uri)
-    if schema.height != schema.width:
-        shown = f"{schema.height} × {schema.width}"
-        raise DatasetError(f"{manifest.uri} has frames of {shown} pixels; extract square ones with vtr extract")
-    inputs = ModelInputs(num_words=manifest.vocabulary.num_words, max_words=schema.max_words)
-    return {"model.inputs": inputs.model_dump(), "model.stored_size": schema.height}

@@ -22,10 +22,10 @@ from vtr_core.run.build import build_model, build_task
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import usable_data, with_inputs
 from vtr_core.run.presets import preset
+from vtr_core.systems.implementation import Task
 from vtr_core.systems.siamese.config import ImageShape
 from vtr_core.systems.siamese.task import pixels_of
 from vtr_core.systems.siamese.verification import encode_faces, mean_loss, paper_threshold, score_pairs
-from vtr_core.systems.system import Task
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.loop.learner import Learner
 
