@@ -2,8 +2,7 @@
 
 FOLDER keeps data, runs and pages between calls; the pictures of these names, or all, are overwritten in docs/pictures.
 Needs Chromium of the system. `explanation` is a page of `vtr explain`, `mlflow-run` and `mlflow-sweep`
-pages of MLflow, `learning-curve`, `parallel-coordinates` and `verification` are figures that commands write. The last
-needs AT&T's faces in FOLDER/faces; the figure shows none of them.
+pages of MLflow, `learning-curve` and `parallel-coordinates` are figures that commands write.
 """
 
 import json
@@ -43,11 +42,6 @@ DESCRIBED = (
     ),
     ("described/concepts", "concepts described --processes 1"),
     ("runs/dual", "train hybrid-msrvtt-tiny --data described --out runs/dual --scaling.workers 0"),
-)
-FACES = (
-    ("data/faces", "ingest faces --root faces --validation s1 s2 s3 s4 s5 --test s6 s7 s8 s9 s10 --out data/faces"),
-    ("runs/faces", "train siamese-att-tiny --data data/faces --out runs/faces --scaling.workers 0"),
-    ("verified.json", "evaluate runs/faces --task verification --data data/faces/test --out verified.json"),
 )
 Made = Callable[[Path], bytes]
 
@@ -93,14 +87,6 @@ def parallel_coordinates(folder: Path) -> bytes:
     made(folder, WORLD, SWEEP)
     drawing = (folder / "runs/sweep/figures/parallel_coordinates.svg").read_text()
     return of_html(f"<style>body {{ margin: 0 }} svg {{ width: 100% }}</style>{drawing[drawing.index('<svg') :]}", 620)
-
-
-def verification(folder: Path) -> bytes:
-    """ROC curve and distances of pairs of faces, from the report of `vtr evaluate --task verification`."""
-    made(folder, *FACES)
-    figures = folder.rglob("artifacts/figures/main.png")
-    newest = max(figures, key=lambda file: file.stat().st_mtime)
-    return newest.read_bytes()
 
 
 def mlflow_run(folder: Path) -> bytes:
@@ -174,7 +160,6 @@ ALL: Mapping[str, Made] = MappingProxyType(
     {
         "explanation": explanation,
         "learning-curve": learning_curve,
-        "verification": verification,
         "mlflow-run": mlflow_run,
         "parallel-coordinates": parallel_coordinates,
         "mlflow-sweep": mlflow_sweep,

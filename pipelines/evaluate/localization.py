@@ -9,8 +9,8 @@ from rich.text import Text
 
 from pipelines.arguments import check_counts
 from pipelines.evaluate.evaluation_flags import Background, LocalizationFlags, RowsRead, device, short_names
-from pipelines.report.figures import Bar, Panel, Printed, bar_figure, page, print_link, show
-from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
+from pipelines.report.figures import Printed, page, print_link, show
+from pipelines.report.logged_run import EvaluatedSet, log_evaluation
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
@@ -193,22 +193,9 @@ def _log(
         EvaluatedSet(result.name, result.manifest, result.metric_values(f"test/{result.name}")) for result in results
     ]
     title = f"{loaded.uri}, {similarity} similarity"
-    report = Report(
-        values=as_json(results, settings),
-        page=page([part for result in results for part in printed(result, title)]),
-        figure=bar_figure([_panel(result) for result in results]),
-    )
-    log_evaluation(flags.experiment, loaded, sets, {"task": "localization", **settings}, report)
-
-
-def _panel(result: LocalizationResult) -> Panel:
-    bars = []
-    for decoding, figures in result.decodings.items():
-        values = {name: row.flat() for name, row in figures.items()}
-        for name, value in values["model"].items():
-            baseline = {"chance": 100 * values["chance"][name]}
-            bars.append(Bar(f"{_TITLES[decoding]}: {name.replace('_', ' ')}", 100 * value, baseline))
-    return Panel(result.name, bars)
+    tables = page([part for result in results for part in printed(result, title)])
+    values = as_json(results, settings)
+    log_evaluation(flags.experiment, loaded, sets, {"task": "localization", **settings}, values, tables)
 
 
 def as_json(results: Sequence[LocalizationResult], settings: Mapping[str, object]) -> dict[str, object]:

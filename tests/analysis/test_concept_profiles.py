@@ -71,14 +71,6 @@ def test_information_and_lift_are_those_of_the_pairs() -> None:
             assert lifts[word, capsule] == pytest.approx(while_active / np.mean(y))
 
 
-def test_a_capsule_that_fires_exactly_for_a_word_tells_its_entropy() -> None:
-    concepts, names = planted(200, 2, seed=4)
-    counts = (names.sum(axis=0), names.sum(axis=0), 200)
-    bits = mutual_information(joint_counts(concepts, names), *counts)
-    for word in range(2):
-        assert bits[word, word] == pytest.approx(slow_activations.entropy(names[:, word].mean()), abs=1e-12)
-
-
 CLIPS, NOISE = 2000, 200
 
 

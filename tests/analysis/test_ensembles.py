@@ -8,7 +8,6 @@ import torch
 from scipy import stats
 
 from tests.reference import spaces as slow_spaces
-from tests.reference.causality import matched_precisions
 from vtr_core.analysis.ensembles import MatchedRanking, canonical_correlations, difference, spread, stable_region
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.metrics.ranking import retrieval_metrics
@@ -16,15 +15,6 @@ from vtr_core.metrics.ranks import MetricError
 from vtr_core.similarity import hybrid
 
 FIRST, SECOND = [20.2, 20.6, 20.1, 20.4], [20.9, 21.0, 20.5]
-
-
-def test_spread_of_runs():
-    found = spread(FIRST)
-    assert (found.mean, found.std, found.runs) == (
-        pytest.approx(np.mean(FIRST)),
-        pytest.approx(np.std(FIRST, ddof=1)),
-        4,
-    )
 
 
 def test_one_run_has_no_spread_and_none_is_an_error():
@@ -135,16 +125,6 @@ def test_bad_requests_are_errors():
 
 CAPTION_VIDEO = torch.tensor([1, 0, 3, 1, 1, 0, 3])
 """Video 2 has no caption."""
-
-
-@pytest.mark.parametrize("digits", [8, 1, 0])
-def test_equals_loops_with_and_without_ties(digits):
-    generator = torch.Generator().manual_seed(digits)
-    scores = torch.rand(7, 4, generator=generator).round(decimals=digits)
-    found = MatchedRanking(CAPTION_VIDEO, 4).precision(scores)
-    expected = matched_precisions(scores.tolist(), CAPTION_VIDEO.tolist())
-    assert (found.text_to_video, found.video_to_text) == pytest.approx(expected, rel=1e-12)
-    assert found.mean == pytest.approx(sum(expected) / 2, rel=1e-12)
 
 
 @pytest.mark.parametrize("decimals", [6, 1])

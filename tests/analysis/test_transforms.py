@@ -32,11 +32,6 @@ def test_one_zero_one_is_the_identity_bit_for_bit():
     assert not Transform("jaccard", power=2.0).is_identity
 
 
-def test_a_power_of_a_negative_score_keeps_the_sign():
-    found = transform(torch.tensor([-4.0, 4.0]), 1, 0, 0.5, "cosine")
-    assert found.tolist() == [-2.0, 2.0]
-
-
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("name", ["scale", "shift", "power"])
 def test_a_parameter_that_is_not_finite_is_refused_by_name(name, value):

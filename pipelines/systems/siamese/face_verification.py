@@ -7,8 +7,8 @@ from typing import Any
 from rich.table import Table
 
 from pipelines.evaluate.evaluation_flags import device, short_names
-from pipelines.report.figures import Bar, Panel, Printed, bar_figure, page, print_link, show
-from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
+from pipelines.report.figures import Printed, page, print_link, show
+from pipelines.report.logged_run import EvaluatedSet, log_evaluation
 from pipelines.systems.registry import SYSTEMS
 from pipelines.systems.siamese.verify_faces import VerificationFlags
 from vtr_core import storage
@@ -152,17 +152,9 @@ def _log(
 ) -> None:
     """Logs one run with the metrics as `test/<set>/…`."""
     sets = [EvaluatedSet(r.name, r.manifest, r.metric_values(f"test/{r.name}")) for r in results]
-    report = Report(
-        values=as_json(results, threshold),
-        page=page([part for result in results for part in printed(result, loaded.uri)]),
-        figure=bar_figure([_panel(result) for result in results]),
-    )
-    log_evaluation(flags.experiment, loaded, sets, {"task": "verification", "threshold": threshold}, report)
-
-
-def _panel(result: VerificationResult) -> Panel:
-    rates = {name: value for name, value in result.metrics.flat().items() if name != "threshold"}
-    return Panel(result.name, [Bar(name, 100 * value, {}) for name, value in rates.items()])
+    tables = page([part for result in results for part in printed(result, loaded.uri)])
+    settings = {"task": "verification", "threshold": threshold}
+    log_evaluation(flags.experiment, loaded, sets, settings, as_json(results, threshold), tables)
 
 
 def as_json(results: Sequence[VerificationResult], threshold: float) -> dict[str, Any]:

@@ -67,14 +67,6 @@ def test_settings_of_an_earlier_version_are_the_same_with_the_defaults_of_later_
         check_settings(str(tmp_path / "run"), config)
 
 
-def test_what_is_recorded_is_the_whole_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InterruptedError):
-        sweep(tmp_path, [], monkeypatch).run_all(variant_configs(BASE, [""], {"optimizer.learning_rate": 1e-4}))
-    saved = storage.read_json(locate(settings_file(run_folder(str(tmp_path), "", 0))))
-    assert saved == settings_of(override(preset(BASE), {"optimizer.learning_rate": 1e-4, "seed": 0}))
-    assert saved["evaluation"]["similarity"] == "dot"
-
-
 def test_all_trainings_begin_with_the_model_that_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[str | None] = []
 
