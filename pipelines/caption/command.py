@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 LINES, PAGE = "captions.jsonl", "captions.html"
-DECODING = ("beams", "length_penalty", "block_ngrams")
+DECODING = ("beams", "length_penalty")
 """Flags that change how a trained captioner decodes; None leaves a setting as in training."""
 
 
@@ -34,8 +34,6 @@ class CaptionFlags:
     """Beam size; 1 is greedy decoding (default: as in training)."""
     length_penalty: float | None = None
     """Length penalty α: hypotheses are compared by log p / length^α (default: as in training)."""
-    block_ngrams: int | None = None
-    """Forbid repeated n-grams of this size within a caption (default: as in training)."""
     examples: int = 50
     """Videos on the page, evenly spaced from the best caption to the worst, or over the data set without references."""
     json: bool = False

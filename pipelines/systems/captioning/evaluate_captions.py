@@ -27,8 +27,6 @@ class CaptioningFlags:
     """Beam size; 1 is greedy decoding (default: as in training)."""
     length_penalty: float | None = None
     """Length penalty α: hypotheses are compared by log p / length^α (default: as in training)."""
-    block_ngrams: int | None = None
-    """Forbid repeated n-grams of this size within a caption (default: as in training)."""
     average_checkpoints: int = 1
     """Average the weights of this many newest checkpoints of the run folder."""
     experiment: str = "vtr"

@@ -23,7 +23,7 @@ from vtr_core.run.inputs import check_parts, with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig, DecodingConfig
-from vtr_core.systems.captioning.decoding import generate, repeated
+from vtr_core.systems.captioning.decoding import generate
 from vtr_core.systems.captioning.generated_captions import nearest_captions
 from vtr_core.systems.captioning.model import Captioner, masked_tokens, segment_means, sequence_mask
 from vtr_core.train.checkpoint import load_model
@@ -160,9 +160,7 @@ SETTINGS = (
     DecodingConfig(),
     DecodingConfig(beams=3),
     DecodingConfig(beams=3, length_penalty=0.0),
-    DecodingConfig(beams=2, length_penalty=2.0, min_words=3),
-    DecodingConfig(block_ngrams=1),
-    DecodingConfig(beams=3, block_ngrams=2),
+    DecodingConfig(beams=2, length_penalty=2.0),
 )
 
 
@@ -186,16 +184,6 @@ def test_no_caption_is_empty_even_if_the_model_would_end_at_once() -> None:
     with torch.no_grad():
         model.bias[model.end] = 50.0
     assert [len(words) for words in generate(model, frames, mask, DecodingConfig())] == [1, 1, 1]
-    assert [len(words) for words in generate(model, frames, mask, DecodingConfig(min_words=2, beams=2))] == [2, 2, 2]
-
-
-def test_repeated_n_grams() -> None:
-    assert repeated([1, 2, 1], 1) == [1, 2, 1]
-    assert repeated([1, 2, 3, 1], 2) == [2]
-    assert repeated([1, 2], 2) == []
-    assert repeated([1, 1], 2) == [1]
-    assert repeated([1, 2, 3, 1, 2], 3) == [3]
-    assert repeated([], 1) == []
 
 
 SMALL = {"model.hidden_dim": 8, "model.layers": 1, "model.heads": 2, "model.mlp_dim": 16}

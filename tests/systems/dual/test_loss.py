@@ -162,3 +162,10 @@ def test_without_ranking_concepts_are_learned_by_their_detection_alone() -> None
     assert "concept" not in detected.by_term
     assert detected.total.item() == pytest.approx(plain.total.item() - plain.by_term["concept"].item())
     assert torch.equal(detected.ranges, plain.ranges)
+
+
+def test_settings_of_earlier_versions_are_taken_where_they_have_no_effect() -> None:
+    stored = DualTripletConfig().model_dump(mode="json") | {"causality_weight": 0.0, "causality_concepts": 10}
+    assert DualTripletConfig.model_validate(stored) == DualTripletConfig()
+    with pytest.raises(ValueError, match="causality_weight"):
+        DualTripletConfig.model_validate(stored | {"causality_weight": 5.0})

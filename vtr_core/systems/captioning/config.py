@@ -28,16 +28,17 @@ if TYPE_CHECKING:
 class DecodingConfig(Settings):
     """Settings of caption generation."""
 
-    removed: ClassVar[Mapping[str, Any]] = {"consensus_samples": 0, "sample_temperature": 0.7}
+    removed: ClassVar[Mapping[str, Any]] = {
+        "consensus_samples": 0,
+        "sample_temperature": 0.7,
+        "block_ngrams": None,
+        "min_words": 1,
+    }
 
     beams: PositiveInt = 1
     """Beam size; 1 is greedy decoding."""
     length_penalty: NonNegativeFloat = 1.0
     """Length penalty α: hypotheses are compared by log p / length^α."""
-    block_ngrams: PositiveInt | None = None
-    """Forbid repeated n-grams of this size within a caption (None: allowed)."""
-    min_words: PositiveInt = 1
-    """Minimum number of words of a caption."""
 
 
 class CaptionerConfig(ModelConfig):

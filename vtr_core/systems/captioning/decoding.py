@@ -64,25 +64,6 @@ def log_probabilities(model: Captioner, so_far: Hypotheses) -> tuple[Float[Tenso
     return model.logits(states[:, -1]).log_softmax(dim=1), [layer.first(before + new - 1) for layer in whole]
 
 
-def forbid(log_p: Float[Tensor, "rows words"], model: Captioner, so_far: Hypotheses, decoding: DecodingConfig) -> None:
-    """Excludes invalid next words from the candidates, in place."""
-    log_p[:, 0] = log_p[:, model.mask] = -torch.inf
-    if so_far.words.shape[1] < decoding.min_words:
-        log_p[:, model.end] = -torch.inf
-    if decoding.block_ngrams is None:
-        return
-    for row, words in enumerate(so_far.words.tolist()):
-        log_p[row, repeated(words, decoding.block_ngrams)] = -torch.inf
-
-
-def repeated(words: list[int], size: int) -> list[int]:
-    """The words that would complete an n-gram of `size` words already in `words`."""
-    start = tuple(words[len(words) - size + 1 :]) if size > 1 else ()
-    if len(words) < size:
-        return []
-    return [words[i + size - 1] for i in range(len(words) - size + 1) if tuple(words[i : i + size - 1]) == start]
-
-
 @torch.no_grad()
 def generate(
     model: Captioner,
@@ -90,13 +71,13 @@ def generate(
     mask: Bool[Tensor, "videos frames"],
     decoding: DecodingConfig,
 ) -> list[list[int]]:
-    """The word ids of a caption for every video, without the end token; at least `min_words` of them.
+    """The word ids of a caption for every video, without the end token; at least one.
 
     frames: as `Captioner.video_tokens` takes them.
 
-    Every word is predicted at a [MASK] appended to the words so far; [MASK] itself, padding, and words that would
-    repeat an n-gram (`block_ngrams`) are excluded. The `beams` best hypotheses by log p / length^α are kept, the length
-    including the end token. A hypothesis ends at `max_tokens` − 1 words. The caption is the best of them.
+    Every word is predicted at a [MASK] appended to the words so far; [MASK] itself and padding are excluded. The
+    `beams` best hypotheses by log p / length^α are kept, the length including the end token. A hypothesis ends at
+    `max_tokens` − 1 words. The caption is the best of them.
     """
     if not len(frames):
         return []
@@ -116,7 +97,9 @@ def generate(
 def _next(model: Captioner, beams: Hypotheses, decoding: DecodingConfig) -> Hypotheses:
     """Extends every hypothesis by one word and keeps the best; ended hypotheses are padded with 0."""
     log_p, past = log_probabilities(model, beams)
-    forbid(log_p, model, beams, decoding)
+    log_p[:, 0] = log_p[:, model.mask] = -torch.inf
+    if not beams.words.shape[1]:
+        log_p[:, model.end] = -torch.inf  # no caption is empty
     log_p[beams.ended] = -torch.inf
     log_p[beams.ended, 0] = 0.0
     rows, vocabulary = log_p.shape
