@@ -147,12 +147,6 @@ def test_another_tagger_than_that_of_the_words_is_refused():
         vocabulary.known("a dog")
 
 
-def test_a_vocabulary_of_clips_pieces_is_refused_with_what_makes_it_anew():
-    old = json.loads(Vocabulary(("a", "b</w>")).to_json()) | {"merges": [["a", "b</w>"]]}
-    with pytest.raises(DatasetError, match=r"is of CLIP's pieces .* anew with vtr extract without --clip-merges"):
-        Vocabulary.from_json(json.dumps(old).encode())
-
-
 WORDS = Vocabulary(("a", "dog"))
 
 

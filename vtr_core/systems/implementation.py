@@ -95,10 +95,6 @@ def _nothing(*_: Any) -> None:
     """Nothing is done, and None returned."""
 
 
-def _as_they_are(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    return weights
-
-
 def _implementation_unknown(*_: Any) -> bool:
     return False
 
@@ -129,8 +125,6 @@ class Implementation:
     """Choices that a model makes for a device, such as a backend, for the event log: values by event."""
     pretrained: Callable[[nn.Module], None] = _nothing
     """Puts given weights into a new model before training; it is not called for a model that a checkpoint restores."""
-    current_names: Callable[[dict[str, Tensor]], dict[str, Tensor]] = _as_they_are
-    """The weights of a checkpoint under today's names, where earlier versions had others."""
     compiles: Callable[[Any], bool] = _implementation_unknown
     """Whether a test shows that models of a configuration train alike when compiled: what `training.compile auto` asks.
     """

@@ -29,7 +29,7 @@ from vtr_core.run.inputs import model_vocabulary, training_reader, with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig
-from vtr_core.systems.clip4clip.model import Clip4Clip, FrameTransformer, current_names, load_pretrained
+from vtr_core.systems.clip4clip.model import Clip4Clip, FrameTransformer, load_pretrained
 from vtr_core.systems.clip4clip.task import embed_clips, embed_words
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, texts_of
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
@@ -150,23 +150,6 @@ def test_weights_load_under_each_published_name(names: str, tmp_path: Path) -> N
     assert torch.equal(net.temporal.positions[:7], state["positional_embedding"])
     first = net.temporal.transformer.layers[1].state_dict()["mlp.fc1.weight"]
     assert torch.equal(first, state["transformer.resblocks.1.mlp.c_fc.weight"])
-
-
-def test_a_checkpoint_with_the_names_of_earlier_versions_loads() -> None:
-    """CLIP's and the frame transformer's names were OpenAI's; the rest is as it was."""
-    state, net = openai_state(), model("transformer")
-    layers = {name: value for name, value in state.items() if name.startswith("transformer.")}
-    old = {f"clip.{name}": value for name, value in state.items()}
-    old |= {f"temporal.{name}": value for name, value in layers.items()} | {"temporal.positions": torch.ones(77, 8)}
-    found = current_names(old)
-    small = {name: value for name, value in found.items() if ".layers.2." not in name and ".layers.3." not in name}
-    own = net.state_dict()
-    assert small.keys() == {name for name in own if ".layers.2." not in name and ".layers.3." not in name}
-    net.load_state_dict({**own, **small})
-    assert torch.equal(net.clip.model.text_projection.weight, state["text_projection"].T)
-    query = net.temporal.transformer.layers[1].self_attn.k_proj.weight
-    assert torch.equal(query, state["transformer.resblocks.1.attn.in_proj_weight"][8:16])
-    assert current_names(own) is own
 
 
 def test_weights_of_another_vocabulary_say_what_to_do(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from vtr_core.errors import DatasetError, InputError
 from vtr_core.nn.embeddings import TEXT, VIDEO
 from vtr_core.nn.mamba.learners import scan_event
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig, MuseFrames
-from vtr_core.systems.clip4clip.model import Clip4Clip, current_names, load_pretrained
+from vtr_core.systems.clip4clip.model import Clip4Clip, load_pretrained
 from vtr_core.systems.implementation import Implementation, LossTables
 from vtr_core.systems.joint_space import RetrievalTask, predict, signature
 from vtr_core.systems.loaded_model import TrainedModel
@@ -172,5 +172,4 @@ IMPLEMENTATION = Implementation(
     retrieval=JointSpace(check=check, rows=embed_clips, queries=embed_words, arrays=encode_pictures),
     events=_events,
     pretrained=load_pretrained,
-    current_names=current_names,
 )

@@ -134,7 +134,7 @@ def _load(place: Location, systems: Systems, device: torch.device | str, average
         raise CheckpointError(f"{location} has {mismatch}; use another checkpoint of the run")
     concepts = reader.concepts()
     _check_concepts(config, concepts, location)
-    weights = config.model.system().implementation().current_names(_mean_weights(locations))
+    weights = _mean_weights(locations)
     _check_shapes(config, weights, location)
     model = build_model(config.model)
     load_weights(model, weights, location)
