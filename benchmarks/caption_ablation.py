@@ -2,12 +2,10 @@
 
 Every row is trained with the same seeds and compared with the others seed by seed; the baseline is the most typical
 caption of the training video that looks most like the one asked for. The paper's transformer was pre-trained; with
---pretraining all rows begin with one that has read captions and seen no video, and tell captions by consensus:
+--pretraining all rows begin with one that has read captions and seen no video:
 
     python -m benchmarks.caption_ablation --data ../shared/data --seeds 5
     python -m benchmarks.caption_ablation --data ../shared/data --pretraining 3000 --seeds 10
-
-With --self-critical beside that every training goes on with captions that it draws, scored by CIDEr-D.
 """
 
 import csv
@@ -28,7 +26,6 @@ from pipelines.tables.runs import Sweep, check_settings
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.sources.pairs import Captions
-from vtr_core.errors import ConfigError
 from vtr_core.run.presets import preset
 from vtr_core.systems.captioning.config import CaptionerConfig
 from vtr_core.systems.captioning.generated_captions import caption_figures, caption_values, nearest_captions
@@ -55,22 +52,8 @@ FINE_TUNED: Mapping[str, object] = {
     "training.epochs": 60,
     "training.validate_every": 60,
     "model.decoding.beams": 10,
-    "model.decoding.consensus_samples": 30,
 }
 """Of all rows that begin with a pre-trained model. The last checkpoint is taken: 72 validation videos choose badly."""
-SELF_CRITICAL: Mapping[str, object] = {
-    "loss.self_critical": {},
-    "training.epochs": 12,
-    "training.validate_every": 12,
-    "batch.videos": 32,
-    "optimizer.learning_rate": 3e-4,
-    "optimizer.warmup_steps": 10,
-}
-"""Of all rows that go on with self-critical training; not searched, see docs/systems/captioning.md."""
-_WARM_UP: Mapping[str, Mapping[str, object]] = {
-    row: {"loss.granularity_margin.warmup_steps": 48} for row in ("margin", "full")
-}
-"""Of their extractors: a quarter of the steps, as in the preset."""
 _READING: Mapping[str, object] = {"batch.videos": 128, "optimizer.warmup_steps": 100}
 """Of the pre-training."""
 
@@ -87,15 +70,11 @@ class Flags:
     """Trainings of every row."""
     pretraining: int = 0
     """Steps of pre-training with captions alone, of 128 captions (0: from random weights)."""
-    self_critical: bool = False
-    """Go on with self-critical training after that."""
 
 
 def main(argv: Sequence[str]) -> None:
     """Run what is missing, print rows and differences, and write them to benchmarks/results."""
     flags = parse(Flags, argv, "python -m benchmarks.caption_ablation")
-    if flags.self_critical and not flags.pretraining:
-        raise ConfigError("--self-critical goes on from rows of --pretraining; give both, such as --pretraining 3000")
     sets = videos(Path(flags.data), Path(flags.work) / "data")
     data = {"train": sets.train, "val": sets.val, "test": sets.test}
 
@@ -109,9 +88,6 @@ def main(argv: Sequence[str]) -> None:
     else:
         name, world = f"{name}_pretrained", fine_tuned(flags.pretraining)
         figures = results(world, name, FINE_TUNED, init=pretrained(flags, sets.train))
-    if flags.self_critical:
-        before, name, world = f"{flags.work}/{name}", "caption_ablation_self_critical", criticised(flags.pretraining)
-        figures = results(world, name, {**FINE_TUNED, **SELF_CRITICAL}, after=before)
     write(world, replace(figures, chance=nearest(sets.train, sets.test)), name, command(flags))
 
 
@@ -119,7 +95,6 @@ def command(flags: Flags) -> str:
     """The command of a page."""
     words = ["python -m benchmarks.caption_ablation --data ../shared/data"]
     words += [f"--pretraining {flags.pretraining}"] if flags.pretraining else []
-    words += ["--self-critical"] if flags.self_critical else []
     return " ".join([*words, f"--seeds {flags.seeds}"])
 
 
@@ -134,23 +109,10 @@ def fine_tuned(steps: int) -> World:
     """The rows where all begin with a model that has read captions for `steps` steps."""
     note = (
         f"All rows begin with `caption-pretrain-tiny` after {steps:,} steps of {_READING['batch.videos']} captions, "
-        f"none of a validation or test video, train for {FINE_TUNED['training.epochs']} epochs, and tell captions by "
-        f"consensus, of {FINE_TUNED['model.decoding.beams']} beams by "
-        f"{FINE_TUNED['model.decoding.consensus_samples']} evenly spaced samples. The last checkpoint is judged."
+        f"none of a validation or test video, train for {FINE_TUNED['training.epochs']} epochs, and decode "
+        f"with {FINE_TUNED['model.decoding.beams']} beams. The last checkpoint is judged."
     )
     return replace(MSRVTT, title=f"{MSRVTT.title}, after pre-training", note=note)
-
-
-def criticised(steps: int) -> World:
-    """The rows where those of `fine_tuned` go on with self-critical training."""
-    tuned = fine_tuned(steps)
-    note = (
-        f"{tuned.note} Then every run goes on with its own losses and L_sc, of captions that it draws, for "
-        f"{SELF_CRITICAL['training.epochs']} epochs, whose last checkpoint is judged; with new extractors of "
-        "granularity and scorers of pairs, and half the batch."
-    )
-    rows = {row: {**own, **_WARM_UP.get(row, {})} for row, own in tuned.rows.items()}
-    return replace(tuned, title=f"{MSRVTT.title}, after self-critical training", note=note, rows=rows)
 
 
 def nearest(training: str, test: str) -> dict[str, float]:

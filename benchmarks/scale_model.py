@@ -28,11 +28,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, assert_never, get_args
+from typing import Any, Literal, assert_never, get_args
 
 from benchmarks.report.pages import RESULTS, Benchmark, numbered
 from benchmarks.training_step import Feeding, StepCost, feeding, sampled, step_cost
-from vtr_core.config.losses import SimilarityPrecision
 from vtr_core.config.run import Wire
 from vtr_core.run.presets import preset
 
@@ -80,6 +79,9 @@ class Hardware:
     """Cores of a node that read; each at the rate measured here."""
 
 
+SimilarityPrecision = Literal["float32", "tf32", "bf16x3", "bf16"]
+
+
 @dataclass(frozen=True)
 class Flags:
     """What to project."""
@@ -89,7 +91,7 @@ class Flags:
     clips_per_gpu: int = 512
     """Clips of each GPU in weak scaling."""
     similarity: SimilarityPrecision = "float32"
-    """Precision of the similarities' products: loss.similarity_precision."""
+    """Precision of the similarities' products; losses compute them in float32, or by torch's own settings."""
     wire: Wire = "as_computed"
     """What embeddings and gradients are sent in: scaling.wire."""
     checkpoint_every: int = 1000

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 LINES, PAGE = "captions.jsonl", "captions.html"
+DECODING = ("beams", "length_penalty")
+"""Flags that change how a trained captioner decodes; None leaves a setting as in training."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +34,6 @@ class CaptionFlags:
     """Beam size; 1 is greedy decoding (default: as in training)."""
     length_penalty: float | None = None
     """Length penalty α: hypotheses are compared by log p / length^α (default: as in training)."""
-    block_ngrams: int | None = None
-    """Forbid repeated n-grams of this size within a caption (default: as in training)."""
-    consensus_samples: int | None = None
-    """Samples of captions, which choose the beam that is most like them (default: as in training; 0: none)."""
     examples: int = 50
     """Videos on the page, evenly spaced from the best caption to the worst, or over the data set without references."""
     json: bool = False
@@ -72,7 +70,7 @@ def caption(flags: CaptionFlags) -> "CaptionedVideos":
     describe = loaded.config.model.system().implementation().describe
     if describe is None:
         raise lacking(loaded, "vtr caption", lambda system: system.implementation().describe is not None)
-    changes = decoding_changes(flags)
+    changes = {name: value for name in DECODING if (value := getattr(flags, name)) is not None}
     descriptions = describe(loaded, flags.data, changes, flags.examples)
     videos = descriptions.videos
     storage.write_bytes(folder / LINES, _lines(videos).encode())
@@ -95,12 +93,6 @@ def _lines(videos: "CaptionedVideos") -> str:
         for name, text in videos.hypotheses.items()
     )
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-
-
-def decoding_changes(flags: object) -> dict[str, int | float]:
-    """The settings of decoding, by name, that the flags of a command give; None leaves a setting as in training."""
-    names = ("beams", "length_penalty", "block_ngrams", "consensus_samples")
-    return {name: value for name in names if (value := getattr(flags, name)) is not None}
 
 
 if __name__ == "__main__":

@@ -14,8 +14,7 @@ from pipelines.systems.registry import SYSTEMS
 from vtr_core.errors import ConfigError, DatasetError, VtrError
 
 if TYPE_CHECKING:
-    from vtr_core.retrieval.embed.embedding_job import EmbedPlan, EmbedTask
-    from vtr_core.retrieval.embed.stored_embeddings import EmbeddingSet, TableSet
+    from vtr_core.retrieval.embed.stored_embeddings import EmbeddingSet
     from vtr_core.storage import Location
     from vtr_core.systems.system import Systems
     from vtr_core.train.checkpoint.trained_model import LoadedModel
@@ -31,19 +30,6 @@ class EmbedFlags:
     """Data set that the model reads."""
     out: str
     """Output folder or URI; the same command again resumes an interrupted one."""
-    write: str = "vectors"
-    """vectors, for evaluation and search; captions of a captioner, concepts of a dual encoder, activations of a capsule
-    network: one row for each video, or for each clip and caption."""
-    top: int | None = None
-    """concepts: the most probable concepts of each video, with their probabilities (default: 10)."""
-    beams: int | None = None
-    """captions: beam size; 1 is greedy decoding (default: as in training)."""
-    length_penalty: float | None = None
-    """captions: length penalty α: hypotheses are compared by log p / length^α (default: as in training)."""
-    block_ngrams: int | None = None
-    """captions: forbid repeated n-grams of this size within a caption (default: as in training)."""
-    consensus_samples: int | None = None
-    """captions: samples, which choose the beam that is most like them (default: as in training; 0: none)."""
     workers: int | None = None
     """0: in this process, without Ray. Otherwise a Ray Data job of at most so many copies of the model (default: as
     many as the cluster has room for)."""
@@ -67,10 +53,11 @@ def main(argv: Sequence[str]) -> None:
         print_json({"uri": flags.out, **stored.to_json()})
 
 
-def embed(flags: EmbedFlags) -> "EmbeddingSet | TableSet":
+def embed(flags: EmbedFlags) -> "EmbeddingSet":
     """Write what is asked for of the data set, and print it; resumes an interrupted job of the same model and data."""
     from pipelines.evaluate.evaluation_flags import device
-    from vtr_core.retrieval.embed.embedding_job import begin, finish, finished, is_complete
+    from vtr_core.retrieval.embed.embedding_job import begin, finish, is_complete
+    from vtr_core.retrieval.embed.stored_embeddings import load_embeddings
     from vtr_core.storage import check_writable, locate
     from vtr_core.train.checkpoint.trained_model import read_model
 
@@ -82,7 +69,7 @@ def embed(flags: EmbedFlags) -> "EmbeddingSet | TableSet":
     plan = _plan(flags, loaded, out)
     if is_complete(plan):
         print("  it is there already, complete")
-        return finished(plan)
+        return load_embeddings(out.uri)
     tasks = begin(plan)
     already = len(plan.tasks) - len(tasks)
     if already:
@@ -97,17 +84,11 @@ def embed(flags: EmbedFlags) -> "EmbeddingSet | TableSet":
 
 def _plan(flags: EmbedFlags, loaded: "LoadedModel", out: "Location") -> "EmbedPlan":
     """The shards to write; ConfigError or DatasetError where model, data and flags do not go together."""
-    from pipelines.caption import decoding_changes
-    from vtr_core.retrieval.embed.embedding_job import VECTORS, check_settings, plan_embedding, plan_table
+    from vtr_core.retrieval.embed.embedding_job import plan_embedding
     from vtr_core.run.inputs import usable_data
     from vtr_core.systems.spaces import DualSpaces, spaces_of
 
-    config, settings = loaded.config, decoding_changes(flags)
-    if flags.top is not None:
-        settings = {**settings, "top": flags.top}
-    if flags.write != VECTORS:
-        return plan_table(loaded, usable_data(config.model, flags.data), out, flags.write, settings)
-    check_settings((), VECTORS, settings)
+    config = loaded.config
     space = spaces_of(loaded, "vtr embed")
     manifest = usable_data(config.model, flags.data)
     space.check(config, manifest)
@@ -127,22 +108,15 @@ def _written(
     return embed_on_ray(plan, tasks, flags)
 
 
-def _report(stored: "EmbeddingSet | TableSet", out: str) -> None:
+def _report(stored: "EmbeddingSet", out: str) -> None:
     from vtr_core.fingerprint import short
-    from vtr_core.retrieval.embed.stored_embeddings import TableSet
 
     total = sum(shard.bytes for shard in stored.shards)
     shards = f"{len(stored.shards)} shards, {total / 1e6:.1f} MB"
-    if isinstance(stored, TableSet):
-        print(f"{stored.rows} rows of {stored.output}; {shards}")
-    else:
-        sizes = ", ".join(f"{name} {dim}" for name, dim in stored.dims.items())
-        print(f"{stored.rows} rows ({sizes}), compared by {stored.similarity}; {shards}")
+    sizes = ", ".join(f"{name} {dim}" for name, dim in stored.dims.items())
+    print(f"{stored.rows} rows ({sizes}), compared by {stored.similarity}; {shards}")
     print(f"model       {short(stored.model_fingerprint)}  {stored.checkpoint}")
     print(f"data        {short(stored.data_fingerprint)}  {stored.data}")
-    if isinstance(stored, TableSet):
-        print(f"written     {out}: part-*.parquet")
-        return
     print(f"next        vtr evaluate {stored.checkpoint} --data {stored.data} --embeddings {out}")
     print(f"            vtr index {stored.checkpoint} --data {stored.data} --embeddings {out} --out <URI>")
 

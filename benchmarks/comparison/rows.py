@@ -50,15 +50,13 @@ def run_rows(
     changes: Mapping[str, object],
     experiment: str,
     init: str | None = None,
-    after: str | None = None,
 ) -> Results:
     """Train and evaluate every row with every seed on the splits `data`; finished runs in `out` are taken as they are.
 
-    changes: of the preset in all rows. init: the model that all trainings begin with; after: the folder of other runs,
-    where each begins with its own.
+    changes: of the preset in all rows. init: the model that all trainings begin with.
     """
     test_sets = [TestSet(world.name, data["test"], world.kind)]
-    sweep = Sweep(out, data["train"], data["val"], test_sets, seeds, experiment, init=init, after=after)
+    sweep = Sweep(out, data["train"], data["val"], test_sets, seeds, experiment, init=init)
     for row, own in world.rows.items():
         sweep.run(row, override(preset(world.preset), {**changes, **own}))
     return read_results(out, list(world.rows), test_sets, seeds)

@@ -2,8 +2,7 @@
 
 FOLDER keeps data, runs and pages between calls; the pictures of these names, or all, are overwritten in docs/pictures.
 Needs Chromium of the system. `explanation` is a page of `vtr explain`, `mlflow-run` and `mlflow-sweep`
-pages of MLflow, `learning-curve` and `verification` are figures that commands write. The last
-needs AT&T's faces in FOLDER/faces; the figure shows none of them.
+pages of MLflow, and `learning-curve` is a figure that a command writes.
 """
 
 import json
@@ -44,11 +43,6 @@ DESCRIBED = (
     ("described/concepts", "concepts described --processes 1"),
     ("runs/dual", "train hybrid-msrvtt-tiny --data described --out runs/dual --scaling.workers 0"),
 )
-FACES = (
-    ("data/faces", "ingest faces --root faces --validation s1 s2 s3 s4 s5 --test s6 s7 s8 s9 s10 --out data/faces"),
-    ("runs/faces", "train siamese-att-tiny --data data/faces --out runs/faces --scaling.workers 0"),
-    ("verified.json", "evaluate runs/faces --task verification --data data/faces/test --out verified.json"),
-)
 Made = Callable[[Path], bytes]
 
 
@@ -86,14 +80,6 @@ def learning_curve(folder: Path) -> bytes:
     made(folder, WORLD, FIRST)
     run = str(folder / "runs/first")
     return Path(write_curve(str(folder / "world"), run)).read_bytes()
-
-
-def verification(folder: Path) -> bytes:
-    """ROC curve and distances of pairs of faces, from the report of `vtr evaluate --task verification`."""
-    made(folder, *FACES)
-    figures = folder.rglob("artifacts/figures/main.png")
-    newest = max(figures, key=lambda file: file.stat().st_mtime)
-    return newest.read_bytes()
 
 
 def mlflow_run(folder: Path) -> bytes:
@@ -167,7 +153,6 @@ ALL: Mapping[str, Made] = MappingProxyType(
     {
         "explanation": explanation,
         "learning-curve": learning_curve,
-        "verification": verification,
         "mlflow-run": mlflow_run,
         "mlflow-sweep": mlflow_sweep,
     }

@@ -1,9 +1,9 @@
-"""vtr analyze cooccurrence: concepts that videos have together, measured and drawn."""
+"""vtr analyze cooccurrence: the videos of concepts, and which of them have the other concepts too."""
 
 import io
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,43 +14,30 @@ from matplotlib.image import imread
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help, written_as_json
 from pipelines.report.figures import blank_figure
-from vtr_core.analysis.concept_detectors import cooccurrence, strongest_pairs
 from vtr_core.data.captions import VideoCaptions, video_captions
 from vtr_core.data.concepts.concept_table import ConceptTable
 from vtr_core.data.manifest import Manifest
-from vtr_core.errors import ConfigError, DatasetError, InputError
+from vtr_core.errors import ConfigError, InputError
 from vtr_core.retrieval.explain.pages import Picture
 
 
-def cooccurrence_values(
-    manifest: Manifest, table: ConceptTable, num_concepts: int, pairs: int, fewest_videos: int, grid: Sequence[str]
-) -> dict[str, Any]:
-    """The strongest pairs, the correlations of the concepts in them by frequency, and the videos of single concepts.
+def cooccurrence_values(manifest: Manifest, table: ConceptTable, grid: Sequence[str]) -> dict[str, Any]:
+    """The videos of each concept of `grid`, with the other concepts of it that they have.
 
-    grid: concepts whose videos are listed; without any those of the strongest pair. DatasetError where no pair is in
-    enough videos.
+    ConfigError for a concept that the table does not have.
     """
-    videos = list(video_captions(manifest))
-    names = table.names[:num_concepts]
-    labels = table.soft_labels(np.array([video.video_key for video in videos], np.int64), len(names))
-    counts = cooccurrence(labels > 0)
-    strongest = strongest_pairs(counts, pairs, fewest_videos)
-    if not strongest:
-        raise DatasetError(
-            f"{manifest.uri}: no two of {len(names)} concepts are in {fewest_videos} videos together; lower "
-            "--fewest-videos, or raise --num-concepts"
+    names = table.names
+    unknown = [name for name in grid if name not in names]
+    if unknown:
+        raise ConfigError(
+            f"vtr analyze cooccurrence: --grid {' '.join(unknown)}: not among the {len(names)} concepts of "
+            f"{table.uri}; names are like {', '.join(names[:3])}"
         )
-    inside = sorted({number for pair in strongest for number in (pair.first, pair.second)})
-    shown = [names.index(name) for name in grid] or [strongest[0].first, strongest[0].second]
-    return {
-        "data": manifest.uri,
-        "videos": len(videos),
-        "num_concepts": len(names),
-        "pairs": [{**asdict(pair), "first": names[pair.first], "second": names[pair.second]} for pair in strongest],
-        "concepts": [names[number] for number in inside],
-        "correlation": [counts.correlation[number, inside].tolist() for number in inside],
-        "grids": [{"concept": names[n], "videos": _grid(n, shown, names, videos, labels)} for n in shown],
-    }
+    videos = list(video_captions(manifest))
+    labels = table.soft_labels(np.array([video.video_key for video in videos], np.int64), len(names))
+    shown = [names.index(name) for name in grid]
+    grids = [{"concept": names[n], "videos": _grid(n, shown, names, videos, labels)} for n in shown]
+    return {"data": manifest.uri, "videos": len(videos), "grids": grids}
 
 
 def _grid(
@@ -71,21 +58,6 @@ def _grid(
 
 
 _COLUMNS = 5
-
-
-def matrix_figure(values: Mapping[str, Any]) -> Figure:
-    """Correlation of the presence of all concepts that are in a strongest pair."""
-    names = values["concepts"]
-    figure = blank_figure(0.24 * len(names) + 3, 0.24 * len(names) + 2)
-    axes = figure.subplots()
-    percent = 100 * np.array(values["correlation"])
-    np.fill_diagonal(percent, np.nan)
-    most = np.nanmax(np.abs(percent))
-    image = axes.imshow(percent, cmap="coolwarm", vmin=-most, vmax=most)
-    axes.set_xticks(range(len(names)), names, rotation=90, fontsize=7, parse_math=False)
-    axes.set_yticks(range(len(names)), names, fontsize=7, parse_math=False)
-    figure.colorbar(image, ax=axes, label=f"correlation of presence in {values['videos']} videos, %", shrink=0.8)
-    return figure
 
 
 def grid_figure(concept: str, videos: Sequence[Mapping[str, Any]], pictures: Mapping[str, Picture]) -> Figure:
@@ -130,18 +102,12 @@ class CooccurrenceFlags:
 
     data: Annotated[str, tyro.conf.Positional]
     """Data set of videos or clips, or a folder of splits, of which the training videos are taken."""
+    grid: tuple[str, ...]
+    """Concepts whose videos are shown, such as stroller baby."""
     out: str
     """Output folder of cooccurrence.json and figures/."""
     concepts: str | None = None
     """Concept table with these videos (default: the folder concepts in or beside the data)."""
-    num_concepts: int = 512
-    """Number of concepts, the most frequent of the table."""
-    pairs: int = 30
-    """Number of strongest pairs."""
-    fewest_videos: int = 5
-    """Minimum number of videos that have both concepts of a pair."""
-    grid: tuple[str, ...] = ()
-    """Concepts whose videos are shown, such as stroller baby (default: both of the strongest pair)."""
     grid_videos: int = 15
     """Number of videos in a grid."""
     keyframes: str | None = None
@@ -161,32 +127,26 @@ def main(argv: Sequence[str]) -> None:
 
 
 def analyze(flags: CooccurrenceFlags) -> dict[str, Any]:
-    """Count the videos of concepts and pairs, and write the numbers and the figures."""
+    """Find the videos of the concepts, and write them and a figure of each concept."""
     from pipelines.report.logged_run import write_figure
     from vtr_core import storage
     from vtr_core.data.shards.thumbnails import Thumbnails
     from vtr_core.retrieval.explain.pages import check_frames, read_pictures
     from vtr_core.storage import check_writable, locate
 
-    check_counts(
-        "vtr analyze cooccurrence",
-        num_concepts=flags.num_concepts, pairs=flags.pairs, fewest_videos=flags.fewest_videos,
-        grid_videos=flags.grid_videos,
-    )  # fmt: skip
+    check_counts("vtr analyze cooccurrence", grid_videos=flags.grid_videos)
     folder = locate(flags.out)
     check_writable(folder)
     keyframes = None if flags.keyframes is None else locate(flags.keyframes)
     check_frames(keyframes)
     manifest, table = _inputs(flags)
-    sizes = flags.num_concepts, flags.pairs, flags.fewest_videos
-    values = cooccurrence_values(manifest, table, *sizes, _cooccurrence_grid(flags, table))
+    values = cooccurrence_values(manifest, table, flags.grid)
     storage.write_json(folder / "cooccurrence.json", values)
-    write_figure(folder / "figures" / "matrix.png", matrix_figure(values))
     for number, grid in enumerate(values["grids"]):
         cells = grid["videos"][: flags.grid_videos]
         pictures = read_pictures(keyframes, [video["video_id"] for video in cells], Thumbnails(manifest))
         write_figure(folder / "figures" / f"grid_{number}.png", grid_figure(grid["concept"], cells, pictures))
-    print(f"written     {folder.uri}: cooccurrence.json, {1 + len(values['grids'])} figures")
+    print(f"written     {folder.uri}: cooccurrence.json, {len(values['grids'])} figures")
     return values
 
 
@@ -204,14 +164,3 @@ def _inputs(flags: CooccurrenceFlags) -> "tuple[Manifest, ConceptTable]":
     manifest, table = Manifest.load(uri), ConceptTable.load(folder.uri)
     table.require_dataset(manifest.uri, manifest.fingerprint)
     return manifest, table
-
-
-def _cooccurrence_grid(flags: CooccurrenceFlags, table: "ConceptTable") -> tuple[str, ...]:
-    names = table.names[: flags.num_concepts]
-    unknown = [name for name in flags.grid if name not in names]
-    if unknown:
-        raise ConfigError(
-            f"vtr analyze cooccurrence: --grid {' '.join(unknown)}: not among the {len(names)} most frequent concepts "
-            f"of {table.uri}; names are like {', '.join(names[:3])}"
-        )
-    return flags.grid

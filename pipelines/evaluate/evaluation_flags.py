@@ -12,12 +12,9 @@ import tyro
 from pipelines.progress import Meter
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
-from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
     from vtr_core.embedding.rankings import QuerySample
-    from vtr_core.systems.loaded_model import KnockOuts
-    from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 
 SimilarityName = Literal["dot", "cosine", "neg_euclidean", "all"]
@@ -68,9 +65,6 @@ class EvaluateFlags:
     """Random seed of that sample."""
     query_bank_temperature: float = 0.05
     """Temperature of the softmax over the bank."""
-    knock_out: tuple[str, ...] = ()
-    """Also report metrics without a mechanism of the model: activations (of capsules, replaced by their mean); of MUSE
-    the learner, backward (the scan), scale-<s>, time-<w>."""
     relevant: Literal["own", "same-caption"] = "own"
     """Items that are right for a query. own: those of its own clip; same-caption: all with its caption, also of other
     clips (the rank is that of the best one, average precision is over all)."""
@@ -153,16 +147,6 @@ def short_names(manifests: "Sequence[Manifest]") -> list[str]:
         if len(set(short)) == len(short):
             return short
     return [f"{'-'.join(part[-2:])}-{number}" for number, part in enumerate(parts, start=1)]
-
-
-def asked_knock_outs(loaded: "LoadedModel", names: Sequence[str]) -> "KnockOuts":
-    """The knock-outs of `--knock-out`; ConfigError for those that the model does not support."""
-    offered = loaded.config.model.system().implementation().knock_outs(loaded.model)
-    for name in names:
-        if name not in offered:
-            known = ", ".join(offered) or "none"
-            raise ConfigError(f"vtr evaluate: --knock-out {name}: {loaded.config.model.kind!r} can go without {known}")
-    return {name: offered[name] for name in names}
 
 
 class RowsRead:

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from pipelines.arguments import check_counts
 from pipelines.evaluate.evaluation_flags import Background, LocalizationFlags, RowsRead, device, short_names
-from pipelines.report.figures import Bar, Panel, Printed, bar_figure, page, print_link, show
-from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
+from pipelines.report.figures import Printed, page, print_link, show
+from pipelines.report.logged_run import EvaluatedSet, log_evaluation
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
@@ -22,7 +22,6 @@ from vtr_core.metrics.step_figures import (
     ScoredVideo,
     StepFigures,
     by_chance,
-    by_even_parts,
     centred,
     centred_by_step,
     localise,
@@ -40,7 +39,7 @@ DECODINGS = {"one_second": True, "spans": False}
 
 @dataclass(frozen=True)
 class LocalizationResult:
-    """The metrics of one data set by decoding, "one_second" and "spans": of the model, of even parts, and of chance."""
+    """The metrics of one data set by decoding, "one_second" and "spans": of the model and of chance."""
 
     name: str
     manifest: Manifest
@@ -101,7 +100,6 @@ def _evaluate_one(
     decodings = {
         decoding: {
             "model": localise(videos, exactly_one),
-            "even_parts": by_even_parts(videos, exactly_one),
             "chance": by_chance(videos, exactly_one, flags.draws, flags.seed),
         }
         for decoding, exactly_one in DECODINGS.items()
@@ -134,7 +132,7 @@ def _beside(background: Background, video: ScoredVideo) -> ScoredVideo:
 
 
 def printed(result: LocalizationResult, title: str) -> list[Printed]:
-    """A table of the metrics in percent, beside even parts and chance, and remarks on unscored steps and videos."""
+    """A table of the metrics in percent, beside chance, and remarks on unscored steps and videos."""
     table = Table(title=f"{result.name}: {title}", title_justify="left")
     for column in _COLUMNS:
         table.add_column(column, justify="right" if column else "left")
@@ -195,22 +193,9 @@ def _log(
         EvaluatedSet(result.name, result.manifest, result.metric_values(f"test/{result.name}")) for result in results
     ]
     title = f"{loaded.uri}, {similarity} similarity"
-    report = Report(
-        values=as_json(results, settings),
-        page=page([part for result in results for part in printed(result, title)]),
-        figure=bar_figure([_panel(result) for result in results]),
-    )
-    log_evaluation(flags.experiment, loaded, sets, {"task": "localization", **settings}, report)
-
-
-def _panel(result: LocalizationResult) -> Panel:
-    bars = []
-    for decoding, figures in result.decodings.items():
-        values = {name: row.flat() for name, row in figures.items()}
-        for name, value in values["model"].items():
-            baselines = {"chance": 100 * values["chance"][name], "even parts": 100 * values["even_parts"][name]}
-            bars.append(Bar(f"{_TITLES[decoding]}: {name.replace('_', ' ')}", 100 * value, baselines))
-    return Panel(result.name, bars)
+    tables = page([part for result in results for part in printed(result, title)])
+    values = as_json(results, settings)
+    log_evaluation(flags.experiment, loaded, sets, {"task": "localization", **settings}, values, tables)
 
 
 def as_json(results: Sequence[LocalizationResult], settings: Mapping[str, object]) -> dict[str, object]:

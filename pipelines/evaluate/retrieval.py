@@ -6,7 +6,6 @@ from pipelines.evaluate.evaluation_flags import (
     EvaluateFlags,
     RowsRead,
     SimilarityName,
-    asked_knock_outs,
     device,
     short_names,
 )
@@ -41,7 +40,6 @@ from vtr_core.retrieval.evaluate.protocols import (
 from vtr_core.run.inputs import usable_data
 from vtr_core.similarity import SimilarityKind
 from vtr_core.storage import locate
-from vtr_core.systems.loaded_model import KnockOuts
 from vtr_core.systems.spaces import DualSpaces, QuerySubset, SpaceFigures, embed_rows, spaces_of
 from vtr_core.train.checkpoint.trained_model import ENCODER, LoadedModel, read_model
 
@@ -85,7 +83,6 @@ def _dual_settings(loaded: LoadedModel, flags: EvaluateFlags) -> EvaluationConfi
         "--normalize": flags.normalize,
         "--query-bank": flags.query_bank,
         "--aggregate": flags.aggregate != "none",
-        "--knock-out": flags.knock_out,
         "--relevant same-caption": flags.relevant != "own",
     }
     for flag, is_given in unused.items():
@@ -184,7 +181,6 @@ def _joint(
     """The evaluation of a data set in one joint space, and the settings that the metrics depend on."""
     config = loaded.config
     kinds = similarities(flags.similarity, config.evaluation.similarity)
-    missing = asked_knock_outs(loaded, flags.knock_out)
     bank = None if bank_data is None else _bank(loaded, bank_data, flags)
     protocol = Protocol.of(config, kinds[0])
 
@@ -195,7 +191,6 @@ def _joint(
             raise DatasetError(f"{manifest.uri}: no clip has any of the features {features}")
         relevant = None if flags.relevant == "own" else SameCaption(rows, caption_keys(manifest))
         variants = [variant for kind in kinds for variant in _variants(rows, kind, flags, bank, relevant)]
-        variants += _without(loaded, manifest, kinds[0], missing, relevant)
         return Result(name, manifest, kinds[0], variants, protocol, flags.relevant)
 
     return evaluate_set, {**_settings(flags, kinds), **protocol.flat()}
@@ -232,9 +227,9 @@ def _check(flags: EvaluateFlags) -> None:
             "vtr evaluate: --normalize query_bank and --query-bank URI go together; "
             "the URI is a data set that is not evaluated, such as the training data"
         )
-    if flags.sample_queries is not None and (flags.normalize or flags.aggregate != "none" or flags.knock_out):
+    if flags.sample_queries is not None and (flags.normalize or flags.aggregate != "none"):
         raise ConfigError(
-            "vtr evaluate: --sample-queries is for plain retrieval; leave out --normalize, --aggregate and --knock-out"
+            "vtr evaluate: --sample-queries is for plain retrieval; leave out --normalize and --aggregate"
         )
     if flags.relevant != "own" and (flags.normalize or flags.aggregate != "none"):
         raise ConfigError(
@@ -276,19 +271,6 @@ def _bank(loaded: LoadedModel, manifest: Manifest, flags: EvaluateFlags) -> Bank
         captions,
         config.evaluation.batch_rows,
     )
-
-
-def _without(
-    loaded: LoadedModel, manifest: Manifest, kind: SimilarityKind, missing: KnockOuts, relevant: Relevant | None
-) -> list[Variant]:
-    """Metrics of the checkpoint with single mechanisms knocked out."""
-    variants = []
-    for name, knocked_out in missing.items():
-        with knocked_out() as remark:
-            rows = embedded_rows(loaded, manifest)
-        figures = evaluate_retrieval(rows, kind, relevant=relevant)
-        variants.append(Variant(kind, f"without_{name}", f"without {name}", remark(), figures))
-    return variants
 
 
 def _variants(

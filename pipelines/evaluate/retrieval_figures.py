@@ -8,8 +8,8 @@ from typing import Literal
 from rich.table import Table
 from rich.text import Text
 
-from pipelines.report.figures import Bar, Panel, Printed, bar_figure, page, print_link
-from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
+from pipelines.report.figures import Printed, page, print_link
+from pipelines.report.logged_run import EvaluatedSet, log_evaluation
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
 from vtr_core.embedding.rankings import Direction, Protocol, metric_values
@@ -124,22 +124,8 @@ def _cells(metrics: RetrievalMetrics) -> list[str]:
 def log(experiment: str, loaded: LoadedModel, results: Sequence[Result], settings: Mapping[str, object]) -> None:
     """One run of the experiment, with the metrics of every variant of every data set."""
     sets = [EvaluatedSet(result.name, result.manifest, result.metrics()) for result in results]
-    report = Report(
-        values=as_json(results),
-        page=page([part for result in results for part in printed(result, loaded.uri)]),
-        figure=bar_figure([_panel(result) for result in results]),
-    )
-    log_evaluation(experiment, loaded, sets, settings, report)
-
-
-def _panel(result: Result) -> Panel:
-    """The plain recalls of a data set as bars."""
-    bars = []
-    for direction in result.directions:
-        for k, recall in direction.metrics.recall.items():
-            baselines = {"chance": 100 * direction.chance.recall[k]}
-            bars.append(Bar(f"{direction.title}  R@{k}", 100 * recall, baselines))
-    return Panel(f"{result.name}, {result.similarity} similarity", bars)
+    tables = page([part for result in results for part in printed(result, loaded.uri)])
+    log_evaluation(experiment, loaded, sets, settings, as_json(results), tables)
 
 
 def write_json(uri: str, results: Sequence[Result]) -> None:

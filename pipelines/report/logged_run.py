@@ -26,18 +26,6 @@ class EvaluatedSet:
     metrics: Mapping[str, float]
 
 
-@dataclass(frozen=True)
-class Report:
-    """The artifacts of an evaluation: JSON, pages and a figure."""
-
-    values: Mapping[str, object]
-    """The content of evaluation.json."""
-    page: str
-    """The content of report.html: the printed tables."""
-    figure: Figure
-    """The main figure, for figures/main.png."""
-
-
 def log_run(
     experiment: str, stage: str, loaded: LoadedModel, sets: Sequence[str], write: Callable[[TrackedRun], None]
 ) -> None:
@@ -71,9 +59,10 @@ def log_evaluation(
     loaded: LoadedModel,
     sets: Sequence[EvaluatedSet],
     settings: Mapping[str, object],
-    report: Report,
+    values: Mapping[str, object],
+    page: str,
 ) -> None:
-    """Log settings, data sets, metrics at the checkpoint's step, and the report."""
+    """Log settings, data sets, metrics at the checkpoint's step, and the values and printed tables as files."""
     now = int(time.time() * 1000)
 
     def write(tracked: TrackedRun) -> None:
@@ -81,9 +70,8 @@ def log_evaluation(
         for data_set in sets:
             tracked.log_input(data_set.manifest, "testing")
             tracked.log_metrics(dict(data_set.metrics), loaded.progress.step, now)
-        tracked.log_json("evaluation.json", dict(report.values))
-        tracked.log_text("report.html", report.page)
-        tracked.log_figure("figures/main.png", report.figure)
+        tracked.log_json("evaluation.json", dict(values))
+        tracked.log_text("report.html", page)
 
     log_run(experiment, "evaluate", loaded, [data_set.name for data_set in sets], write)
 

@@ -80,11 +80,6 @@ _COMMANDS: Mapping[str, _Commands] = MappingProxyType(
                     "LAVENDER's weights as a captioner for a data set's words",
                     _main("captioning.import_lavender"),
                 ),
-                Subcommand(
-                    "bert",
-                    "BERT's weights as the language part of a captioner for a data set's words",
-                    _main("captioning.import_bert"),
-                ),
             ),
         ),
         "clip4clip": _Commands(

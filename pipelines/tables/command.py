@@ -25,8 +25,6 @@ class PaperTablesFlags:
     """Test sets as name=URI; those of the paper fill its columns, others get additional columns."""
     seeds: int = 3
     """Number of training seeds per row."""
-    max_concurrent: int = 1
-    """Number of trainings at the same time, under Ray Tune, as far as the cluster has room; evaluation follows."""
     out: str = "runs/tables"
     """Folder of the runs and tables; finished runs are reused, interrupted ones resumed."""
     experiment: str = "vtr-tables"

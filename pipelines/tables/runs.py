@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 from pipelines.arguments import check_counts
@@ -81,93 +80,62 @@ class Sweep:
     experiment: str
     measure: Callable[[str, TestSet, str, int], dict[str, Any]] | None = None
     """Evaluates a checkpoint on a test set, with the run's folder and seed; None: the task of `vtr evaluate`."""
-    max_concurrent: int = 1
-    """Trainings at the same time, as far as there is room."""
     init: str | None = None
     """Model that every training begins with, as `vtr train --init` has it; None: from random weights."""
-    after: str | None = None
-    """Folder of another sweep, instead of `init`: every training begins with its run of the same variant and seed."""
 
-    def run_variants(self, base: str, variants: Sequence[str], changes: Mapping[str, Any]) -> None:
-        """`run` the preset `base` (the variant "") and its variants, each with `changes`.
+    def run_all(self, configs: Mapping[str, TrainConfig]) -> None:
+        """`run` the configuration of every variant.
 
         RunConflict, before anything is trained, where a row of the folder was made with other settings.
         """
-        self.run_all(variant_configs(base, variants, changes))
-
-    def run_all(self, configs: Mapping[str, TrainConfig]) -> None:
-        """`run` the configuration of every variant; trainings side by side where `max_concurrent` allows it."""
         for variant, config in configs.items():
-            self._check_settings(variant, config)
-        trained = self._side_by_side(configs) if self.max_concurrent > 1 else {}
+            self._check(variant, config)
         for variant, config in configs.items():
-            self.run(variant, config, trained)
+            self.run(variant, config)
 
-    def _side_by_side(self, configs: Mapping[str, TrainConfig]) -> dict[str, str]:
-        """The checkpoints of all trainings whose figures are missing, by run folder."""
-        from pipelines.tables.side_by_side import RowRun, train_side_by_side
-
-        rows = []
-        for variant, config in configs.items():
-            for seed in range(self.seeds):
-                folder = run_folder(self.out, variant, seed)
-                if self.missing(folder):
-                    seeded = override(config, {"seed": seed})
-                    storage.write_json(locate(settings_file(folder)), settings_of(seeded))
-                    rows.append(RowRun(f"{variant or 'base'}-{seed}", seeded, self._flags(folder)))
-        return train_side_by_side(rows, self.max_concurrent, locate(self.out) / "tune") if rows else {}
+    def _check(self, variant: str, config: TrainConfig) -> None:
+        """RunConflict where a run had other settings, was trained on other data or began with another model, or has
+        figures of another test set of the same name.
+        """
+        for seed in range(self.seeds):
+            folder = run_folder(self.out, variant, seed)
+            check_settings(folder, override(config, {"seed": seed}))
+            if storage.exists(locate(folder) / "run.json"):
+                trained = RunFolder.at(folder).read(SYSTEMS)[0]
+                if trained.data_fingerprint != Manifest.load(training_sets(self.data, self.validation)[0]).fingerprint:
+                    raise RunConflict(
+                        f"{folder} was trained on {trained.data}; give that data set, or these another --out"
+                    )
+                begun = "" if trained.init is None else f"{trained.init}/"  # a checkpoint of the run that was given
+                given = "" if self.init is None else f"{locate(self.init).uri.rstrip('/')}/"
+                if not begun.startswith(given) or bool(begun) != bool(given):
+                    raise RunConflict(
+                        f"{folder} began with {trained.init or 'random weights'}, not with "
+                        f"{self.init or 'random weights'}; give another --out"
+                    )
+            for test_set in self.test_sets:
+                place = locate(figures_file(folder, test_set))
+                made_of = storage.read_json(place)["uri"] if storage.exists(place) else test_set.uri
+                if locate(made_of).uri != locate(test_set.uri).uri:
+                    raise RunConflict(
+                        f"{folder} has figures for {test_set.name} of {made_of}; give that data set, or these another "
+                        "--out"
+                    )
 
     def missing(self, folder: str) -> list[TestSet]:
         """The test sets of which a run has no figures yet."""
         return [test_set for test_set in self.test_sets if not storage.exists(locate(figures_file(folder, test_set)))]
 
-    def _flags(self, folder: str) -> TrainFlags:
-        init = self._init(folder)
-        return TrainFlags(data=self.data, validation=self.validation, out=folder, init=init, experiment=self.experiment)
-
-    def _init(self, folder: str) -> str | None:
-        """The model that the run of a folder begins with."""
-        return self.init if self.after is None else f"{self.after}{folder.removeprefix(self.out)}"
-
-    def _check_settings(self, variant: str, config: TrainConfig) -> None:
-        for seed in range(self.seeds):
-            folder = run_folder(self.out, variant, seed)
-            check_settings(folder, override(config, {"seed": seed}))
-            self._check_data(folder)
-
-    def _check_data(self, folder: str) -> None:
-        """RunConflict where a run was trained on other data or began with another model, or has figures of another test
-        set of the same name.
-        """
-        if storage.exists(locate(folder) / "run.json"):
-            trained = RunFolder.at(folder).read(SYSTEMS)[0]
-            if trained.data_fingerprint != Manifest.load(training_sets(self.data, self.validation)[0]).fingerprint:
-                raise _other_data(folder, "was trained on", trained.data)
-            init = self._init(folder)
-            if not _is_of(trained.init, init):
-                raise RunConflict(
-                    f"{folder} began with {trained.init or 'random weights'}, not with "
-                    f"{init or 'random weights'}; give another --out"
-                )
-        for test_set in self.test_sets:
-            place = locate(figures_file(folder, test_set))
-            made_of = storage.read_json(place)["uri"] if storage.exists(place) else test_set.uri
-            if locate(made_of).uri != locate(test_set.uri).uri:
-                raise _other_data(folder, f"has figures for {test_set.name} of", made_of)
-
-    def run(self, variant: str, config: TrainConfig, trained: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Train and evaluate `config` with every seed; finished parts of earlier calls are reused.
-
-        trained: checkpoints of finished runs, by run folder.
-        """
-        self._check_settings(variant, config)
+    def run(self, variant: str, config: TrainConfig) -> None:
+        """Train and evaluate `config` with every seed; finished parts of earlier calls are reused."""
+        self._check(variant, config)
         for seed in range(self.seeds):
             folder = run_folder(self.out, variant, seed)
             missing = self.missing(folder)
             if not missing:
                 continue
             print(f"\n=== {config.preset}, seed {seed}", flush=True)
-            checkpoint = trained.get(folder) or self.train(override(config, {"seed": seed}), folder)
+            checkpoint = self.train(override(config, {"seed": seed}), folder)
             for test_set in missing:
                 figures = (
                     self._evaluate(checkpoint, test_set)
@@ -181,7 +149,10 @@ class Sweep:
         storage.write_json(locate(settings_file(folder)), settings_of(config))
         if storage.exists(locate(folder) / "run.json"):
             return resume(folder).checkpoint
-        return train(config, self._flags(folder)).checkpoint
+        flags = TrainFlags(
+            data=self.data, validation=self.validation, out=folder, init=self.init, experiment=self.experiment
+        )
+        return train(config, flags).checkpoint
 
     def _evaluate(self, checkpoint: str, test_set: TestSet) -> dict[str, Any]:
         match test_set.kind:
@@ -254,17 +225,6 @@ def _completed(made_with: dict[str, Any]) -> dict[str, Any]:
         return settings_of(SYSTEMS.config(made_with, "settings"))
     except ConfigError:
         return made_with
-
-
-def _other_data(folder: str, relation: str, uri: str) -> RunConflict:
-    return RunConflict(f"{folder} {relation} {uri}; give that data set, or these another --out")
-
-
-def _is_of(checkpoint: str | None, init: str | None) -> bool:
-    """Whether a run that began with `checkpoint` was given `init`: that checkpoint, or the run that it is of."""
-    if checkpoint is None or init is None:
-        return checkpoint is init
-    return f"{checkpoint}/".startswith(f"{locate(init).uri.rstrip('/')}/")
 
 
 def _differing(old: Any, new: Any, name: str) -> Iterator[str]:
@@ -426,17 +386,9 @@ def sweep(paper: Paper, flags: PaperTablesFlags, test_sets: Sequence[TestSet]) -
         prog = f"vtr tables {paper.name}"
         raise ConfigError(f"{prog} --data needs something to evaluate on: sets as name=URI, which {prog} --help lists")
     assert flags.data is not None
-    check_counts(f"vtr tables {paper.name}", seeds=flags.seeds, max_concurrent=flags.max_concurrent)
+    check_counts(f"vtr tables {paper.name}", seeds=flags.seeds)
     check_sets(flags.preset, flags.data, flags.validation, test_sets)
-    return Sweep(
-        flags.out,
-        flags.data,
-        flags.validation,
-        test_sets,
-        flags.seeds,
-        flags.experiment,
-        max_concurrent=flags.max_concurrent,
-    )
+    return Sweep(flags.out, flags.data, flags.validation, test_sets, flags.seeds, flags.experiment)
 
 
 def with_costs(

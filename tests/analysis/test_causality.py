@@ -1,10 +1,12 @@
+"""The part of a similarity that comes from its strongest concepts, over sets of pairs."""
+
 import numpy as np
 import pytest
 import torch
 
-from tests.reference import causality as reference
+from tests.reference import causality as slow_causality
 from vtr_core.analysis import causality
-from vtr_core.analysis.causality import Pairs, causality_at_k, causality_curves
+from vtr_core.analysis.causality import Pairs, causality_at_k, causality_curves, every_set, random_pairs, top_pairs
 from vtr_core.errors import ConfigError
 from vtr_core.similarity import contributions
 
@@ -20,7 +22,9 @@ def _rows(similarity, count, concepts=9, seed=0):
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_contributions_equal_loops(similarity):
     video, text = _rows(similarity, 7)
-    expected = [reference.contributions(v, s, similarity) for v, s in zip(video.tolist(), text.tolist(), strict=True)]
+    expected = [
+        slow_causality.contributions(v, s, similarity) for v, s in zip(video.tolist(), text.tolist(), strict=True)
+    ]
     found = contributions(video, text, similarity)
     torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64), rtol=1e-12, atol=0)
 
@@ -38,7 +42,7 @@ def test_causality_at_k_equals_loops_across_chunks(similarity, k, monkeypatch):
     monkeypatch.setattr(causality, "PAIR_CHUNK", 3)
     video, text = _rows(similarity, 7)
     expected = [
-        reference.causality_at_k(v, s, k, similarity) for v, s in zip(video.tolist(), text.tolist(), strict=True)
+        slow_causality.causality_at_k(v, s, k, similarity) for v, s in zip(video.tolist(), text.tolist(), strict=True)
     ]
     found = causality_at_k(video, text, k, similarity, concept_weight=0.4)
     assert found.values.tolist() == pytest.approx([0.4 * value for value in expected], rel=1e-12)
@@ -52,7 +56,7 @@ def test_curves_equal_loops_across_chunks(similarity, monkeypatch):
     video, text = _rows(similarity, 6)
     pairs = Pairs("some", torch.tensor([0, 5, 2, 2, 3, 1, 0, 4, 4]), torch.tensor([1, 1, 0, 3, 5, 2, 0, 4, 5]))
     chosen = [(video[v].tolist(), text[s].tolist()) for v, s in zip(pairs.video, pairs.text, strict=True)]
-    ordered = np.array([sorted(reference.contributions(v, s, similarity), reverse=True) for v, s in chosen])
+    ordered = np.array([sorted(slow_causality.contributions(v, s, similarity), reverse=True) for v, s in chosen])
     found = causality_curves(video, text, pairs, similarity, concept_weight=0.5)
     np.testing.assert_allclose(found.individual_mean, 0.5 * ordered.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(found.individual_std, 0.5 * ordered.std(axis=0), rtol=1e-9)
@@ -80,3 +84,36 @@ def test_no_pairs_and_k_below_1_are_errors():
         causality_at_k(video, text, 0, "jaccard")
     with pytest.raises(ConfigError, match="there are none"):
         causality_at_k(video[:0], text[:0], 10, "jaccard")
+
+
+SCORES = torch.tensor([[0.1, 0.9, 0.5], [0.8, 0.2, 0.3], [0.4, 0.6, 0.7], [0.5, 0.3, 0.2]])
+
+
+def _listed(pairs):
+    return list(zip(pairs.text.tolist(), pairs.video.tolist(), strict=True))
+
+
+def test_top_pairs_of_both_directions():
+    assert _listed(top_pairs(SCORES, 2, "text_to_video")) == [
+        (0, 1), (0, 2), (1, 0), (1, 2), (2, 2), (2, 1), (3, 0), (3, 1),
+    ]  # fmt: skip
+    assert _listed(top_pairs(SCORES, 2, "video_to_text")) == [(1, 0), (3, 0), (0, 1), (2, 1), (2, 2), (0, 2)]
+
+
+def test_random_pairs_are_those_of_the_seed_and_reach_everything():
+    pairs = random_pairs(3, 4, seed=7, count=500)
+    assert set(_listed(pairs)) == {(text, video) for text in range(4) for video in range(3)}
+    assert _listed(pairs) == _listed(random_pairs(3, 4, seed=7, count=500))
+    assert _listed(pairs) != _listed(random_pairs(3, 4, seed=8, count=500))
+
+
+def test_the_six_sets_of_the_figure():
+    names = [pairs.name for pairs in every_set(SCORES, torch.tensor([1, 0, 2, 0]), seed=0)]
+    assert names == [
+        "matched",
+        "text->video top 1",
+        "text->video top 10",
+        "video->text top 1",
+        "video->text top 10",
+        "random",
+    ]

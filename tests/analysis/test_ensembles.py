@@ -1,22 +1,20 @@
+"""Matched ranks, ensembles, stable dimensions, canonical correlations."""
+
 import math
 
 import numpy as np
 import pytest
+import torch
 from scipy import stats
 
-from vtr_core.analysis.ensembles import difference, spread
-from vtr_core.errors import DatasetError
+from tests.reference import spaces as slow_spaces
+from vtr_core.analysis.ensembles import MatchedRanking, canonical_correlations, difference, spread, stable_region
+from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.metrics.ranking import retrieval_metrics
+from vtr_core.metrics.ranks import MetricError
+from vtr_core.similarity import hybrid
 
 FIRST, SECOND = [20.2, 20.6, 20.1, 20.4], [20.9, 21.0, 20.5]
-
-
-def test_spread_of_runs():
-    found = spread(FIRST)
-    assert (found.mean, found.std, found.runs) == (
-        pytest.approx(np.mean(FIRST)),
-        pytest.approx(np.std(FIRST, ddof=1)),
-        4,
-    )
 
 
 def test_one_run_has_no_spread_and_none_is_an_error():
@@ -43,3 +41,119 @@ def test_a_single_run_on_a_side_cannot_be_tested():
 def test_runs_without_any_spread():
     assert difference([1.0, 1.0], [1.0, 1.0]).p_value == 1.0
     assert difference([1.0, 1.0], [2.0, 2.0]).p_value == 0.0
+
+
+def test_the_region_goes_from_the_best_as_far_as_the_loss_allows():
+    found = stable_region([512, 16, 64, 256, 1024, 128], [0.97, 0.5, 0.90, 1.0, 0.80, 0.98], loss=0.05)
+    assert (found.low, found.high) == (128, 512)
+    assert found.figure.mean == pytest.approx((0.98 + 1.0 + 0.97) / 3)
+
+
+def test_a_dimension_beyond_a_worse_one_does_not_count():
+    found = stable_region([1, 2, 3, 4], [0.99, 0.5, 1.0, 0.99], loss=0.03)
+    assert (found.low, found.high) == (3, 4)
+
+
+def test_trainings_of_one_dimension_count_by_their_mean():
+    found = stable_region([8, 8, 16, 16], [0.9, 1.1, 0.9, 0.7], loss=0.03)
+    assert (found.low, found.high, found.figure.runs) == (8, 8, 2)
+
+
+def test_dimensions_that_make_no_region_are_errors():
+    with pytest.raises(DatasetError, match="2 dimensions and 1 figures"):
+        stable_region([1, 2], [0.5])
+    with pytest.raises(ConfigError, match="loss"):
+        stable_region([1], [0.5], loss=1.0)
+
+
+def _spaces(count=60, shared=2, seed=6):
+    """Two spaces of 5 and 4 dimensions with `shared` directions in common, up to noise."""
+    random = np.random.default_rng(seed)
+    common = random.normal(size=(count, shared))
+    first = common @ random.normal(size=(shared, 5)) + 0.5 * random.normal(size=(count, 5)) + 10
+    second = common @ random.normal(size=(shared, 4)) + 0.5 * random.normal(size=(count, 4)) - 3
+    return torch.from_numpy(first), torch.from_numpy(second)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1e-3, 0.3])
+def test_fitted_correlations_equal_the_eigenvalue_problem(ridge):
+    first, second = _spaces()
+    _, _, expected = slow_spaces.canonical_pairs(first.numpy(), second.numpy(), ridge)
+    np.testing.assert_allclose(canonical_correlations(first, second, ridge=ridge).fitted, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+def test_held_out_correlations_equal_those_of_the_projections(ridge):
+    first, second = _spaces()
+    other_first, other_second = _spaces(seed=7)
+    u, w, _ = slow_spaces.canonical_pairs(first.numpy(), second.numpy(), ridge)
+    expected = [
+        np.corrcoef(other_first.numpy() @ u[:, i], other_second.numpy() @ w[:, i])[0, 1] for i in range(u.shape[1])
+    ]
+    found = canonical_correlations(first, second, ridge=ridge)
+    np.testing.assert_allclose(found.correlations(other_first, other_second), expected, atol=1e-9)
+    torch.testing.assert_close(found.correlations(first, second), found.fitted)
+
+
+def test_directions_that_only_rounding_made_do_not_count():
+    first, second = _spaces()
+    doubled = torch.cat([first, first[:, :2] @ torch.tensor([[1.0, 2.0], [3.0, 4.0]]).double()], dim=1)
+    expected = canonical_correlations(first, second, ridge=0.0).fitted
+    torch.testing.assert_close(canonical_correlations(doubled, second, ridge=0.0).fitted, expected)
+
+
+def test_fewer_samples_than_dimensions_say_nothing_when_fitted_and_are_seen_through_when_held_out():
+    random = torch.Generator().manual_seed(8)
+    first, second = torch.randn(2, 200, 40, generator=random).double()
+    found = canonical_correlations(first[:30], second[:30], ridge=0.0)
+    torch.testing.assert_close(found.fitted, torch.ones(len(found.fitted)).double())
+    assert found.correlations(first[30:], second[30:]).abs().mean() < 0.15
+    assert canonical_correlations(first[:30], second[:30], ridge=10.0).fitted[-1] < 0.99
+
+
+def test_bad_requests_are_errors():
+    first, second = _spaces()
+    with pytest.raises(DatasetError, match="1 samples; at least 2"):
+        canonical_correlations(first[:1], second[:1])
+    with pytest.raises(DatasetError, match="the same"):
+        canonical_correlations(torch.ones(9, 3), second[:9].float())
+    with pytest.raises(ConfigError, match="ridge"):
+        canonical_correlations(first, second, ridge=float("nan"))
+    with pytest.raises(ConfigError, match="at least 1"):
+        canonical_correlations(first, second, top=0)
+
+
+CAPTION_VIDEO = torch.tensor([1, 0, 3, 1, 1, 0, 3])
+"""Video 2 has no caption."""
+
+
+@pytest.mark.parametrize("decimals", [6, 1])
+def test_equals_the_metrics_of_record(decimals):
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.randn(200, 30, generator=generator).round(decimals=decimals)
+    owner = torch.arange(200) % 30
+    relevant = torch.arange(30) == owner.unsqueeze(1)
+    found = MatchedRanking(owner, 30).precision(scores)
+    there, back = retrieval_metrics(scores, relevant.numpy()), retrieval_metrics(scores.T, relevant.T.numpy())
+    assert found.text_to_video == pytest.approx(there.mean_average_precision, rel=1e-12)
+    assert found.video_to_text == pytest.approx(back.mean_average_precision, rel=1e-12)
+
+
+def test_golden_values():
+    """Of the specifications of the retrieval metrics, and of the dual encoder's hybrid score."""
+    i, j = torch.arange(12, dtype=torch.float64).unsqueeze(1), torch.arange(4, dtype=torch.float64)
+    owner = torch.arange(12) // 3
+    own = (owner.unsqueeze(1) == torch.arange(4)).double()
+    latent = -(torch.sin(1 + 3 * i + 5 * j) - 0.7 * own)
+    concept = -(torch.cos(2 * i + 1.1 * j) - 0.4 * own)
+    ranking = MatchedRanking(owner, 4)
+    alone, both = ranking.precision(latent), ranking.precision(hybrid(latent, concept, 0.6, "matrix"))
+    assert (alone.text_to_video, alone.video_to_text) == pytest.approx((0.6666666667, 0.6775793651), abs=1e-10)
+    assert (both.text_to_video, both.video_to_text) == pytest.approx((0.7430555556, 0.6599206349), abs=1e-10)
+
+
+def test_a_score_that_is_not_finite_is_an_error():
+    scores = torch.zeros(7, 4)
+    scores[3, 2] = torch.nan
+    with pytest.raises(MetricError, match="not finite"):
+        MatchedRanking(CAPTION_VIDEO, 4).precision(scores)

@@ -12,7 +12,7 @@ from jaxtyping import Float32, Int64
 from tests.builders.signal import Signal, measure
 from vtr_core.config.override import override
 from vtr_core.config.run import TrainConfig
-from vtr_core.data.captions import InformationTable, reference_table
+from vtr_core.data.captions import InformationTable
 from vtr_core.data.concepts.concept_table import ConceptCounts, ConceptTable, CountedSet, TableHead
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.data.reading.row_groups import Columns
@@ -184,12 +184,8 @@ def _frames(config: TrainConfig, rows: int, generator: np.random.Generator) -> C
 
 
 def _tables(config: TrainConfig, columns: Columns, generator: np.random.Generator) -> LossTables:
-    """Labels and information at random; a clip's only reference is the caption of its row."""
-    references = None
-    if config.model.system().scores_captions(config.loss):
-        texts = [[row[row != 0].tolist()] for row in columns["tokens"]]
-        references = reference_table(dict(zip(columns["clip_key"].tolist(), texts, strict=True)))
-    return LossTables(_concepts(config, columns), _information(config, columns, generator), references)
+    """Labels and information at random."""
+    return LossTables(_concepts(config, columns), _information(config, columns, generator))
 
 
 def _concepts(config: TrainConfig, columns: Columns) -> ConceptTable | None:

@@ -82,7 +82,6 @@ WORK = (
     "pipelines.systems.capsules.capsule_tables.tables",
     "pipelines.systems.captioning.caption_metrics.evaluate",
     "pipelines.systems.captioning.import_lavender.import_lavender",
-    "pipelines.systems.captioning.import_bert.import_bert",
     "pipelines.systems.captioning.gmc_tables.tables",
     "pipelines.systems.clip4clip.import_clip4clip.import_clip4clip",
     "pipelines.systems.dual.causality_analysis.analyze",

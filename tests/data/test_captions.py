@@ -13,14 +13,11 @@ from vtr_core.data.captions import (
     VideoCaptions,
     check_captioned,
     information_table,
-    training_references,
     video_captions,
 )
 from vtr_core.data.shards.shard_file import caption_key
-from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import key64
-from vtr_core.metrics.captioning import cider
 from vtr_core.storage import locate
 
 CAPTIONS = {"a": ["A dog.", "a dog", "the dog runs"], "b": ["a cat"], "c": ["a dog", "two men"]}
@@ -97,28 +94,3 @@ def test_videos_without_captions_are_refused() -> None:
         check_captioned(videos({**CORPUS, "b": ()}), "d://x")
     with pytest.raises(DatasetError, match="holds no video"):
         check_captioned([])
-
-
-TEXTS = {
-    "a": ["a man runs in a park", "a man is running", "someone runs"],
-    "b": ["a dog sleeps on a mat", "the dog is sleeping"],
-    "c": ["two men talk in a park", "men are talking", "two men are in a park"],
-}
-TOLD = {"a": "a man runs on a mat", "b": "the dog is sleeping", "c": "a man is in a zebra park"}
-
-
-def test_scores_are_those_of_the_metric(tmp_path: Path) -> None:
-    """Also for words that the vocabulary or the corpus lacks."""
-    data = captioned_videos(tmp_path / "d", TEXTS)
-    vocabulary = WordTable.load(data).vocabulary
-    table = training_references(data, vocabulary)
-    videos = {video.video_id: video.video_key for video in video_captions(data)}
-    words = [[vocabulary.ids.get(word, 999) for word in text.split()] for text in TOLD.values()]
-    keys = np.array([videos[name] for name in TOLD])
-    scores = table.ciders(keys, [[text, text[:2]] for text in words])
-    expected = cider(TOLD, TEXTS, tokenizer="words").by_id
-    assert scores[:, 0].tolist() == pytest.approx(list(expected.values()))
-    begun = cider({name: " ".join(text.split()[:2]) for name, text in TOLD.items()}, TEXTS, tokenizer="words").by_id
-    assert scores[:, 1].tolist() == pytest.approx(list(begun.values()))
-    alone = table.ciders(keys[1:2], [[words[1], []]])
-    assert alone.tolist() == [[pytest.approx(expected["b"]), 0]]

@@ -1,11 +1,9 @@
 """`vtr tables capsules`: rows are trained and evaluated once; without data the paper's figures stand alone."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from mlflow import MlflowClient
 
 from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags
@@ -45,35 +43,6 @@ def test_rows_are_trained_evaluated_and_not_done_twice(
     monkeypatch.setattr("pipelines.train.command.train", _refuse)
     monkeypatch.setattr("pipelines.train.command.resume", _refuse)
     assert tables(flags, changes) == page
-
-
-@pytest.mark.long
-def test_rows_are_trained_side_by_side(
-    world: Path, tmp_path: Path, own_tracking_store: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Under Ray Tune, to the figures of one after another; an interrupted row goes on; MLflow has every run once."""
-    flags = TablesFlags(
-        only=(6,),
-        preset="capsule-howto-tiny",
-        data=str(world),
-        test=(f"msrvtt={world}/test",),
-        seeds=1,
-        out=str(tmp_path / "together"),
-        benchmark=str(tmp_path / "none.json"),
-        max_concurrent=2,
-        experiment="together",
-    )
-    changes = {**SMALL, "model.num_capsules": 4, "model.embedding_dim": 16, "model.words.hidden_dim": 16}
-    tables(flags, changes)
-    assert "2 trainings, 2 at once" in capsys.readouterr().out
-    client = MlflowClient(own_tracking_store)
-    runs = client.search_runs([client.get_experiment_by_name("together").experiment_id])
-    trained = [run for run in runs if run.info.run_name in ("base-0", "not-shared-0")]
-    assert [run.info.status for run in trained] == ["FINISHED", "FINISHED"]
-    alone = replace(flags, max_concurrent=1, out=str(tmp_path / "alone"), experiment="alone")
-    tables(alone, changes)
-    figures = [json.loads((Path(one.out) / "tables.json").read_text())["figures"] for one in (flags, alone)]
-    assert figures[0] == figures[1]
 
 
 def _refuse(*_: object) -> None:

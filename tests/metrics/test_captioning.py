@@ -35,10 +35,6 @@ def test_cider_has_the_published_definition_s_values() -> None:
     assert scores.mean == pytest.approx(2.2199920165, abs=1e-9)
 
 
-def test_cider_of_one_video_is_zero() -> None:
-    assert cider({"a": HYPOTHESES["a"]}, {"a": REFERENCES["a"]}).mean == 0.0
-
-
 @settings(max_examples=60)
 @given(sets)
 def test_figures_are_those_of_plain_code(drawn: list[tuple[str, list[str]]]) -> None:

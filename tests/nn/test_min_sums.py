@@ -39,10 +39,6 @@ def test_equal_rows_have_equal_sums_bit_for_bit(queries, items):
     assert (sums == sums[0, 0]).all()
 
 
-def test_no_rows_give_no_blocks():
-    assert list(min_sum_blocks(torch.zeros(0, 3), torch.zeros(4, 3))) == []
-
-
 def test_that_numba_is_missing_is_said_once_of_much_work(way, monkeypatch, caplog):
     monkeypatch.setattr(min_sums, "_MANY", 24)
     min_sums._say_numba_is_missing.cache_clear()

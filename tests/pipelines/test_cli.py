@@ -134,7 +134,7 @@ FAULTS = [
     (["evaluate", "none", "--data", "d", "--task", "retreival"], "no task 'retreival'; did you mean retrieval?"),
     (["tables", "thesus"], "no tables of 'thesus'; did you mean thesis?"),
     (["analyze", "causalty"], "no such analysis; did you mean causality?"),
-    (["analyze", "cooccurrence", "d", "--data", "d", "--out", "x"], "give data without it"),
+    (["analyze", "cooccurrence", "d", "--grid", "g", "--data", "d", "--out", "x"], "give data without it"),
     (["extract", "none", "--out", "x", "--captions", "c", "--recipe", "logmel"], "did you mean log-mel?"),
     (["evaluate", "none", "--data", "d", "--out", "w"], "w cannot be written: it is a folder; name a file"),
     (["evaluate", "none", "--data", "d", "--task", "captioning", "--out=w"], "w cannot be written: it is a folder"),

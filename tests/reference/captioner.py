@@ -18,17 +18,6 @@ def next_word(model: Captioner, frames: Tensor, mask: Tensor, words: list[int]) 
     return model.logits(model.norm(tokens))[0, -1].log_softmax(dim=0).tolist()
 
 
-def forbidden(model: Captioner, words: list[int], decoding: DecodingConfig, word: int) -> bool:
-    if word in (0, model.mask) or (word == model.end and len(words) < decoding.min_words):
-        return True
-    size = decoding.block_ngrams
-    if size is None:
-        return False
-    longer = [*words, word]
-    said = {tuple(longer[i : i + size]) for i in range(len(longer) - size)}
-    return len(longer) >= size and tuple(longer[-size:]) in said
-
-
 @torch.no_grad()
 def generate(model: Captioner, frames: Tensor, mask: Tensor, decoding: DecodingConfig) -> list[int]:
     beams: list[tuple[list[int], float, bool]] = [([], 0.0, False)]
@@ -39,9 +28,9 @@ def generate(model: Captioner, frames: Tensor, mask: Tensor, decoding: DecodingC
                 longer.append((words, score, True))
                 continue
             scores = next_word(model, frames, mask, words)
-            # Forbidden words are out; p of the others is not renormalised.
+            # p of the words that are left is not renormalised.
             for word, log_p in enumerate(scores):
-                if not forbidden(model, words, decoding, word):
+                if word not in (0, model.mask) and (words or word != model.end):
                     longer.append(([*words, word], score + log_p, word == model.end))
         longer.sort(key=lambda beam: -beam[1] / len(beam[0]) ** decoding.length_penalty)
         beams = longer[: decoding.beams]

@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-
 from tests.reference.ranking import mean_average_precision
 
 
@@ -49,27 +47,3 @@ def matched_precisions(scores, caption_video):
     columns = [[row[video] for row in scores] for video in videos]
     back = [[own == video for own in caption_video] for video in videos]
     return mean_average_precision(scores, there, "expected"), mean_average_precision(columns, back, "expected")
-
-
-def query_precisions(scores, caption_video):
-    """Average precision of every caption, and of every video, all of which have one."""
-    videos = range(len(scores[0]))
-    captions = [
-        mean_average_precision([row], [[video == own for video in videos]], "expected")
-        for row, own in zip(scores, caption_video, strict=True)
-    ]
-    columns = [
-        mean_average_precision([[row[v] for row in scores]], [[own == v for own in caption_video]], "expected")
-        for v in videos
-    ]
-    return captions, columns
-
-
-def bootstrap_low(differences, seed, resamples=1000):
-    """The value below which 2.5 % of the resamples' means lie, between two neighbours in proportion."""
-    count = len(differences)
-    drawn = np.random.default_rng(seed).multinomial(count, [1 / count] * count, size=resamples)
-    means = sorted(sum(n * d for n, d in zip(row, differences, strict=True)) / count for row in drawn)
-    place = 0.025 * (resamples - 1)
-    below = int(place)
-    return means[below] + (place - below) * (means[below + 1] - means[below])

@@ -54,11 +54,3 @@ def cross_entropy(scores: Tensor, labels: Tensor) -> Tensor:
     """The mean over concepts of a row's binary cross-entropy, from probabilities."""
     p = torch.sigmoid(scores)
     return -(labels * p.log() + (1 - labels) * (1 - p).log()).mean()
-
-
-def diffuse(video: Tensor, text: Tensor, k: int, similarity: str) -> Tensor:
-    """1 − c_k of one pair, differentiable."""
-    pairs = zip(video.unbind(), text.unbind(), strict=True)
-    shared = [torch.minimum(v, s) if similarity == "jaccard" else (v * s).abs() for v, s in pairs]
-    strongest = sorted(shared, key=lambda value: float(value.detach()), reverse=True)[:k]
-    return 1 - torch.stack(strongest).sum() / torch.stack(shared).sum()

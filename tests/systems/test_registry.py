@@ -1,11 +1,13 @@
-"""Systems are handed down: they read configurations, are pickled for Ray's workers, and need not be in the list."""
+"""Systems by their kinds: the own ones, installed ones, configurations from JSON."""
 
 import pickle
 from pathlib import Path
 
 import pytest
 
+import vtr_core.systems
 from pipelines.systems.registry import SYSTEMS as WITH_COMMANDS
+from tests.builders.entry_points import installed
 from tests.builders.toy import toy_dataset
 from tests.systems.linear.presets import LINEAR_PRESETS
 from tests.systems.linear.system import LINEAR
@@ -17,8 +19,8 @@ from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.run.build import build_task
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.systems.all import SYSTEMS
-from vtr_core.systems.system import Systems
+from vtr_core.systems.all import GROUP, OWN, SYSTEMS, installed_systems
+from vtr_core.systems.system import System, Systems, by_name
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 from vtr_core.train.checkpoint.trained_model import read_model
@@ -95,3 +97,60 @@ def test_the_schema_has_all_models_and_losses() -> None:
     }
     assert kinds <= found
     assert list(schema["properties"]) == list(TrainConfig.model_fields)
+
+
+(FOLDER,) = map(Path, vtr_core.systems.__path__)
+
+
+def test_every_folder_of_a_system_is_listed() -> None:
+    assert {system.name for system in OWN} == {place.parent.name for place in FOLDER.glob("*/presets.py")}
+
+
+def test_kinds_tell_models_apart_and_losses() -> None:
+    for configs in (
+        [config for system in SYSTEMS for config in system.configs],
+        [config for system in SYSTEMS for config in system.losses],
+    ):
+        kinds = [config.model_fields["kind"].default for config in configs]
+        assert len(set(kinds)) == len(kinds)
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_its_presets_and_spaces_are_of_the_system(system: System) -> None:
+    table = system.presets()
+    for base, row in table.bases.items():
+        for name in (base, *(f"{base}-{variant}" for variant in table.variants if row.varied)):
+            config = preset(name)
+            assert config.preset == name
+            assert config.model.system() is system
+    for space in table.spaces:
+        assert preset(space.preset).model.system() is system
+
+
+def test_a_name_is_of_one_system() -> None:
+    assert by_name([("a", 1), ("b", 2)], "a preset") == {"a": 1, "b": 2}
+    with pytest.raises(ConfigError, match="two systems have a preset called 'a'; rename one"):
+        by_name([("a", 1), ("a", 2)], "a preset")
+
+
+def test_every_configuration_of_a_model_knows_its_system() -> None:
+    assert all(config.system() is system for system in SYSTEMS for config in system.configs)
+
+
+def test_an_installed_system_stands_beside_the_own_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(installed(tmp_path, GROUP, "linear", "tests.systems.linear.system:LINEAR"))
+    assert installed_systems(OWN) == (LINEAR,)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("nowhere.at:ALL", r"nowhere\.at:ALL of the package other-package cannot be imported \(ModuleNotFoundError"),
+        ("json:loads", r"is a function; it must be a vtr_core\.systems\.system\.System"),
+        ("vtr_core.systems.muse.config:MUSE", "has the name 'muse', which another system has too"),
+    ],
+)
+def test_what_does_not_fit_is_named(value: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(installed(tmp_path, GROUP, "other", value))
+    with pytest.raises(ConfigError, match=message):
+        installed_systems(OWN)

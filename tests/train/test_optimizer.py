@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 from vtr_core.config.losses import InfoNceConfig
-from vtr_core.config.override import ModelInputs
 from vtr_core.config.pretrained import ClipConfig, TransformerSize
 from vtr_core.config.run import OptimizerConfig
 from vtr_core.config.towers import MambaLearner
@@ -17,8 +16,6 @@ from vtr_core.encoders.trainable import TrainableEncoder
 from vtr_core.losses.objective import Temperature
 from vtr_core.nn.mamba.learners import build_learner
 from vtr_core.nn.mamba.pyramid import Pyramid, TemporalScale
-from vtr_core.systems.captioning.config import CaptionerConfig
-from vtr_core.systems.captioning.model import Captioner
 from vtr_core.train.optimizer import build_optimizer, learning_rate_at, load_state, set_learning_rate
 
 
@@ -91,21 +88,6 @@ def test_a_temperature_has_a_rate_of_its_own(factor: float) -> None:
     rates = {id(p): group["lr"] for group in optimizer.param_groups for p in group["params"]}
     assert [rates[id(p)] for p in model.parameters()] == [0.3, 0.3, pytest.approx(0.3 * factor)]
     assert len(optimizer.param_groups) == (2 if factor == 1 else 3)
-
-
-@pytest.mark.parametrize("factor", [1.0, 0.1])
-@pytest.mark.parametrize("layout", ["pre_norm", "bert"])
-def test_a_captioners_language_part_has_a_rate_of_its_own(layout: Literal["pre_norm", "bert"], factor: float) -> None:
-    """What reads frames, which no weights of BERT are given to, keeps the rate of the rest."""
-    inputs = ModelInputs(features={"video": 4}, num_words=5, max_words=6)
-    model = Captioner(CaptionerConfig(inputs=inputs, hidden_dim=8, heads=2, layers=1, mlp_dim=8, layout=layout))
-    optimizer = build_optimizer(model, OptimizerConfig(language_factor=factor))
-    set_learning_rate(optimizer, 0.3)
-    rates = {id(p): group["lr"] for group in optimizer.param_groups for p in group["params"]}
-    full = {name.partition(".")[0] for name, p in model.named_parameters() if rates[id(p)] == 0.3}
-    seeing = {"frames", "times", *(["video_norm"] if layout == "bert" else [])}
-    assert full == ({name.partition(".")[0] for name, _ in model.named_parameters()} if factor == 1 else seeing)
-    assert len(optimizer.param_groups) == (2 if factor == 1 else 4)
 
 
 def test_a_state_without_factors_is_taken_and_the_configured_ones_stay() -> None:

@@ -1,10 +1,10 @@
-"""Concept detectors: precision, which were learned (thesis, 5.6.2), and co-occurrence (5.6.1)."""
+"""Concept detectors: precision, and which were learned (thesis, 5.6.2)."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Bool, Float, Float64, Int64
+from jaxtyping import Bool, Float, Float64
 
 from vtr_core.errors import DatasetError
 from vtr_core.metrics.average_precision import average_precision
@@ -81,57 +81,3 @@ def _check(values: np.ndarray) -> None:
         raise DatasetError(
             f"concept scores of the shape {values.shape}: there are no samples to judge the detectors by"
         )
-
-
-@dataclass(frozen=True)
-class Cooccurrence:
-    """`together[i, j]`: videos with both concepts, on the diagonal with the one; `correlation`: of their presence."""
-
-    together: Int64[np.ndarray, "concepts concepts"]
-    correlation: Float64[np.ndarray, "concepts concepts"]
-    videos: int
-
-
-@dataclass(frozen=True)
-class ConceptPair:
-    """Two concepts by their numbers, the first the more frequent one; shares and correlation in [0, 1] and [-1, 1]."""
-
-    first: int
-    second: int
-    together: int
-    correlation: float
-    share_of_first: float
-    """Share of the videos with the first concept that have the second one too."""
-    share_of_second: float
-
-
-def cooccurrence(present: Bool[np.ndarray, "videos concepts"]) -> Cooccurrence:
-    """The correlation of the presence of every two concepts over the videos (φ, Pearson's of two binary variables).
-
-    φ_ij = (n n_ij − n_i n_j) / √(n_i (n − n_i) n_j (n − n_j)); NaN for a concept of no video, or of all videos.
-    """
-    here = present.astype(np.float64)
-    together, videos = here.T @ here, len(present)
-    counts = np.diag(together)
-    spread = np.sqrt(counts * (videos - counts))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        correlation = (videos * together - np.outer(counts, counts)) / np.outer(spread, spread)
-    return Cooccurrence(together.astype(np.int64), np.where(np.isfinite(correlation), correlation, np.nan), videos)
-
-
-def strongest_pairs(counts: Cooccurrence, most: int, fewest_videos: int) -> list[ConceptPair]:
-    """At most `most` pairs with the highest correlation, of those that co-occur in at least `fewest_videos` videos.
-
-    Concepts are numbered by descending frequency; of equal correlations the pair with the lower numbers comes first.
-    """
-    first, second = np.triu_indices(len(counts.together), 1)
-    values = counts.correlation[first, second]
-    usable = np.flatnonzero(np.isfinite(values) & (counts.together[first, second] >= fewest_videos))
-    order = usable[np.argsort(-values[usable], kind="stable")][:most]
-    return [_pair(counts, int(first[i]), int(second[i])) for i in order]
-
-
-def _pair(counts: Cooccurrence, first: int, second: int) -> ConceptPair:
-    together = int(counts.together[first, second])
-    shares = (together / int(counts.together[concept, concept]) for concept in (first, second))
-    return ConceptPair(first, second, together, float(counts.correlation[first, second]), *shares)

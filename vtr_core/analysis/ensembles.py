@@ -29,19 +29,6 @@ class DirectionalPrecision:
         return (self.text_to_video + self.video_to_text) / 2
 
 
-@dataclass(frozen=True)
-class QueryPrecisions:
-    """Average precision of every caption, and of every video that has captions, in [0, 1]."""
-
-    captions: Float64[np.ndarray, " captions"]
-    videos: Float64[np.ndarray, " queries"]
-
-    @property
-    def directional(self) -> DirectionalPrecision:
-        """The means over the queries of each direction."""
-        return DirectionalPrecision(float(self.captions.mean()), float(self.videos.mean()))
-
-
 class MatchedRanking:
     """mAP of `metrics.ranking` with ties="expected", where caption i belongs to video `caption_video[i]` alone.
 
@@ -54,26 +41,13 @@ class MatchedRanking:
         self._queries = torch.nonzero(counts).squeeze(1)
         self._own, self._filled = _captions_by_video(caption_video, counts, self._queries)
         self._caption_video = caption_video
-        self._num_videos = num_videos
 
     def precision(self, scores: Float[Tensor, "captions videos"]) -> DirectionalPrecision:
         """The mean average precisions; MetricError for a score that is not finite."""
-        return self.by_query(scores).directional
-
-    def by_query(self, scores: Float[Tensor, "captions videos"]) -> QueryPrecisions:
-        """The average precision of every query; MetricError for a score that is not finite."""
         if not scores.isfinite().all():
             raise MetricError("a score is not finite; its average precision is undefined")
-        return QueryPrecisions(self._text_to_video(scores), self._video_to_text(scores))
-
-    def shares(self, precisions: QueryPrecisions) -> Float64[np.ndarray, " queries"]:
-        """What each video with captions contributes with them: numbers whose mean is that of both directions' mAP.
-
-        Captions of a video are not independent of each other, so intervals are over videos.
-        """
-        sums = np.bincount(self._caption_video.numpy(), weights=precisions.captions, minlength=self._num_videos)
-        own = sums[self._queries.numpy()] * len(self._queries) / len(precisions.captions)
-        return (own + precisions.videos) / 2
+        captions, videos = self._text_to_video(scores), self._video_to_text(scores)
+        return DirectionalPrecision(float(captions.mean()), float(videos.mean()))
 
     def _text_to_video(self, scores: Tensor) -> Float64[np.ndarray, " captions"]:
         own = scores.gather(1, self._caption_video.unsqueeze(1))

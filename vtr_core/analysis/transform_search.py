@@ -1,19 +1,16 @@
 """Search for a transform: its accuracy and causality; by coordinates, and that of the thesis (5.4.1)."""
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias, assert_never
 
-from torch import Tensor
-
 from vtr_core.analysis.causality import causality_at_k
-from vtr_core.analysis.ensembles import MatchedRanking, QueryPrecisions
+from vtr_core.analysis.ensembles import MatchedRanking
 from vtr_core.analysis.transforms import ConceptSpace, Transform, concept_similarity
 from vtr_core.config.data_sets import Comparison
 from vtr_core.errors import ConfigError
-from vtr_core.metrics.intervals import PairedBootstrap
 
 SEARCHED_K = 10
 """Number of tags that a person takes in at once."""
@@ -26,18 +23,14 @@ class Measured:
     transform: Transform
     accuracy: float
     causality: float
-    gain_low: float = 0.0
-    """Lower end of the 95 % interval of the accuracy minus that of the identity, by a paired bootstrap over videos."""
 
 
 class TransformObjective:
-    """Transform → `Measured` on one data set, by concept scores alone. seed: of the bootstrap's resamples."""
+    """Transform → `Measured` on one data set, by concept scores alone."""
 
-    def __init__(self, space: ConceptSpace, k: int = SEARCHED_K, seed: int = 0) -> None:
+    def __init__(self, space: ConceptSpace, k: int = SEARCHED_K) -> None:
         self._space, self._k = space, k
         self._ranking = MatchedRanking(space.caption_video, len(space.video))
-        self._trained = self._ranking.shares(self._precisions(*self._transformed(space.identity)))
-        self._bootstrap = PairedBootstrap(len(self._trained), seed)
         self._known: dict[Transform, Measured] = {}
 
     @property
@@ -58,17 +51,10 @@ class TransformObjective:
 
     def _measure(self, transform: Transform) -> Measured:
         space = self._space
-        text, video = self._transformed(transform)
-        precisions = self._precisions(text, video)
+        text, video = transform.apply(space.text), transform.apply(space.video)
+        accuracy = self._ranking.precision(concept_similarity(text, video, space.similarity)).mean
         causality = causality_at_k(video[space.caption_video], text, self._k, space.similarity)
-        low = self._bootstrap.lower(self._ranking.shares(precisions) - self._trained)
-        return Measured(transform, precisions.directional.mean, causality.mean, low)
-
-    def _transformed(self, transform: Transform) -> tuple[Tensor, Tensor]:
-        return transform.apply(self._space.text), transform.apply(self._space.video)
-
-    def _precisions(self, text: Tensor, video: Tensor) -> QueryPrecisions:
-        return self._ranking.by_query(concept_similarity(text, video, self._space.similarity))
+        return Measured(transform, accuracy, causality.mean)
 
 
 Coordinate: TypeAlias = Literal["power", "scale", "shift"]
@@ -79,10 +65,6 @@ FIRST_FACTOR, FIRST_SHIFT = 2**0.75, 0.5
 """The first step: power and scale are multiplied (up to 8 × and down to 1/8), the shift moves by up to 2."""
 LIMITS: dict[Coordinate, tuple[float, float]] = {"power": (1 / 8, 8.0), "scale": (1 / 16, 64.0), "shift": (-16.0, 16.0)}
 """Bounds of the search: beyond them nearly all probabilities are 0 or 1."""
-KeepMap: TypeAlias = Literal["interval", "mean"]
-"""When a transform is no less accurate than the start: by the lower end of the interval of the difference, or by the
-difference itself.
-"""
 DEFAULT_TOLERANCE = 0.001
 """Accuracy that may be given up for causality: 0.1 points of mAP."""
 
@@ -117,27 +99,25 @@ def coordinate_search(
     *,
     tolerance: float = DEFAULT_TOLERANCE,
     refinements: int = 4,
-    keep_map: KeepMap = "mean",
     enough: float = math.inf,
-    also: Sequence[Measured] = (),
 ) -> SearchResult:
     """The direct search of the thesis's section 5.3.1: one coordinate at a time, in rounds, with smaller steps.
 
     First for accuracy: along each coordinate the most accurate of the values in `STEPS` is taken, of equal ones the one
     with the higher causality; when a round over all coordinates changes nothing the step is halved, `refinements`
-    times. Then for causality, in the same way from there: the value with the highest causality of those that
-    `allowed` lets through; more causality than `enough` counts no more, and of those that have it the most accurate one
-    is taken. So on the data searched on the result is never less accurate than the start, however often
-    the tolerance is used. The search is local: it may end in a local optimum; `also`, transforms that
-    are measured already, are places from which its second phase may begin.
+    times. Then for causality, in the same way from there: the value with the highest causality of those no less
+    accurate than the start and at most `tolerance` less than the most accurate one; more causality than `enough` counts
+    no more, and of those that have it the most accurate one is taken. The search is local: it may end in a local
+    optimum.
     """
     if not tolerance >= 0:
         raise ConfigError(f"the tolerance of the search is {tolerance}; it must be 0 or more")
-    known = {measured.transform: measured for measured in also}
+    known: dict[Transform, Measured] = {}
     measured_once = _measured_once(measure, known)
 
     def rank(measured: Measured) -> tuple[float, float]:
-        if not allowed(measured, first, known.values(), tolerance, keep_map):
+        highest = max(measured.accuracy for measured in known.values())
+        if measured.accuracy < max(first.accuracy, highest - tolerance):
             return -1.0, measured.accuracy
         return min(measured.causality, enough), measured.accuracy
 
@@ -160,25 +140,6 @@ def _measured_once(measure: Measure, known: dict[Transform, Measured]) -> Measur
 
 def _by_accuracy(measured: Measured) -> tuple[float, float]:
     return measured.accuracy, measured.causality
-
-
-def allowed(
-    candidate: Measured, start: Measured, known: Collection[Measured], tolerance: float, keep_map: KeepMap
-) -> bool:
-    """Whether a transform may be taken for its causality.
-
-    It is kept where it is no less accurate than the start (`keep_map`), which is always kept itself, and its accuracy
-    is at most `tolerance` below that of the most accurate one that is kept. Of the many transforms of a search some are
-    as accurate as the start by luck: their mean difference on other data is below zero; the lower end of its interval
-    leaves room for that.
-    """
-
-    def is_kept(measured: Measured) -> bool:
-        surely = keep_map == "mean" or measured.gain_low >= 0 or measured == start
-        return surely and measured.accuracy >= start.accuracy
-
-    highest = max(measured.accuracy for measured in known if is_kept(measured))
-    return is_kept(candidate) and candidate.accuracy >= highest - tolerance
 
 
 def _descend(

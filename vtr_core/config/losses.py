@@ -1,6 +1,7 @@
 """Losses: contrastive objectives, their margins, granularity bias, and clips of the same video."""
 
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
@@ -119,11 +120,10 @@ class FusionConfig(Settings):
     """Pairs fused at once, to bound memory."""
 
 
-SimilarityPrecision = Literal["float32", "tf32", "bf16x3", "bf16"]
-
-
 class ContrastiveLossConfig(Settings):
     """Settings of every contrastive loss."""
+
+    removed: ClassVar[Mapping[str, Any]] = {"similarity_precision": "float32", "granularity_margin": None}
 
     similarity: ClassVar[Literal["dot", "cosine"]] = "cosine"
     """The similarity that it compares."""
@@ -131,12 +131,6 @@ class ContrastiveLossConfig(Settings):
     """Weighting of other clips of the same video as negatives."""
     block_rows: PositiveInt | None = None
     """Rows of the similarity matrix that are held at once, to bound memory (default: all of the worker's share)."""
-    similarity_precision: SimilarityPrecision = "float32"
-    """Precision of the factors of the similarities' products, which are summed in float32. Of losses that were seen
-    `bf16x3` is off by less than 1e-5 of them, `tf32` by 1e-4, `bf16` by 1e-3."""
-    granularity_margin: GranularityMarginConfig | None = None
-    """Add L_b and L_mcl, a contrastive loss of video and text with the granularity bias as its margin (None:
-    neither)."""
 
 
 class MaskedMarginSoftmaxConfig(ContrastiveLossConfig):

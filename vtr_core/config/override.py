@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, TypeVar, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from vtr_core.errors import ConfigError
 
@@ -21,6 +21,15 @@ class Settings(BaseModel):
     """Frozen, and closed: an unknown name is an error, never ignored. Floats are finite."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
+    removed: ClassVar[Mapping[str, Any]] = {}
+    """Settings of earlier versions with the values at which they had no effect: with these, checkpoints still load."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_removed(cls, values: Any) -> Any:
+        if not cls.removed or not isinstance(values, Mapping):
+            return values
+        return {name: value for name, value in values.items() if cls.removed.get(name, ...) != value}
 
     @property
     def validation_context(self) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ import operator
 from collections.abc import Mapping
 from functools import lru_cache, reduce
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, get_args
 
 from pydantic import (
     Field,
@@ -64,6 +64,8 @@ Share = Annotated[float, Field(gt=0.0, le=1.0)]
 class OptimizerConfig(Settings):
     """Adam with an optional warm-up and a schedule over all steps."""
 
+    removed: ClassVar[Mapping[str, Any]] = {"language_factor": 1.0}
+
     algorithm: Literal["adam", "bert_adam"] = "adam"
     """`bert_adam`: Adam without bias corrections, as BERT was trained (Devlin et al. 2019) and CLIP4Clip is."""
     learning_rate: PositiveFloat = 1e-3
@@ -72,10 +74,6 @@ class OptimizerConfig(Settings):
     """Factor of the learning rate for modules over precomputed tokens: MUSE's pyramid, temporal scales and learner."""
     backbone_factor: PositiveFloat = 1.0
     """Factor of the learning rate for a backbone that is trained with the model, such as CLIP or Video Swin."""
-    language_factor: PositiveFloat = 1.0
-    """Factor of the learning rate for a captioner's words, their places, its transformer and the scores of words: what
-    `vtr import bert` gives weights.
-    """
     layer_decay: Share = 1.0
     """Factor of the backbone's learning rate for each layer further from its output."""
     beta1: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.9

@@ -162,16 +162,6 @@ LearnerConfig = Annotated[
 ]
 
 
-class FrameBlock(Settings):
-    """Frame vectors plus the gated residual of a sequence learner over them (Tang et al. 2025)."""
-
-    learner: LearnerConfig = MambaLearner()
-    initial_gate: NonNegativeFloat = 0.1
-    """Initial gates; with 0 the model starts as it is without the block."""
-    norm: NormPlace = "before"
-    """The LayerNorm of each layer: before the learner, as in the published code, or after it, as in Eq. 7."""
-
-
 KernelSizes = Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
 
 

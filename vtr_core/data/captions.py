@@ -1,4 +1,4 @@
-"""The captions of a corpus by video, as references of generated ones, and their information content."""
+"""The captions of a corpus by video, and their information content."""
 
 import io
 import os
@@ -28,8 +28,8 @@ from vtr_core.data.sources.source import Drops
 from vtr_core.errors import ConfigError, DatasetError, InputError, SchemaMismatch
 from vtr_core.fingerprint import fingerprint, key64
 from vtr_core.storage import Location, StorageError, locate
-from vtr_core.text.statistics import Rarity, consensus, information, ngrams, rarity, weighted
-from vtr_core.text.tokens.vocabulary import Vocabulary, tokenise, words_of
+from vtr_core.text.statistics import information
+from vtr_core.text.tokens.vocabulary import tokenise
 
 
 @dataclass(frozen=True)
@@ -125,55 +125,6 @@ def _checked(content: Any, place: Location) -> Mapping[str, list[str]]:
     if not good:
         raise InputError(f'{place} must be {{"video": ["caption", …], …}}, or MSR-VTT\'s lists of videos and sentences')
     return content
-
-
-Words = Sequence[int]
-"""A caption as ids of a vocabulary's words; words that it lacks have negative ids."""
-
-
-@dataclass(frozen=True)
-class ReferenceTable:
-    """The captions of clips by the clips' keys, and the rarity of their n-grams, with a clip as a document."""
-
-    captions: Mapping[int, Sequence[Words]]
-    rarity: Rarity
-
-    def ciders(
-        self, clip_key: Int64[np.ndarray, " clips"], generated: Sequence[Sequence[Words]]
-    ) -> Float64[np.ndarray, "clips captions"]:
-        """CIDEr-D of captions of clips, equally many for each, against all captions of their clip; see `consensus`.
-
-        0 for a clip without captions.
-        """
-        count = len(generated[0])
-        hypotheses = [words for texts in generated for words in texts]
-        references = [self.captions.get(key, ()) for key in clip_key.tolist()]
-        clips = np.arange(len(generated))
-        document = np.concatenate([clips.repeat(count), clips.repeat([len(texts) for texts in references])])
-        grams = ngrams([*hypotheses, *(words for texts in references for words in texts)])
-        is_hypothesis = np.arange(len(document)) < len(hypotheses)
-        vectors = weighted(grams, self.rarity.of(grams))
-        scores = consensus(vectors, document, is_hypothesis, ~is_hypothesis)[: len(hypotheses)]
-        return np.nan_to_num(scores).reshape(len(generated), count)
-
-
-def reference_table(captions: Mapping[int, Sequence[Words]]) -> ReferenceTable:
-    """The table of captions by clip key."""
-    document = np.arange(len(captions)).repeat([len(texts) for texts in captions.values()])
-    return ReferenceTable(captions, rarity([words for texts in captions.values() for words in texts], document))
-
-
-def training_references(manifest: Manifest, vocabulary: Vocabulary) -> ReferenceTable:
-    """The table of a `videos` data set, where a clip is a video, or of a `frames` data set."""
-    key = "clip_key" if isinstance(manifest.schema, FrameSchema) else "video_key"
-    reader = RowGroupReader(manifest, [key, "captions"])
-    ids, captions = dict(vocabulary.ids), dict[int, list[Words]]()
-    for place in row_groups(manifest):
-        columns = reader.read_arrow(place)
-        for clip, texts in zip(columns[key].to_pylist(), columns["captions"].to_pylist(), strict=True):
-            cut = [words_of(text, vocabulary.tokenizer) for text in texts]
-            captions[clip] = [[ids.setdefault(word, -1 - len(ids)) for word in words] for words in cut]
-    return reference_table(captions)
 
 
 _VERSION = 1

@@ -93,7 +93,7 @@ class MaskedMarginSoftmax(Objective):
         margins = per_row(margin_at(self._margin, step, a, b), a)
 
         def terms(block: slice, weights: Tensor) -> Tensor:
-            rows, columns = both_blocks(a, b, block, self._multiply)
+            rows, columns = both_blocks(a, b, block)
             own = margins[block]
             return cross_entropies(rows, weights, block.start, own) + cross_entropies(
                 columns, weights, block.start, own
@@ -157,7 +157,7 @@ class InfoNce(Objective):
         a, b = normalize(modalities[0], dim=1) * scale, normalize(modalities[1], dim=1)
 
         def terms(block: slice, weights: Tensor) -> Tensor:
-            rows, columns = both_blocks(a, b, block, self._multiply)
+            rows, columns = both_blocks(a, b, block)
             if self._positives == "match":
                 return cross_entropies(rows, weights, block.start) + cross_entropies(columns, weights, block.start)
             positives = same_caption(keys, block)
@@ -211,7 +211,7 @@ class MaxMarginRanking(Objective):
         a, b = (normalize(vectors, dim=1) for vectors in modalities)
 
         def terms(block: slice, weights: Tensor) -> Tensor:
-            rows, columns = both_blocks(a, b, block, self._multiply)
+            rows, columns = both_blocks(a, b, block)
             of_rows = mean_hinges(rows, weights, block.start, self._margin)
             return of_rows + mean_hinges(columns, weights, block.start, self._margin)
 
@@ -270,7 +270,7 @@ class Sigmoid(Objective):
         a, b = normalize(modalities[0], dim=1) * scale, normalize(modalities[1], dim=1)
 
         def terms(block: slice, weights: Tensor) -> Tensor:
-            return binary_terms(self._multiply(a[block], b) + bias, weights, block.start)
+            return binary_terms(a[block] @ b.T + bias, weights, block.start)
 
         return terms
 
@@ -344,8 +344,8 @@ class MilNce(Objective):
 
         def terms(block: slice, weights: Tensor) -> Tensor:
             size = bags.shape[1]
-            rows = self._multiply(clips[block], bags.flatten(0, 1)).unflatten(1, (-1, size))
-            columns = self._multiply(bags[block].flatten(0, 1), clips).unflatten(0, (-1, size)).transpose(1, 2)
+            rows = (clips[block] @ bags.flatten(0, 1).T).unflatten(1, (-1, size))
+            columns = (bags[block].flatten(0, 1) @ clips.T).unflatten(0, (-1, size)).transpose(1, 2)
             return bag_terms(rows, columns, weights, weights, block.start)
 
         return terms

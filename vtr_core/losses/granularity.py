@@ -12,8 +12,7 @@ from torch.nn.functional import normalize
 from vtr_core.config.losses import GranularityMarginConfig, MarginCompat, MaskSameVideo
 from vtr_core.data.batches import RowKeys
 from vtr_core.data.captions import InformationTable
-from vtr_core.losses.objective import WHOLE, Share, in_order, is_match, negative_weights
-from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings
+from vtr_core.losses.objective import is_match, negative_weights
 from vtr_core.nn.precision import at_least_float32, full_precision
 
 SENTENCE_DECIMALS, VIDEO_DECIMALS = 2, 1
@@ -247,38 +246,6 @@ class GranularityMargin(nn.Module):
         angle = torch.acos((video * sentence).sum(dim=1).clamp(-1, 1)).double()
         values = self.extractor.values(keys.video, keys.caption)
         return {"margin": angle.mean(), "margin_bin_correlation": correlation(angle, values)}
-
-
-def granularity_margin(
-    config: GranularityMarginConfig | None, information: InformationTable | None
-) -> GranularityMargin | None:
-    """The losses that `config` asks for, on the information content of the training captions; None for None."""
-    if config is None:
-        return None
-    assert information is not None, "a margin needs information"
-    return GranularityMargin(config, information)
-
-
-def embedding_margin(
-    margin: GranularityMargin | None, embeddings: Embeddings, keys: RowKeys, step: int, share: Share = WHOLE
-) -> GranularityLosses:
-    """The share's terms for captions and videos in a joint space, compared by the cosine; nothing without a margin.
-
-    Videos are the modality "video", or the first other one where there is none. Rows that lack one of the two are
-    skipped; with fewer than two pairs there are no terms.
-    """
-    if margin is None:
-        return GranularityLosses()
-    modality = VIDEO if VIDEO in embeddings.vectors else in_order(embeddings.vectors)[1]
-    pairs = embeddings.present[TEXT] & embeddings.present[modality]
-    if int(pairs.sum()) < 2:
-        return GranularityLosses()
-    text, video = (at_least_float32(embeddings.vectors[name][pairs]) for name in (TEXT, modality))
-    own = share.rows(len(text))
-    block = slice(own.start, own.stop)
-    with torch.autocast(text.device.type, enabled=False):
-        similarity = normalize(video[block], dim=1) @ normalize(text, dim=1).T
-    return margin(similarity, keys[pairs], block, step)
 
 
 def correlation(a: Float[Tensor, " rows"], b: Float[Tensor, " rows"]) -> Float[Tensor, ""]:

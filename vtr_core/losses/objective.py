@@ -27,7 +27,7 @@ from vtr_core.config.losses import (
 )
 from vtr_core.data.batches import RowKeys
 from vtr_core.nn.embeddings import TEXT, Embeddings
-from vtr_core.nn.precision import Product, at_least_float32, product
+from vtr_core.nn.precision import at_least_float32
 
 FIRST = (TEXT, "video", "audio")
 """The order of modalities in the name of a group; further ones follow by name."""
@@ -165,7 +165,6 @@ class Objective(nn.Module, ABC):
         super().__init__()
         self._same_video = config.same_video
         self._block_rows = config.block_rows
-        self._multiply = product(config.similarity_precision)
 
     @abstractmethod
     def item_terms(self, modalities: Modalities, step: int, keys: RowKeys) -> ItemTerms:
@@ -233,11 +232,11 @@ def _recomputed(block_sum: Callable[[slice], Tensor], block: slice) -> Tensor:
 
 
 def both_blocks(
-    a: Float[Tensor, "items dim"], b: Float[Tensor, "items dim"], block: slice, multiply: Product
+    a: Float[Tensor, "items dim"], b: Float[Tensor, "items dim"], block: slice
 ) -> tuple[Float[Tensor, "block items"], Float[Tensor, "block items"]]:
     """S[i, :] and S[:, i]ᵀ of S = a bᵀ; a block of all items is multiplied once."""
-    rows = multiply(a[block], b)
-    return rows, rows.T if len(rows) == len(a) else multiply(b[block], a)
+    rows = a[block] @ b.T
+    return rows, rows.T if len(rows) == len(a) else b[block] @ a.T
 
 
 def is_match(block: Float[Tensor, "block items ..."], first: int) -> Bool[Tensor, "block items"]:

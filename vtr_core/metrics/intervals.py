@@ -1,15 +1,11 @@
-"""Confidence intervals: of proportions, of means over seeds, and of paired differences by bootstrap."""
+"""Confidence intervals: of proportions, and of means over seeds."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-import numpy as np
-from jaxtyping import Float64
 from scipy.stats import t
-
-from vtr_core.metrics.ranks import MetricError
 
 
 def wilson_interval(share: float, count: int, z: float = 1.959963984540054) -> tuple[float, float]:
@@ -22,28 +18,6 @@ def wilson_interval(share: float, count: int, z: float = 1.959963984540054) -> t
     spread = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
     middle, scale = share + z * z / (2 * count), 1 + z * z / count
     return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
-
-
-CONFIDENCE = 0.95
-_RESAMPLES = 1000
-
-
-class PairedBootstrap:
-    """Percentile interval (Efron 1979) of a mean over `items` paired differences.
-
-    Every resample draws as many items as there are, with replacement; all differences are judged by the same resamples,
-    drawn once with `seed`, so that one difference does not win over another by its draw.
-    """
-
-    def __init__(self, items: int, seed: int = 0, resamples: int = _RESAMPLES) -> None:
-        if items < 1 or resamples < 1:
-            raise MetricError(f"a bootstrap of {items} items in {resamples} resamples; at least one of each")
-        drawn = np.random.default_rng(seed).multinomial(items, np.full(items, 1 / items), size=resamples)
-        self._shares = drawn / items
-
-    def lower(self, differences: Float64[np.ndarray, " items"], confidence: float = CONFIDENCE) -> float:
-        """The lower end of the two-sided interval of the mean difference: its (1 − confidence) / 2 quantile."""
-        return float(np.quantile(self._shares @ differences, (1 - confidence) / 2))
 
 
 @dataclass(frozen=True)

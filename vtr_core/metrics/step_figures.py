@@ -1,4 +1,4 @@
-"""All metrics of step localisation over a data set, and the baselines: chance and an even division."""
+"""All metrics of step localisation over a data set, and their chance level."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -75,14 +75,6 @@ def localise(videos: Sequence[ScoredVideo], exactly_one: bool) -> StepFigures:
     return _figures(videos, [ordered_steps(-video.scores, exactly_one=exactly_one).assignment for video in videos])
 
 
-def by_even_parts(videos: Sequence[ScoredVideo], exactly_one: bool) -> StepFigures:
-    """The metrics of a uniform division: each of K steps gets one K-th of its video, or that part's middle second.
-
-    Step k of T seconds takes ⌊kT/K⌋ … ⌊(k+1)T/K⌋ − 1; none is placed where T < K. No score is used.
-    """
-    return _figures(videos, [even_parts(*[*video.scores.shape, exactly_one]) for video in videos])
-
-
 def by_chance(videos: Sequence[ScoredVideo], exactly_one: bool, draws: int, seed: int) -> StepFigures:
     """The expected metrics of scores without temporal information: the mean over `draws` random permutations.
 
@@ -95,20 +87,6 @@ def by_chance(videos: Sequence[ScoredVideo], exactly_one: bool, draws: int, seed
     drawn = [_drawn(video, exactly_one, draws, generator) for video in videos]
     figures = [_figures(videos, [video[draw] for video in drawn]) for draw in range(draws)]
     return _mean(figures)
-
-
-def even_parts(seconds: int, steps: int, exactly_one: bool) -> Assignment:
-    """The assignment that `by_even_parts` scores."""
-    assignment = np.zeros((seconds, steps), np.bool_)
-    if seconds < steps:
-        return assignment
-    for step in range(steps):
-        first, end = step * seconds // steps, (step + 1) * seconds // steps
-        if exactly_one:
-            first = (first + end - 1) // 2
-            end = first + 1
-        assignment[first:end, step] = True
-    return assignment
 
 
 def _drawn(video: ScoredVideo, exactly_one: bool, draws: int, generator: np.random.Generator) -> np.ndarray:

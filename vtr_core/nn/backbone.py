@@ -5,14 +5,6 @@ from typing import Literal
 from torch import nn
 
 
-class HasLanguage(nn.Module):
-    """A network whose language part can have a learning rate of its own (`optimizer.language_factor`)."""
-
-    def language(self) -> list[nn.Parameter]:
-        """The parameters of that part."""
-        raise NotImplementedError
-
-
 class Backbone(nn.Module):
     """A network whose layers can have learning rates of their own (`optimizer.layer_decay`) and can be frozen."""
 

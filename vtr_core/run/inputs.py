@@ -8,7 +8,7 @@ from vtr_core import storage
 from vtr_core.config.data_sets import JOINED, ConceptText, OnBadShard, joined_uris
 from vtr_core.config.override import ModelInputs, override
 from vtr_core.config.run import ModelConfig, TrainConfig, loss_kinds, unfit_loss
-from vtr_core.data.captions import cache_folder, training_information, training_references
+from vtr_core.data.captions import cache_folder, training_information
 from vtr_core.data.concepts.concept_table import FILE, ConceptTable, TableHead
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.reading.feature_statistics import absent_features
@@ -274,14 +274,8 @@ def require_names(detected: ConceptNames | None, names: ConceptNames | None, whe
     )
 
 
-def loss_tables(
-    config: TrainConfig, manifest: Manifest, vocabulary: Vocabulary, concepts: ConceptTable | None
-) -> LossTables:
+def loss_tables(config: TrainConfig, manifest: Manifest, concepts: ConceptTable | None) -> LossTables:
     """The tables of the captions of `manifest`; `concepts`: the labels of a model with a concept space."""
-    system = config.model.system()
-    margin = system.granularity(config.loss)
-    return LossTables(
-        concepts,
-        None if margin is None else training_information(manifest, margin.reading, cache_folder()),
-        training_references(manifest, vocabulary) if system.scores_captions(config.loss) else None,
-    )
+    margin = config.model.system().granularity(config.loss)
+    information = None if margin is None else training_information(manifest, margin.reading, cache_folder())
+    return LossTables(concepts, information)

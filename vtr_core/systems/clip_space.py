@@ -74,11 +74,11 @@ def clip_task(
     config: TrainConfig,
     rank: int,
     world: int,
-    tables: LossTables,
+    tables: LossTables,  # noqa: ARG001  all systems' are called alike
 ) -> RetrievalTask:
     """Contrastive training of the embeddings of clips."""
     features = list(config.model.inputs.features)
-    return RetrievalTask(config, rank, world, lambda columns: clip_batch(columns, features), tables.information)
+    return RetrievalTask(config, rank, world, lambda columns: clip_batch(columns, features))
 
 
 def _check(config: TrainConfig, manifest: Manifest) -> None:

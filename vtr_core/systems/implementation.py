@@ -6,18 +6,16 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import torch
 from torch import Tensor, nn
 
 from vtr_core.config.run import TrainConfig
-from vtr_core.data.captions import InformationTable, ReferenceTable
+from vtr_core.data.captions import InformationTable
 from vtr_core.data.concepts.concept_table import ConceptTable
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import RowGroup
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.data.reading.row_groups import Columns
-from vtr_core.systems.loaded_model import Descriptions, KnockOuts, PairDecision, Responses, Signature, TrainedModel
+from vtr_core.systems.loaded_model import Descriptions, PairDecision, Responses, Signature, TrainedModel
 from vtr_core.systems.spaces import DualSpaces, JointSpace
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
@@ -83,8 +81,6 @@ class LossTables:
     """The soft labels of a model with a concept space."""
     information: InformationTable | None = None
     """The information content of captions, for a granularity margin."""
-    references: ReferenceTable | None = None
-    """All captions of every clip, for a loss that scores generated captions."""
 
 
 NO_TABLES = LossTables()
@@ -99,31 +95,8 @@ def _nothing(*_: Any) -> None:
     """Nothing is done, and None returned."""
 
 
-def _as_they_are(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    return weights
-
-
 def _implementation_unknown(*_: Any) -> bool:
     return False
-
-
-def _no_knock_outs(*_: Any) -> KnockOuts:
-    return {}
-
-
-OutputSettings = Mapping[str, int | float]
-
-
-@dataclass(frozen=True)
-class Output:
-    """A table of a data set's clips or videos, written row group by row group."""
-
-    check: Callable[[TrainedModel, Manifest, OutputSettings], None]
-    """ConfigError or DatasetError for a model, a data set or settings that it cannot be written with."""
-    table: Callable[[TrainedModel, Manifest, Sequence[RowGroup], OutputSettings], pa.Table]
-    """The rows of some row groups in file order, computed on the model's device; the model's mode is restored."""
-    settings: frozenset[str] = frozenset()
-    """The names of the settings that it takes."""
 
 
 @dataclass(frozen=True)
@@ -142,8 +115,6 @@ class Implementation:
     """The input and output columns of a registered model of a configuration, and its description."""
     retrieval: JointSpace | DualSpaces | None = None
     """How captions and videos are embedded, for evaluation, index, search and explanations."""
-    outputs: Mapping[str, Output] = field(default_factory=dict)
-    """What `vtr embed --write` writes of a data set beside vectors, by name."""
     describe: Callable[[TrainedModel, str, Mapping[str, object], int], Descriptions] | None = None
     """Captions of a data set's videos with changed decoding settings, and a page with a number of examples."""
     decide: Callable[[TrainedModel, str, str, float | None, bool], PairDecision] | None = None
@@ -154,8 +125,6 @@ class Implementation:
     """Choices that a model makes for a device, such as a backend, for the event log: values by event."""
     pretrained: Callable[[nn.Module], None] = _nothing
     """Puts given weights into a new model before training; it is not called for a model that a checkpoint restores."""
-    current_names: Callable[[dict[str, Tensor]], dict[str, Tensor]] = _as_they_are
-    """The weights of a checkpoint under today's names, where earlier versions had others."""
     compiles: Callable[[Any], bool] = _implementation_unknown
     """Whether a test shows that models of a configuration train alike when compiled: what `training.compile auto` asks.
     """
@@ -163,5 +132,3 @@ class Implementation:
     """How strongly a model's units respond to texts and to items of a data set, by id, for explanations; None for a
     model without units to show.
     """
-    knock_outs: Callable[[nn.Module], KnockOuts] = _no_knock_outs
-    """The mechanisms that `vtr evaluate --knock-out` can switch off."""

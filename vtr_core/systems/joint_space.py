@@ -1,7 +1,6 @@
 """Contrastive training of joint embeddings, with retrieval as validation; captions as a registered model's input."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from itertools import chain
 
@@ -12,7 +11,6 @@ from torch import nn
 from vtr_core.config.losses import ObjectiveConfig
 from vtr_core.config.run import ModelConfig, TrainConfig
 from vtr_core.data.batches import CaptionedBatch, RowKeys
-from vtr_core.data.captions import InformationTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns
@@ -20,7 +18,6 @@ from vtr_core.embedding.collectives import contiguous_share, evaluate_shares, ga
 from vtr_core.embedding.data_frames import captions_of
 from vtr_core.embedding.rankings import metric_values
 from vtr_core.losses.contrastive import build_objective
-from vtr_core.losses.granularity import embedding_margin, granularity_margin
 from vtr_core.losses.objective import Objective, Share, modality_pairs
 from vtr_core.nn.embeddings import TEXT, Embeddings
 from vtr_core.nn.precision import at_least_float32
@@ -50,7 +47,6 @@ def compared_embeddings(objective: Objective, embeddings: Embeddings, keys: RowK
 class RetrievalTask:
     """L = sum over pairs of modalities of a contrastive loss over the whole batch (Duarte et al., Eq. 4).
 
-    With `loss.granularity_margin` also L_b and L_mcl of captions and videos; information: of the training captions.
     batch: builds the model's input from a batch's columns.
     """
 
@@ -60,33 +56,23 @@ class RetrievalTask:
         rank: int,
         world: int,
         batch: Callable[[Columns], CaptionedBatch],
-        information: InformationTable | None = None,
     ) -> None:
         assert isinstance(config.loss, ObjectiveConfig), "a joint space takes losses of one"
         self._config = config
         self._rank = rank
         self._world = world
         self._batch = batch
-        self._losses = build_objective(config.loss)
-        self._margin = granularity_margin(config.loss.granularity_margin, information)
-        self.objective = self._losses if self._margin is None else nn.ModuleList([self._losses, self._margin])
+        self.objective = build_objective(config.loss)
 
     def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
         """Embeds this worker's part, gathers the batch, and sums all workers' shares of the loss."""
         batch = self._batch(columns).to(device)
         embeddings, keys = gather_embeddings(model(batch), self._config.scaling.wire), gather_keys(batch.keys)
-        share = Share(self._rank, self._world)
-        losses = self._losses(embeddings, keys, step, share)
-        margin = embedding_margin(self._margin, embeddings, keys, step, share)
-        terms = {**losses.by_pair, **margin.by_term}
-        whole = sum(margin.by_term.values(), losses.total)
-        total, *by_term = sum_shares(torch.stack([whole, *terms.values()])).unbind()
-        metrics = {f"train/loss_{term}": value.detach() for term, value in zip(terms, by_term, strict=True)}
-        logged = {**losses.metrics, **margin.metrics}
-        compared = compared_embeddings(self._losses, embeddings, keys, step)
-        if self._margin is not None:  # the chance level is that of the contrastive terms alone
-            compared = replace(compared, chance=lambda: None)
-        return StepOutput(total, metrics | {f"train/{name}": value for name, value in logged.items()}, compared)
+        losses = self.objective(embeddings, keys, step, Share(self._rank, self._world))
+        total, *by_pair = sum_shares(torch.stack([losses.total, *losses.by_pair.values()])).unbind()
+        metrics = {f"train/loss_{pair}": value.detach() for pair, value in zip(losses.by_pair, by_pair, strict=True)}
+        metrics |= {f"train/{name}": value for name, value in losses.metrics.items()}
+        return StepOutput(total, metrics, compared_embeddings(self.objective, embeddings, keys, step))
 
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
         """Retrieval on the validation set: every worker embeds a share of it, and ranks a share of the queries."""

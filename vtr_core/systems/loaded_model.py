@@ -1,7 +1,6 @@
 """A trained model wherever it came from, its signature, and what it can be asked."""
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -122,12 +121,6 @@ class Responses:
     texts: Float32[np.ndarray, "texts units"]
     items: Mapping[str, Mapping[str, Units]]
     """By item id, then by each modality that the item has."""
-
-
-Remark = Callable[[], str]
-"""Returns a remark on the ablated metrics; callable after they were computed."""
-KnockOuts = Mapping[str, Callable[[], AbstractContextManager[Remark]]]
-"""Ablations by name: context managers within which the model computes without a mechanism."""
 
 
 @dataclass(frozen=True)

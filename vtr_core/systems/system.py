@@ -158,8 +158,6 @@ class System:
     """Number of concepts that a model detects and needs labels of; None for a model without a concept space."""
     granularity: Callable[[Any], GranularityMarginConfig | None] = _nothing
     """A loss's granularity margin, which needs the captions' information content; None if it has none."""
-    scores_captions: Callable[[Any], bool] = never
-    """Whether a loss scores generated captions against all captions of a clip."""
     usual_features: "Callable[[Any], Mapping[str, int]]" = _no_features
     """The usual training features of a model, name to dimension, for inspecting it without data."""
 
@@ -181,12 +179,6 @@ class System:
     def kinds(self) -> tuple[str, ...]:
         """The kinds of its models."""
         return tuple(config.model_fields["kind"].default for config in self.configs)
-
-
-def margin_setting(loss: Any) -> GranularityMarginConfig | None:
-    """The setting `granularity_margin` of a loss that has it."""
-    margin: GranularityMarginConfig | None = loss.granularity_margin
-    return margin
 
 
 def columns(model: Any) -> Sequence[str]:

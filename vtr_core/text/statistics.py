@@ -7,16 +7,13 @@ from itertools import pairwise
 from typing import assert_never
 
 import numpy as np
-from jaxtyping import Bool, Float64, Int64, UInt64
+from jaxtyping import Bool, Float64, Int64
 
 from vtr_core.config.losses import Reading
 from vtr_core.errors import DatasetError
-from vtr_core.fingerprint import key64
 
 LONGEST = 4
 """The longest n-grams, in words."""
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
-"""Of an n-gram's key, the factor of all words but the last."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +29,12 @@ class NGrams:
     words: Int64[np.ndarray, " captions"]
     """Words of every caption."""
     num_grams: int
-    key: UInt64[np.ndarray, " grams"]
-    """A hash of every n-gram's words, by which n-grams of several calls are told apart."""
 
     def of(self, captions: Bool[np.ndarray, " captions"]) -> "NGrams":
         """The entries of some of the captions; ids of n-grams and numbers of captions stay the same."""
         chosen = captions[self.caption]
         caption, gram, order, count = self.caption[chosen], self.gram[chosen], self.order[chosen], self.count[chosen]
-        return NGrams(caption, gram, order, count, self.words, self.num_grams, self.key)
+        return NGrams(caption, gram, order, count, self.words, self.num_grams)
 
 
 def ngrams(captions: Sequence[Sequence[Hashable]], longest: int = LONGEST) -> NGrams:
@@ -50,25 +45,20 @@ def ngrams(captions: Sequence[Sequence[Hashable]], longest: int = LONGEST) -> NG
     caption = np.repeat(np.arange(len(captions)), lengths)
     rest = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(word))
     first, gram, num_grams = np.arange(len(word)), word, 0
-    word_key = np.fromiter((key64(str(word)) for word in ids), np.int64, len(ids)).view(np.uint64)
-    key = word_key[word]
-    parts, keys = [], []
+    parts = []
     for order in range(longest):
         if order:  # a longer n-gram is a shorter one followed by one more word
             follows = rest[first] > order
             first = first[follows]
             code = gram[follows] * max(1, len(ids)) + word[first + order]
             gram = np.unique(code, return_inverse=True)[1].astype(np.int64)
-            key = key[follows] * _FACTOR + word_key[word[first + order]]
         distinct = int(gram.max(initial=-1)) + 1
-        keys.append(np.empty(distinct, np.uint64))
-        keys[-1][gram] = key
         pair, count = np.unique(caption[first] * max(1, distinct) + gram, return_counts=True)
         owner, own = np.divmod(pair, max(1, distinct))
         parts.append((owner, own + num_grams, np.full(len(pair), order), count.astype(np.int64)))
         num_grams += distinct
     owner, gram, orders, count = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return NGrams(owner, gram, orders, count, lengths, num_grams, np.concatenate(keys))
+    return NGrams(owner, gram, orders, count, lengths, num_grams)
 
 
 SIGMA = 6.0
@@ -171,32 +161,6 @@ def _ranges(first: Int64[np.ndarray, " some"], last: Int64[np.ndarray, " some"])
     """first[0], …, last[0] − 1, first[1], …, last[1] − 1, …"""
     counts = last - first
     return np.arange(counts.sum()) + np.repeat(first - (np.cumsum(counts) - counts), counts)
-
-
-@dataclass(frozen=True)
-class Rarity:
-    """The inverse document frequency of every n-gram of a corpus, sorted by the n-grams' keys."""
-
-    key: UInt64[np.ndarray, " grams"]
-    idf: Float64[np.ndarray, " grams"]
-    unseen: float
-    """Of n-grams that the corpus lacks: the logarithm of its number of documents."""
-
-    def of(self, grams: NGrams) -> Float64[np.ndarray, " grams"]:
-        """The inverse document frequencies of other captions' n-grams."""
-        if not len(self.key):
-            return np.full(grams.num_grams, self.unseen)
-        place = np.minimum(np.searchsorted(self.key, grams.key), len(self.key) - 1)
-        return np.where(self.key[place] == grams.key, self.idf[place], self.unseen)
-
-
-def rarity(captions: Sequence[Sequence[Hashable]], document: Int64[np.ndarray, " captions"]) -> Rarity:
-    """That of a corpus of captions, each given as its words, in documents counted from 0; see
-    `inverse_document_frequency`."""
-    grams = ngrams(captions)
-    idf = inverse_document_frequency(grams, document, np.ones(len(captions), bool))
-    order = np.argsort(grams.key)
-    return Rarity(grams.key[order], idf[order], float(np.log(max(1, len(np.unique(document))))))
 
 
 def information(

@@ -10,7 +10,7 @@ from torch.optim import AdamW, Optimizer
 
 from vtr_core.config.run import OptimizerConfig
 from vtr_core.losses.objective import Temperature
-from vtr_core.nn.backbone import Backbone, HasLanguage
+from vtr_core.nn.backbone import Backbone
 from vtr_core.nn.mamba.learners import GatedResiduals
 from vtr_core.nn.mamba.mixer import MambaMixer
 from vtr_core.nn.mamba.pyramid import Pyramid, TemporalScale
@@ -65,9 +65,8 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
 
     Biases (also of relative positions), norms, word vectors and the decays A of state space models have no weight
     decay. Factors of the learning rate: `learner_factor` for modules that learn over given tokens, `temperature_factor`
-    for a learned temperature, `language_factor` for the language part of a captioner, and
-    backbone_factor · layer_decay^(L − l) for layer l of the L layers of a backbone. Adam's step is torch's fused one,
-    which passes over weights, gradients and moments once.
+    for a learned temperature, and backbone_factor · layer_decay^(L − l) for layer l of the L layers of a backbone.
+    Adam's step is torch's fused one, which passes over weights, gradients and moments once.
     """
     exempt = {id(parameter) for module in model.modules() for parameter in _without_decay(module)}
     parts = _parts(model, config)
@@ -101,8 +100,6 @@ def _parts(model: nn.Module, config: OptimizerConfig) -> list[tuple[float, list[
     parts = [(config.learner_factor, _within(model, _LEARNERS))]
     if config.temperature_factor != 1:
         parts.append((config.temperature_factor, _within(model, (Temperature,))))
-    if config.language_factor != 1:
-        parts.append((config.language_factor, _language(model)))
     return [*parts, *_backbone_layers(model, config)]
 
 
@@ -123,11 +120,6 @@ def _within(model: nn.Module, kinds: tuple[type[nn.Module], ...]) -> list[nn.Par
     """The parameters of modules of these kinds, in the model's order."""
     members = {id(p) for module in model.modules() if isinstance(module, kinds) for p in module.parameters()}
     return [parameter for parameter in model.parameters() if id(parameter) in members]
-
-
-def _language(model: nn.Module) -> list[nn.Parameter]:
-    """The parameters of a captioner's language part."""
-    return [p for module in model.modules() if isinstance(module, HasLanguage) for p in module.language()]
 
 
 def _by_width(

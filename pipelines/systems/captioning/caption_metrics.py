@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from rich.table import Table
 
-from pipelines.caption import decoding_changes
+from pipelines.caption import DECODING
 from pipelines.evaluate.evaluation_flags import RowsRead, device, short_names
-from pipelines.report.figures import Bar, Panel, Printed, bar_figure, blank_table, page, print_link, show
-from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
+from pipelines.report.figures import Printed, blank_table, page, print_link, show
+from pipelines.report.logged_run import EvaluatedSet, log_evaluation
 from pipelines.systems.captioning.evaluate_captions import CaptioningFlags
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
@@ -56,7 +56,8 @@ def evaluate(flags: CaptioningFlags) -> list[CaptioningResult]:
     values = _as_json(results, decoding)
     sets = [EvaluatedSet(result.name, result.manifest, result.metrics()) for result in results]
     settings = {"tokenizer": flags.tokenizer, **decoding.model_dump()}
-    log_evaluation(flags.experiment, loaded, sets, settings, _report(results, values, loaded.uri))
+    tables = page([part for result in results for part in printed(result, loaded.uri)])
+    log_evaluation(flags.experiment, loaded, sets, settings, values, tables)
     if flags.out is not None:
         storage.write_json(locate(flags.out), values)
         print_link(locate(flags.out))
@@ -67,7 +68,8 @@ def _captioner(flags: CaptioningFlags) -> tuple[LoadedModel, DecodingConfig]:
     """The captioner of a checkpoint with its decoding settings; CheckpointError for another model."""
     loaded = read_model(flags.checkpoint, SYSTEMS, device())
     decoding = require_captioner(loaded.model, loaded.uri).config.decoding
-    return loaded, override(decoding, decoding_changes(flags))
+    changes = {name: value for name in DECODING if (value := getattr(flags, name)) is not None}
+    return loaded, override(decoding, changes)
 
 
 def _evaluate_one(
@@ -100,17 +102,6 @@ def _table(result: CaptioningResult, checkpoint: str) -> Table:
     cells = ["–" if value is None else f"{100 * value:.2f}" for value in values]
     table.add_row("captions", str(figures.num_items), *cells)
     return table
-
-
-def _report(results: Sequence[CaptioningResult], values: dict[str, object], checkpoint: str) -> Report:
-
-    parts = [part for result in results for part in printed(result, checkpoint)]
-    return Report(values, page(parts), bar_figure([_panel(result) for result in results]))
-
-
-def _panel(result: CaptioningResult) -> Panel:
-
-    return Panel(result.name, [Bar(name, value, {}) for name, value in result.metrics(result.name).items()])
 
 
 def _as_json(results: Sequence[CaptioningResult], decoding: DecodingConfig) -> dict[str, object]:

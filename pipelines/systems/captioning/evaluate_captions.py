@@ -27,10 +27,6 @@ class CaptioningFlags:
     """Beam size; 1 is greedy decoding (default: as in training)."""
     length_penalty: float | None = None
     """Length penalty α: hypotheses are compared by log p / length^α (default: as in training)."""
-    block_ngrams: int | None = None
-    """Forbid repeated n-grams of this size within a caption (default: as in training)."""
-    consensus_samples: int | None = None
-    """Samples of captions, which choose the beam that is most like them (default: as in training; 0: none)."""
     experiment: str = "vtr"
     """MLflow experiment."""
     out: str | None = None

@@ -22,8 +22,8 @@ class Clip4ClipFlags:
     """Flags of `vtr import clip4clip`."""
 
     file: Annotated[str, tyro.conf.Positional]
-    """File of weights of CLIP (OpenAI's ViT-B-32.pt, open_clip's or transformers') or CLIP4Clip (pytorch_model.bin.N),
-    of which only tensors are read; or a folder or hub id (hf:…) of a model of transformers: CLIP, SigLIP, SigLIP 2."""
+    """File of weights of CLIP (with OpenAI's, open_clip's or transformers' names) or CLIP4Clip (pytorch_model.bin.N);
+    only tensors are read; or a folder or hub id (hf:…) of a model of transformers: CLIP, SigLIP, SigLIP 2."""
     out: str = tyro.MISSING
     """New checkpoint folder or URI."""
     tokenizer: str | None = None

@@ -250,7 +250,7 @@ def training(variant: str) -> tuple[str, str]:
 
 def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
     """Trains and evaluates missing rows, writes `tables.md` and `tables.json` into the folder, and returns the page."""
-    check_counts("vtr tables thesis", seeds=flags.seeds, max_concurrent=flags.max_concurrent)
+    check_counts("vtr tables thesis", seeds=flags.seeds)
     if flags.test or flags.validation:
         raise ConfigError(
             "vtr tables thesis takes val and test of the folders of --data; leave out --test, --validation"
@@ -286,9 +286,7 @@ def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
 def _sweep(flags: TablesFlags, folder: str) -> Sweep:
     sets = _sets(folder)
     test, measured = _test_sets(flags, sets.test), partial(_measured, flags, sets)
-    return Sweep(
-        flags.out, folder, None, test, flags.seeds, flags.experiment, measured, max_concurrent=flags.max_concurrent
-    )
+    return Sweep(flags.out, folder, None, test, flags.seeds, flags.experiment, measured)
 
 
 def _measured(

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from pipelines.arguments import check_counts
 from pipelines.evaluate.evaluation_flags import device
 from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags
@@ -75,7 +74,6 @@ def tables(flags: SiameseTableFlags, changes: Mapping[str, Any]) -> str:
 
     At the end `figures.svg` shows the finished models of one group side by side.
     """
-    check_counts(PROG, max_concurrent=flags.max_concurrent)
     rounds = face_rounds(flags)
     rows = chosen_variants(f"{PROG} --only", flags.only, variants_of([rounds.table]), BASE)
     wrong = [number for number in flags.groups if not 0 <= number < len(rounds.splits)]
@@ -202,7 +200,7 @@ def _test_sets(data: str) -> list[TestSet]:
 
 def _sweep(flags: SiameseTableFlags, number: int, data: str) -> Sweep:
     folder, sets = group_folder(flags, number), _test_sets(data)
-    return Sweep(folder, data, None, sets, 1, flags.experiment, max_concurrent=flags.max_concurrent)
+    return Sweep(folder, data, None, sets, 1, flags.experiment)
 
 
 def _cross_validated(

@@ -1,19 +1,14 @@
 """`vtr evaluate CHECKPOINT --task verification --data URI…`: face verification on pairs of images."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from jaxtyping import Bool, Float
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from rich.table import Table
 
-from pipelines.evaluate.evaluation_flags import asked_knock_outs, device, short_names
+from pipelines.evaluate.evaluation_flags import device, short_names
 from pipelines.report.figures import Printed, page, print_link, show
-from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
+from pipelines.report.logged_run import EvaluatedSet, log_evaluation
 from pipelines.systems.registry import SYSTEMS
 from pipelines.systems.siamese.verify_faces import VerificationFlags
 from vtr_core import storage
@@ -25,35 +20,22 @@ from vtr_core.errors import VtrError
 from vtr_core.metrics.verification import (
     FoldAccuracy,
     VerificationMetrics,
-    equal_error_threshold,
     fold_accuracy,
-    roc_curve,
     verification_metrics,
 )
 from vtr_core.storage import locate
 from vtr_core.storage.stated_places import stated_place
-from vtr_core.systems.loaded_model import KnockOuts, Remark
 from vtr_core.systems.siamese.model import Siamese
 from vtr_core.systems.siamese.verification import (
     ScoredPairs,
-    SubjectErrors,
     decision_threshold,
     encode_faces,
     mean_loss,
     paper_threshold,
     score_pairs,
     siamese,
-    subject_errors,
 )
 from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
-
-
-@dataclass(frozen=True)
-class Without:
-    """Metrics of the same pairs without a mechanism of the model."""
-
-    metrics: VerificationMetrics
-    remark: str
 
 
 @dataclass(frozen=True)
@@ -69,9 +51,6 @@ class VerificationResult:
     """The training loss, as its mean over the pairs."""
     folds: FoldAccuracy | None
     """Fold accuracies of a list with folds, such as LFW's View 2."""
-    subjects: Sequence[SubjectErrors]
-    without: Mapping[str, Without] = field(default_factory=dict)
-    """Metrics by ablated mechanism."""
 
     def metric_values(self, prefix: str) -> dict[str, float]:
         """The metrics by name; rates in percent."""
@@ -80,66 +59,20 @@ class VerificationResult:
         if self.folds is not None:
             folds = {"accuracy_folds": self.folds.mean, "accuracy_folds_se": self.folds.standard_error}
             values |= {name: 100.0 * value for name, value in folds.items()}
-        for name, without in self.without.items():
-            rates = {"auc": without.metrics.auc, "eer": without.metrics.equal_error_rate}
-            values |= {f"without_{name}/{figure}": 100.0 * value for figure, value in rates.items()}
         return {f"{prefix}/{name}": value for name, value in values.items()}
 
 
-_BINS, _SHOWN = 40, 5
-_COLOURS = {"matching": "#4c72b0", "different": "#dd8452"}
-
-
-def verification_figure(results: Sequence[VerificationResult]) -> Figure:
-    """A row for each data set: its curve on the left, densities of distances on the right, as the paper's Figure 2."""
-    figure = Figure(figsize=(9, 3.6 * len(results)), layout="constrained")
-    axes = figure.subplots(len(results), 2, squeeze=False)
-    for result, (left, right) in zip(results, axes, strict=True):
-        _roc(result, left)
-        _densities(result, right)
-    return figure
-
-
-def _roc(result: VerificationResult, axes: Axes) -> None:
-    distance, different = result.scored.distance, result.scored.different
-    curve, metrics = roc_curve(distance, different), result.metrics
-    axes.plot(100 * curve.false_accept, 100 * curve.true_accept, color="#4c72b0")
-    axes.plot([0, 100], [0, 100], ":", color="grey", linewidth=1)
-    accepted = distance <= metrics.threshold
-    rates = 100 * accepted[different].mean(), 100 * accepted[~different].mean()
-    axes.plot(*rates, "o", color="#c44e52", label=f"validation's threshold {metrics.threshold:.3f}")
-    axes.set(xlabel="different pairs accepted, %", ylabel="matching pairs accepted, %", xlim=(-1, 101), ylim=(-1, 101))
-    title = f"{result.name}: AUC {100 * metrics.auc:.2f} %, EER {100 * metrics.equal_error_rate:.2f} %"
-    axes.set_title(title, parse_math=False, loc="left", fontsize=10)
-    axes.legend(loc="lower right", fontsize=8)
-
-
-def _densities(result: VerificationResult, axes: Axes) -> None:
-    densities(result.scored.distance, result.scored.different, axes)
-    axes.axvline(result.metrics.threshold, color="#c44e52", label="validation's threshold")
-    axes.axvline(result.at_margin.threshold, color="grey", linestyle=":", label="margin")
-    axes.set(xlabel="distance of encodings", ylabel="density")
-    axes.legend(fontsize=8)
-
-
-def densities(distance: Float[np.ndarray, " pairs"], different: Bool[np.ndarray, " pairs"], axes: Axes) -> None:
-    """Histograms of the distances of matching and of different pairs, each of area 1."""
-    bins = np.linspace(0, max(float(distance.max()), 1e-6), _BINS)
-    for name, chosen in (("matching", ~different), ("different", different)):
-        axes.hist(distance[chosen], bins.tolist(), density=True, alpha=0.6, label=name, color=_COLOURS[name])
-
-
 def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
-    """Verifies, prints a table for each data set, and logs metrics and curves as one run."""
+    """Verifies, prints a table for each data set, and logs metrics as one run."""
     manifests = [usable(uri, require_images) for uri in flags.data]
     loaded = read_model(flags.checkpoint, SYSTEMS, device())
     model = siamese(loaded)
     threshold = decision_threshold(loaded, flags.threshold)
     if not flags.allow_seen:
         _require_unseen(loaded, manifests)
-    knock_outs, results = asked_knock_outs(loaded, flags.knock_out), []
+    results = []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
-        results.append(_evaluate_one(model, loaded, name, manifest, threshold, knock_outs))
+        results.append(_evaluate_one(model, loaded, name, manifest, threshold))
         show(printed(results[-1], loaded.uri))
     _log(flags, loaded, results, threshold)
     if flags.out is not None:
@@ -165,7 +98,7 @@ def _require_unseen(loaded: LoadedModel, manifests: Sequence[Manifest]) -> None:
 
 
 def _evaluate_one(
-    model: Siamese, loaded: LoadedModel, name: str, manifest: Manifest, threshold: float, knock_outs: KnockOuts
+    model: Siamese, loaded: LoadedModel, name: str, manifest: Manifest, threshold: float
 ) -> VerificationResult:
 
     config = loaded.config
@@ -179,25 +112,11 @@ def _evaluate_one(
         at_margin=verification_metrics(distance, different, paper_threshold(config)),
         loss=mean_loss(scored.distance, scored.different, config),
         folds=fold_accuracy(distance, different, scored.fold) if len(set(scored.fold)) > 1 else None,
-        subjects=subject_errors(scored, threshold),
-        without={name: _without(model, loaded, manifest, knocked_out) for name, knocked_out in knock_outs.items()},
     )
 
 
-def _without(
-    model: Siamese, loaded: LoadedModel, manifest: Manifest, knocked_out: Callable[[], AbstractContextManager[Remark]]
-) -> Without:
-    """Metrics without a mechanism, at the equal-error threshold of these pairs, because distances are on
-    another scale.
-    """
-    with knocked_out() as remark:
-        scored = score_pairs(encode_faces(model, loaded.config, manifest), manifest, loaded.config)
-    threshold = equal_error_threshold(scored.distance, scored.different)
-    return Without(verification_metrics(scored.distance, scored.different, threshold), remark())
-
-
 def printed(result: VerificationResult, checkpoint: str) -> list[Printed]:
-    """A table of the metrics in percent, and the subjects with most errors."""
+    """A table of the metrics in percent, and remarks."""
     metrics = result.metrics
     interval = metrics.accuracy_interval
     rows = [
@@ -222,14 +141,6 @@ def printed(result: VerificationResult, checkpoint: str) -> list[Printed]:
         remarks.append(
             f"  {len(result.folds.folds)} folds, each at the threshold of the others: {mean:.2f} ± {error:.2f}"
         )
-    for name, without in result.without.items():
-        auc, error = 100 * without.metrics.auc, 100 * without.metrics.equal_error_rate
-        remarks.append(f"  without {name}: area {auc:.2f}, equal error rate {error:.2f} ({without.remark})")
-    worst = ", ".join(
-        f"{errors.subject} {100 * errors.rate:.1f} %" for errors in result.subjects[:_SHOWN] if errors.rate
-    )
-    if worst:
-        remarks.append(f"  subjects whose pairs are most often decided wrongly: {worst}")
     return [table, *remarks]
 
 
@@ -239,18 +150,15 @@ def _log(
     results: Sequence[VerificationResult],
     threshold: float,
 ) -> None:
-    """Logs one run with the metrics as `test/<set>/…`, and the ROC curve and densities."""
+    """Logs one run with the metrics as `test/<set>/…`."""
     sets = [EvaluatedSet(r.name, r.manifest, r.metric_values(f"test/{r.name}")) for r in results]
-    report = Report(
-        values=as_json(results, threshold),
-        page=page([part for result in results for part in printed(result, loaded.uri)]),
-        figure=verification_figure(results),
-    )
-    log_evaluation(flags.experiment, loaded, sets, {"task": "verification", "threshold": threshold}, report)
+    tables = page([part for result in results for part in printed(result, loaded.uri)])
+    settings = {"task": "verification", "threshold": threshold}
+    log_evaluation(flags.experiment, loaded, sets, settings, as_json(results, threshold), tables)
 
 
 def as_json(results: Sequence[VerificationResult], threshold: float) -> dict[str, Any]:
-    """All results as JSON, by data set, in [0, 1], with the errors of each subject."""
+    """All results as JSON, by data set, in [0, 1]."""
     return {
         "task": "verification",
         "threshold": threshold,
@@ -270,8 +178,4 @@ def _set_json(result: VerificationResult) -> Mapping[str, Any]:
         "margin": result.at_margin.threshold,
         "loss": result.loss,
         "folds": None if folds is None else {"mean": folds.mean, "se": folds.standard_error, "each": folds.folds},
-        "subjects": {
-            errors.subject: {name: count for name, count in vars(errors).items() if name != "subject"}
-            for errors in result.subjects
-        },
     }

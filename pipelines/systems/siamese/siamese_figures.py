@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 
 from pipelines.evaluate.evaluation_flags import device
 from pipelines.systems.registry import SYSTEMS
-from pipelines.systems.siamese.face_verification import densities
 from vtr_core import storage
 from vtr_core.analysis.effective_dimension import principal_components
 from vtr_core.data.manifest import Manifest
@@ -30,7 +29,8 @@ _NAMES: Mapping[PairDistance, str] = {
     "manhattan": "1 − exp(−d²) of Manhattan distance d",
     "cosine": "cosine distance",
 }
-_SIDE = 3.2
+_SIDE, _BINS = 3.2, 40
+_COLOURS = {"matching": "#4c72b0", "different": "#dd8452"}
 
 
 @dataclass(frozen=True)
@@ -127,11 +127,14 @@ def _encodings(model: DrawnModel, axes: Axes) -> None:
 
 
 def _distances(model: DrawnModel, kind: PairDistance, axes: Axes) -> None:
-    distance = model.distances[kind]
-    densities(distance, model.different, axes)
+    """Histograms of the distances of matching and of different pairs, each of area 1."""
+    distance, different = model.distances[kind], model.different
+    bins = np.linspace(0, max(float(distance.max()), 1e-6), _BINS)
+    for name, chosen in (("matching", ~different), ("different", different)):
+        axes.hist(distance[chosen], bins.tolist(), density=True, alpha=0.6, label=name, color=_COLOURS[name])
     trained = ", trained with it" if kind == model.trained_with else ""
     axes.set(xlabel=_NAMES[kind], ylabel="density")
-    axes.set_title(f"AUC {100 * _area(distance, model.different):.1f} %{trained}", loc="left", fontsize=9)
+    axes.set_title(f"AUC {100 * _area(distance, different):.1f} %{trained}", loc="left", fontsize=9)
     axes.legend(fontsize=7)
 
 

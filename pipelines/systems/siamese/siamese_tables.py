@@ -37,9 +37,6 @@ class SiameseTableFlags:
     """Resize images to this many rows and columns at ingest (default: original size; with --lfw 100)."""
     seed: int = 0
     """Random seed of the groups, folds and pairs."""
-    max_concurrent: int = 1
-    """Number of trainings of a group at the same time, under Ray Tune, as far as the cluster has room; with --margins
-    they are one after another."""
     out: str = "runs/tables-siamese"
     """Folder of the data sets, runs and table; finished runs are reused."""
     experiment: str = "vtr-tables"

@@ -23,8 +23,6 @@ class VerificationFlags:
     """Distance above which two images count as different faces (default: the equal-error threshold of validation)."""
     allow_seen: bool = False
     """Allow subjects of the training data."""
-    knock_out: tuple[str, ...] = ()
-    """Also report metrics without a mechanism of the model: routing (equal routing coefficients, in one round)."""
     experiment: str = "vtr"
     """MLflow experiment."""
     out: str | None = None

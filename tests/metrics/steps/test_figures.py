@@ -21,10 +21,8 @@ from vtr_core.metrics.ranks import MetricError
 from vtr_core.metrics.step_figures import (
     ScoredVideo,
     by_chance,
-    by_even_parts,
     centred,
     centred_by_step,
-    even_parts,
     localise,
 )
 
@@ -101,12 +99,6 @@ def test_nothing_annotated_has_no_figures() -> None:
         localise([], True)
 
 
-def test_even_parts() -> None:
-    assert [np.flatnonzero(c).tolist() for c in even_parts(7, 2, False).T] == [[0, 1, 2], [3, 4, 5, 6]]
-    assert [np.flatnonzero(c).tolist() for c in even_parts(7, 2, True).T] == [[1], [4]]
-    assert not even_parts(2, 3, True).any()
-
-
 def world(generator: np.random.Generator, knows: bool) -> list[ScoredVideo]:
     videos = []
     for _ in range(60):
@@ -132,17 +124,10 @@ def test_scores_that_know_find_everything_and_others_are_chance(exactly_one: boo
     assert by_chance(blind, exactly_one, 5, 0) == chance != by_chance(blind, exactly_one, 5, 1)
 
 
-def test_even_parts_look_at_no_score() -> None:
-    truth = StepTruth("t", ("a", "b"), (Segment(0, 5, "a"), Segment(5, 10, "b")))
-    figures = by_even_parts([ScoredVideo(truth, np.zeros((10, 2)))], False).flat()
-    assert set(figures.values()) == {1.0}
-    assert list(figures) == ["recall_task", "recall_video", "iod_segment", "iou_segment", "iod_frame", "iou_frame"]
-
-
 def test_a_step_without_a_score_is_never_placed() -> None:
     truth = StepTruth("t", ("a", "b"), (Segment(0, 5, "a"), Segment(5, 10, "b")))
-    video = ScoredVideo(truth, np.zeros((10, 2)), unscored=(0,))
-    assert by_even_parts([video], False).recall.task == 0.5
+    video = ScoredVideo(truth, np.repeat(np.eye(2), 5, axis=0), unscored=(0,))
+    assert localise([video], False).recall.task == 0.5
     assert by_chance([ScoredVideo(truth, np.zeros((10, 2)), (0, 1))], True, 3, 0).recall.task == 0.0
 
 

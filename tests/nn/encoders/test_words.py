@@ -64,18 +64,3 @@ def test_word_dropout_keeps_its_share():
     torch.manual_seed(0)
     kept = keep_words(torch.ones(4000, 20, dtype=torch.bool), 0.3)
     assert kept.float().mean().item() == pytest.approx(0.7, abs=0.01)
-
-
-def test_word_dropout_only_in_training():
-    encoder = _encoder(word_dropout=0.8)
-    torch.testing.assert_close(encoder.eval()(TOKENS), _encoder().eval()(TOKENS))
-    assert not torch.equal(encoder.train()(TOKENS.repeat(20, 1)), _encoder()(TOKENS.repeat(20, 1)))
-
-
-def test_dropout_acts_on_pooled_words_in_training_only():
-    encoder, plain = _encoder(dropout=0.5), _encoder()
-    dropped = encoder(TOKENS)
-    kept = dropped != 0
-    assert kept.sum() < (plain(TOKENS) != 0).sum()
-    torch.testing.assert_close(dropped[kept], 2 * plain(TOKENS)[kept])
-    torch.testing.assert_close(encoder.eval()(TOKENS), plain(TOKENS))

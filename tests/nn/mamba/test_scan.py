@@ -65,11 +65,6 @@ def test_every_optional_argument_may_be_missing(missing, delta_softplus):
     _assert_equals_the_loop(arguments, 1e-10, delta_softplus=delta_softplus)
 
 
-def test_float32_to_1e_5():
-    _assert_equals_the_loop(_arguments(dtype=torch.float32), 1e-5, delta_softplus=True)
-    _assert_equals_the_loop(_arguments("constant", "grouped", dtype=torch.float32, seed=1), 1e-5, delta_softplus=True)
-
-
 @pytest.mark.parametrize(("dtype", "error"), [(torch.bfloat16, 1e-2), (torch.float16, 2e-3)])
 def test_halves_are_computed_in_float32(dtype, error):
     """What is left is the rounding of the result to the dtype of u."""
@@ -81,14 +76,6 @@ def test_halves_are_computed_in_float32(dtype, error):
     gradients = grad(out.float().square().sum(), list(arguments.values()))
     assert [found.dtype for found in gradients] == [dtype] * len(arguments)
     _assert_equals_the_loop(arguments, error, delta_softplus=True)
-
-
-def test_autocast_changes_nothing():
-    arguments = _arguments(dtype=torch.float32)
-    expected = _with_gradients(selective_scan, arguments, delta_softplus=True)
-    with torch.autocast("cpu", torch.bfloat16):
-        found = _with_gradients(selective_scan, arguments, delta_softplus=True)
-    assert all(torch.equal(one, other) for one, other in zip(found, expected, strict=True))
 
 
 @pytest.mark.parametrize("form", ["variable", "constant"])

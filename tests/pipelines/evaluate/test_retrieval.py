@@ -97,25 +97,14 @@ KINDS = ("", "/cosine", "/neg_euclidean")
 VARIANTS = ("", "/video_mean", "/video_captions", "/dual_softmax", "/query_bank")
 
 
-def test_a_mechanism_can_be_switched_off(data: Manifest, checkpoint: str, own_tracking_store: str) -> None:
-    (found,) = evaluate(EvaluateFlags(checkpoint, (data.uri,), knock_out=("activations",), experiment="without"))
-    plain, without = found.variants
-    assert (plain.name, without.name) == ("plain", "without_activations")
-    assert "bits" in without.remark
-    assert any("without_activations" in name for name in logged(own_tracking_store, "without")[0])
-    with pytest.raises(ConfigError, match="can go without activations"):
-        evaluate(EvaluateFlags(checkpoint, (data.uri,), knock_out=("gates",)))
-
-
-def test_report_figure_configuration_and_environment_are_artifacts(
+def test_report_configuration_and_environment_are_artifacts(
     data: Manifest, checkpoint: str, own_tracking_store: str, tmp_path: Path
 ) -> None:
     evaluate(EvaluateFlags(checkpoint, (data.uri,), experiment="artifacts"))
     client = MlflowClient(own_tracking_store)
     (run,) = client.search_runs([client.get_experiment_by_name("artifacts").experiment_id])
     files = {file.path for file in client.list_artifacts(run.info.run_id)}
-    assert files == {"config.json", "environment.json", "evaluation.json", "figures", "report.html"}
-    assert [file.path for file in client.list_artifacts(run.info.run_id, "figures")] == ["figures/main.png"]
+    assert files == {"config.json", "environment.json", "evaluation.json", "report.html"}
     page = Path(client.download_artifacts(run.info.run_id, "report.html", str(tmp_path))).read_text()
     assert "text → video" in page
     assert run.info.run_name == "evaluate-data-capsule-howto-tiny"

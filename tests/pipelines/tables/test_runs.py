@@ -13,8 +13,8 @@ from pipelines.tables.runs import (
     run_folder,
     settings_file,
     settings_of,
+    variant_configs,
 )
-from pipelines.tables.side_by_side import RowRun
 from pipelines.train.command import TrainFlags
 from tests.builders.toy import toy_dataset
 from vtr_core import storage
@@ -22,7 +22,7 @@ from vtr_core.config.override import override
 from vtr_core.errors import RunConflict
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
-from vtr_core.storage import Location, locate
+from vtr_core.storage import locate
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 
 BASE = "capsule-howto-tiny"
@@ -45,34 +45,26 @@ def test_other_settings_in_the_same_folder_are_refused_before_any_training(
     trained: list[str] = []
     runs = sweep(tmp_path, trained, monkeypatch)
     with pytest.raises(InterruptedError):
-        runs.run_variants(BASE, ["not-shared"], {"model.num_capsules": 4})
+        runs.run_all(variant_configs(BASE, ["not-shared"], {"model.num_capsules": 4}))
     assert len(trained) == 1
     with pytest.raises(InterruptedError):  # the same settings go on
-        runs.run_variants(BASE, ["not-shared"], {"model.num_capsules": 4})
+        runs.run_all(variant_configs(BASE, ["not-shared"], {"model.num_capsules": 4}))
     with pytest.raises(RunConflict, match=r"model\.num_capsules = 8, was 4.*another --out"):
-        runs.run_variants(BASE, ["", "not-shared"], {"model.num_capsules": 8})
+        runs.run_all(variant_configs(BASE, ["", "not-shared"], {"model.num_capsules": 8}))
     assert len(trained) == 2
 
 
 def test_settings_of_an_earlier_version_are_the_same_with_the_defaults_of_later_ones(tmp_path: Path) -> None:
     config, place = preset(BASE), locate(settings_file(str(tmp_path / "run")))
     earlier = settings_of(config)
-    del earlier["optimizer"]["language_factor"]
+    del earlier["optimizer"]["temperature_factor"]
     storage.write_json(place, earlier)
     check_settings(str(tmp_path / "run"), config)
-    with pytest.raises(RunConflict, match=r"optimizer\.language_factor = 0\.5, was 1\.0"):
-        check_settings(str(tmp_path / "run"), override(config, {"optimizer.language_factor": 0.5}))
+    with pytest.raises(RunConflict, match=r"optimizer\.temperature_factor = 0\.5, was 1\.0"):
+        check_settings(str(tmp_path / "run"), override(config, {"optimizer.temperature_factor": 0.5}))
     storage.write_json(place, earlier | {"gone": 3})
     with pytest.raises(RunConflict, match=r"gone = None, was 3"):
         check_settings(str(tmp_path / "run"), config)
-
-
-def test_what_is_recorded_is_the_whole_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InterruptedError):
-        sweep(tmp_path, [], monkeypatch).run_variants(BASE, [""], {"optimizer.learning_rate": 1e-4})
-    saved = storage.read_json(locate(settings_file(run_folder(str(tmp_path), "", 0))))
-    assert saved == settings_of(override(preset(BASE), {"optimizer.learning_rate": 1e-4, "seed": 0}))
-    assert saved["evaluation"]["similarity"] == "dot"
 
 
 def test_all_trainings_begin_with_the_model_that_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,12 +80,7 @@ def test_all_trainings_begin_with_the_model_that_is_given(tmp_path: Path, monkey
             Sweep(str(tmp_path / str(init)), "data", None, [], 1, "vtr-tables", init=init).train(
                 preset(BASE), str(tmp_path / "run")
             )
-    out = str(tmp_path / "out")
-    with pytest.raises(InterruptedError):
-        Sweep(out, "data", None, [], 1, "vtr-tables", after="runs/first").train(
-            preset(BASE), run_folder(out, "full", 2)
-        )
-    assert begun == [None, "runs/language", run_folder("runs/first", "full", 2)]
+    assert begun == [None, "runs/language"]
 
 
 def test_runs_that_began_with_another_model_are_refused(tmp_path: Path) -> None:
@@ -106,39 +93,8 @@ def test_runs_that_began_with_another_model_are_refused(tmp_path: Path) -> None:
     storage.write_json(locate(figures_file(folder, one)), {"uri": "data/test", "figures": {}, "chance": {}})
     for other in (None, str(tmp_path / "lang")):
         with pytest.raises(RunConflict, match=f"began with {language}/.*, not with {other or 'random weights'}"):
-            Sweep(out, data.uri, None, [one], 1, "vtr-tables", init=other).run_variants(BASE, [""], {})
-    Sweep(out, data.uri, None, [one], 1, "vtr-tables", init=language).run_variants(BASE, [""], {})
-
-
-def test_side_by_side_only_what_is_missing_is_trained_and_then_evaluated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All configurations are checked and recorded first; checkpoints of the trainings are those that are evaluated."""
-    given: list[str] = []
-
-    def side_by_side(rows: list[RowRun], most: int, scratch: Location) -> dict[str, str]:
-        assert (most, scratch.name) == (2, "tune")
-        assert all(storage.exists(locate(settings_file(row.folder))) for row in rows)
-        assert [row.config.seed for row in rows] == [int(row.name[-1]) for row in rows]
-        given.extend(row.name for row in rows)
-        return {row.folder: f"checkpoint of {row.name}" for row in rows}
-
-    monkeypatch.setattr("pipelines.tables.side_by_side.train_side_by_side", side_by_side)
-    evaluated: list[str] = []
-
-    def measure(checkpoint: str, one: table_runs.TestSet, folder: str, seed: int) -> dict[str, object]:
-        evaluated.append(checkpoint)
-        return {"uri": one.uri, "figures": {"mine/t2v/r1": 1.0}, "chance": {}}
-
-    sets = [table_runs.TestSet("mine", "data/test", "retrieval")]
-    done = run_folder(str(tmp_path), "not-shared", 0)
-    storage.write_json(locate(figures_file(done, sets[0])), {"uri": "data/test", "figures": {}, "chance": {}})
-    runs = Sweep(str(tmp_path), "data", None, sets, 2, "vtr-tables", measure, max_concurrent=2)
-    runs.run_variants(BASE, ["", "not-shared"], {})
-    assert given == ["base-0", "base-1", "not-shared-1"]
-    assert evaluated == [f"checkpoint of {name}" for name in given]
-    runs.run_variants(BASE, ["", "not-shared"], {})  # nothing is left
-    assert len(given) == 3
+            Sweep(out, data.uri, None, [one], 1, "vtr-tables", init=other).run_all(variant_configs(BASE, [""], {}))
+    Sweep(out, data.uri, None, [one], 1, "vtr-tables", init=language).run_all(variant_configs(BASE, [""], {}))
 
 
 def test_figures_of_another_test_set_of_the_same_name_are_refused(tmp_path: Path) -> None:
@@ -147,7 +103,7 @@ def test_figures_of_another_test_set_of_the_same_name_are_refused(tmp_path: Path
     storage.write_json(locate(place), {"uri": "other/test", "figures": {}, "chance": {}})
     runs = Sweep(str(tmp_path), "data", None, [one], 1, "vtr-tables")
     with pytest.raises(RunConflict, match="has figures for mine of other/test; give that data set, or these another"):
-        runs.run_variants(BASE, [""], {})
+        runs.run_all(variant_configs(BASE, [""], {}))
 
 
 def test_runs_of_other_training_data_are_refused(tmp_path: Path) -> None:
@@ -158,7 +114,7 @@ def test_runs_of_other_training_data_are_refused(tmp_path: Path) -> None:
         str(tmp_path / "out"), data.uri, None, [table_runs.TestSet("mine", "data/test", "retrieval")], 1, "vtr-tables"
     )
     with pytest.raises(RunConflict, match=f"was trained on {other.uri}"):
-        runs.run_variants(BASE, [""], {})
+        runs.run_all(variant_configs(BASE, [""], {}))
 
 
 def test_figures_at_the_same_place_are_of_the_same_seed(tmp_path: Path) -> None:

@@ -1,11 +1,34 @@
+"""The captioner: masks, tokens, decoding, pre-training."""
+
+from pathlib import Path
+
+import numpy as np
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from tests.builders.captioned import CaptionedVideos, captioned_videos
 from tests.builders.captioning import WORDS, batch, captioner, config, videos
-from vtr_core.config.override import ModelInputs
+from tests.builders.toy import written
+from tests.reference import captioner as slow_captioner
+from vtr_core.config.override import ModelInputs, override
+from vtr_core.data.ingest.plan import IngestOptions
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.shards.word_table import WordTable
+from vtr_core.data.sources.source import Drops, Video, VideoEntry
 from vtr_core.errors import ConfigError
+from vtr_core.run.build import build_model
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.inputs import check_parts, with_inputs
+from vtr_core.run.presets import preset
+from vtr_core.storage import locate
+from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig, DecodingConfig
+from vtr_core.systems.captioning.decoding import generate
+from vtr_core.systems.captioning.generated_captions import nearest_captions
 from vtr_core.systems.captioning.model import Captioner, masked_tokens, segment_means, sequence_mask
+from vtr_core.train.checkpoint import load_model
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.loop.learner import fitting
 
 END, MASK = WORDS + 1, WORDS + 2
 
@@ -26,12 +49,6 @@ def test_what_is_masked() -> None:
     many = torch.ones((4000, 20), dtype=torch.int64)
     share = masked_tokens(many, torch.rand(many.shape, generator=generator), 0.15).float().mean().item()
     assert share == pytest.approx(0.15 + 0.85**20 / 20, abs=0.005)
-
-
-def test_what_each_token_sees() -> None:
-    seen = sequence_mask(torch.tensor([[True, True], [True, False]]), 2)
-    assert seen[0].int().tolist() == [[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
-    assert seen[1].int().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1]]
 
 
 def test_the_loss_is_that_of_each_masked_word_by_itself() -> None:
@@ -119,16 +136,6 @@ def test_places_of_frames_are_tokens() -> None:
         assert torch.allclose(tokens[video, step * places + place], expected + model.grid[place], atol=1e-5)
 
 
-def test_places_without_pooling_and_missing_frames() -> None:
-    model = captioner(grid=2)
-    frames, mask = torch.randn(2, 12, 3), torch.arange(12) < torch.tensor([[12], [4]])
-    tokens, known = model.video_tokens(frames, mask)
-    assert torch.equal(known, mask)
-    alone, _ = model.video_tokens(frames[1:, :4], mask[1:, :4])
-    assert torch.allclose(tokens[1, :4], alone[0], atol=1e-6)
-    assert captioner().grid is None
-
-
 def test_captions_without_frames_train_the_language() -> None:
     """As in pre-training: the words and blocks have gradients, what reads frames has none."""
     model, rows = captioner(), batch(4)
@@ -147,3 +154,95 @@ def test_a_feature_that_the_data_lacks_and_heads_that_do_not_fit() -> None:
         Captioner(config(inputs=ModelInputs()))
     with pytest.raises(ConfigError, match="hidden_dim = 8 is not a multiple of num_heads = 3"):
         Captioner(config(heads=3))
+
+
+SETTINGS = (
+    DecodingConfig(),
+    DecodingConfig(beams=3),
+    DecodingConfig(beams=3, length_penalty=0.0),
+    DecodingConfig(beams=2, length_penalty=2.0),
+)
+
+
+@pytest.mark.parametrize("decoding", SETTINGS)
+@pytest.mark.parametrize("seed", range(3))
+def test_captions_are_those_of_plain_code(decoding: DecodingConfig, seed: int) -> None:
+    model, (frames, mask) = captioner(seed, max_tokens=8), videos(5, seed)
+    expected = [slow_captioner.generate(model, frames[i], mask[i], decoding) for i in range(5)]
+    assert generate(model, frames, mask, decoding) == expected
+
+
+def test_a_video_s_caption_does_not_depend_on_the_others() -> None:
+    model, (frames, mask) = captioner(1), videos(4)
+    together = generate(model, frames, mask, DecodingConfig(beams=2))
+    alone = [generate(model, frames[i : i + 1], mask[i : i + 1], DecodingConfig(beams=2))[0] for i in range(4)]
+    assert together == alone
+
+
+def test_no_caption_is_empty_even_if_the_model_would_end_at_once() -> None:
+    model, (frames, mask) = captioner(), videos(3)
+    with torch.no_grad():
+        model.bias[model.end] = 50.0
+    assert [len(words) for words in generate(model, frames, mask, DecodingConfig())] == [1, 1, 1]
+
+
+SMALL = {"model.hidden_dim": 8, "model.layers": 1, "model.heads": 2, "model.mlp_dim": 16}
+
+
+@pytest.mark.parametrize("size", ["", "-tiny"])
+def test_everything_but_the_statistics_of_frames_is_taken(size: str, tmp_path: Path) -> None:
+    data = captioned_videos(tmp_path / "data", {"v1": ["a dog runs"], "v2": ["a zebra", "a dog"]})
+    words = WordTable.load(data).vocabulary
+
+    def config(name: str) -> TrainConfig:
+        return with_inputs(override(preset(f"{name}{size}"), SMALL), data)
+
+    trained = config("caption-pretrain")
+    assert isinstance(trained.loss, CaptioningLossConfig)
+    assert not trained.loss.contrasts
+    weights = build_model(trained.model).state_dict()
+    checkpoint = Checkpoint(
+        config=trained, model=weights, optimizer={}, progress=Progress(), vocabulary=words, provenance={}
+    )
+    save_checkpoint(locate(str(tmp_path / "c")), checkpoint)
+    found = fitting(config("caption-msrvtt"), words, None, load_model(str(tmp_path / "c")))
+    assert set(found.taken) == set(weights)
+    assert all(name.startswith("standardization.") for name in found.refused)
+
+
+def test_rows_of_places_are_whole_frames() -> None:
+    config = preset("caption-msrvtt-spatial")
+    assert isinstance(config.model, CaptionerConfig)
+    assert config.batch.max_frames == 16 * config.model.grid**2 if config.model.grid else False
+    check_parts(config)
+    with pytest.raises(ConfigError, match=r"max_frames = 64 rows are no whole frames .* multiple of 49, 784 for 16"):
+        check_parts(override(config, {"batch.max_frames": 64}))
+
+
+LOOKS = {"a": (1.0, 0.0), "b": (0.0, 1.0), "c": (-1.0, -1.0), "x": (0.9, 0.2), "y": (0.1, 0.8), "z": (-0.5, -0.6)}
+CAPTIONS = {
+    "a": ["somebody", "a man runs fast", "a man runs"],
+    "b": ["a dog sleeps", "the dog sleeps on a mat", "a cat"],
+    "c": ["a bird"],
+}
+
+
+class Looking(CaptionedVideos):
+    """Every video's frames are its look."""
+
+    def video(self, video: VideoEntry, drops: Drops) -> Video | None:
+        return Video(video.video_id, video.content, {"video": np.array([LOOKS[video.video_id]] * 3, np.float16)})
+
+
+def data(folder: Path, captions: dict[str, list[str]]) -> Manifest:
+    return written(Looking(captions), folder, IngestOptions(videos_per_shard=2))[0]
+
+
+def test_the_typical_caption_of_the_nearest_video_is_said(tmp_path: Path) -> None:
+    training = data(tmp_path / "train", CAPTIONS)
+    test = data(tmp_path / "test", {"x": ["a boy runs"], "y": [], "z": ["a crow"]})
+    found = nearest_captions(training, test, "video")
+    assert found.hypotheses["x"] in ("a man runs fast", "a man runs")
+    assert found.hypotheses["y"] in ("a dog sleeps", "the dog sleeps on a mat")
+    assert found.hypotheses["z"] == "a bird"
+    assert found.references == {"x": ("a boy runs",), "y": (), "z": ("a crow",)}

@@ -24,10 +24,8 @@ CONFIGS = {
     "default": DualTripletConfig(),
     "all": DualTripletConfig(negatives="all", margin=0.4),
     "weighted": DualTripletConfig(concept_weight=3.0),
-    "multiplied": DualTripletConfig(concept_weight_factor=8.0, concept_weight=0.5),
     "second latent": DualTripletConfig(concept_weight=0.0),
     "published": DualTripletConfig(compat="hybrid_space"),
-    "causal": DualTripletConfig(causality_weight=0.7, causality_concepts=2),
 }
 
 
@@ -75,11 +73,7 @@ def _expected(config: DualTripletConfig, similarity: str, found: DualEmbeddings,
                 there = torch.nonzero(space.present[modality])[:, 0].tolist()
                 losses = [reference.cross_entropy(space.vectors[modality][i], labels[i].double()) for i in there]
                 weight = len(there) if config.concept_weight is None else config.concept_weight
-                weight *= config.concept_weight_factor
                 terms[f"bce_{modality}"] = weight * torch.stack(losses).mean()
-            if config.causality_weight:
-                parts = [reference.diffuse(video[i], text[i], config.causality_concepts, similarity) for i in rows]
-                terms["causality"] = config.causality_weight * torch.stack(parts).sum()
     return terms
 
 
@@ -168,3 +162,10 @@ def test_without_ranking_concepts_are_learned_by_their_detection_alone() -> None
     assert "concept" not in detected.by_term
     assert detected.total.item() == pytest.approx(plain.total.item() - plain.by_term["concept"].item())
     assert torch.equal(detected.ranges, plain.ranges)
+
+
+def test_settings_of_earlier_versions_are_taken_where_they_have_no_effect() -> None:
+    stored = DualTripletConfig().model_dump(mode="json") | {"causality_weight": 0.0, "causality_concepts": 10}
+    assert DualTripletConfig.model_validate(stored) == DualTripletConfig()
+    with pytest.raises(ValueError, match="causality_weight"):
+        DualTripletConfig.model_validate(stored | {"causality_weight": 5.0})

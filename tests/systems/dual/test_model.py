@@ -16,7 +16,7 @@ from vtr_core.data.shards.word_table import WordTable
 from vtr_core.embedding.embedded_rows import encode
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.nn.embeddings import DualEmbeddings
-from vtr_core.run.build import build_model, check_model
+from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.systems.dual.config import DualTripletConfig
@@ -54,12 +54,6 @@ def test_the_published_number_of_parameters(name: str) -> None:
     assert sum(parameter.numel() for parameter in model.parameters()) == SIZES[name]
 
 
-def test_buffers_are_not_counted_but_kept() -> None:
-    shapes = check_model(SMALL)
-    assert shapes["ranges"] == (2, 2)
-    assert shapes["video_heads.latent.norm.mean"] == (SMALL.latent_dim,)
-
-
 @pytest.mark.parametrize("compat", ["none", "hybrid_space"])
 def test_a_missing_modality_is_exactly_zero_and_influences_no_other_row(compat: str) -> None:
     """In training too: it takes no part in the batch's statistics."""
@@ -76,13 +70,6 @@ def test_a_missing_modality_is_exactly_zero_and_influences_no_other_row(compat: 
     batch.mean["video"][[1, 4]] = torch.nan
     for (_, one), (_, other) in zip(_spaces(found), _spaces(_model(compat=compat, dropout=0.0)(batch)), strict=True):
         assert torch.equal(one, other)
-
-
-def test_latent_vectors_have_length_one() -> None:
-    found = _model()(videos(no_video=(1,)))
-    assert found.latent is not None
-    expected = torch.tensor([1.0, 0.0, 1.0, 1.0, 1.0, 1.0])
-    torch.testing.assert_close(found.latent.vectors["video"].norm(dim=1), expected)
 
 
 def test_rows_do_not_influence_each_other_in_evaluation() -> None:
@@ -106,19 +93,6 @@ def test_the_mean_is_of_all_frames_not_of_those_given() -> None:
     model, batch = _model().eval(), videos()
     other = replace(batch, mean={"video": batch.mean["video"] + 1})
     assert not torch.allclose(_spaces(model(batch))[1][1], _spaces(model(other))[1][1])
-
-
-@pytest.mark.parametrize("changes", [{"num_concepts": None}, {"latent_dim": None}])
-def test_one_space_alone(changes: dict[str, None]) -> None:
-    found = _model(**changes)(videos())
-    assert (found.latent is None, found.concept is None) == ("latent_dim" in changes, "num_concepts" in changes)
-
-
-def test_concepts_begin_as_rare_as_their_prior() -> None:
-    found = _model(concept_prior=0.02)(videos()).concept
-    assert found is not None
-    for scores in found.vectors.values():  # normalised over the batch, so their mean is the bias
-        assert torch.sigmoid(scores.mean()).item() == pytest.approx(0.02, rel=1e-4)
 
 
 def test_published_word_vectors_and_concept_heads_begin_within_their_bounds() -> None:
@@ -164,13 +138,6 @@ def test_ranges_are_a_running_average_that_takes_nothing_infinite() -> None:
     torch.testing.assert_close(model.ranges, torch.tensor([[-0.6, 0.5], [0.25, 0.75]]))
     model.note_ranges(torch.tensor([[torch.nan, 0.5], [0.25, 0.75]]))
     torch.testing.assert_close(model.ranges, torch.tensor([[-0.6, 0.5], [0.25, 0.75]]))
-
-
-def test_word_vectors_are_taken() -> None:
-    vectors = torch.arange(9 * 4.0).reshape(9, 4)
-    model = build_model(SMALL, vectors.numpy())
-    assert isinstance(model, HybridEncoder)
-    assert torch.equal(model.words.vectors.weight[1:10], vectors)
 
 
 def test_inputs_that_make_no_model_are_errors() -> None:

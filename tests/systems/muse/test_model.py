@@ -1,7 +1,9 @@
-"""MUSE: mean pooling at the start, who sees whom afterwards, and what padding does."""
+"""MUSE: settings, fresh models, tokens, projections."""
 
+import numpy as np
 import pytest
 import torch
+from pydantic import ValidationError
 
 from tests.reference.muse import mean_pooled
 from vtr_core.config.losses import InfoNceConfig
@@ -15,15 +17,16 @@ from vtr_core.config.towers import (
     TransformerLearner,
 )
 from vtr_core.data.batches import FrameBatch
+from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.losses.contrastive import build_objective
-from vtr_core.nn.mamba.muse_block import mean_direction
 from vtr_core.run.build import check_model
 from vtr_core.run.inputs import check_parts
 from vtr_core.run.presets import preset
 from vtr_core.systems.muse.config import MuseConfig, TextVectors, TextWords
-from vtr_core.systems.muse.model import Muse
+from vtr_core.systems.muse.model import Muse, TokenProjection
 from vtr_core.systems.muse.presets import MUSE_PRESETS
+from vtr_core.systems.muse.task import IMPLEMENTATION
 
 DIM, GRID, ROWS, FRAMES = 8, 3, 3, 4
 INPUTS = ModelInputs(features={"video": (1 + GRID**2) * DIM, "text": DIM}, num_words=9, word_dim=4, max_words=5)
@@ -72,29 +75,12 @@ def test_a_fresh_model_is_mean_pooling_to_the_bit(learner, aggregation):
     assert torch.equal(texts @ videos.T, texts @ expected.T)
 
 
-def test_a_frame_of_zeros_has_a_finite_gradient():
-    model = _model(moved=True, inputs=WHOLE, grid=None, scales=(1,))
-    frames = _tokens()[:, :, :DIM]
-    frames[0, 1] = 0
-    frames.requires_grad_()
-    model.video(None, frames, MASK).square().sum().backward()
-    assert torch.isfinite(frames.grad).all()
-
-
 def test_whole_frames_with_temporal_scales_too():
     model = _model(inputs=WHOLE, grid=None, scales=(1,), temporal_scales=(2, 3))
     frames = _tokens()[:, :, :DIM]
     patches, cls = model.split(frames)
     assert patches is None
     assert torch.equal(model.video(patches, cls, MASK), mean_pooled(frames, MASK))
-
-
-def test_mixed_precision_starts_as_mean_pooling_too():
-    model = _model()
-    patches, cls = model.split(_tokens())
-    with torch.autocast("cpu", torch.bfloat16):
-        videos = model.video(patches, cls, MASK)
-    assert torch.equal(videos, mean_pooled(cls, MASK))
 
 
 def test_the_published_initialisation_is_not():
@@ -118,16 +104,6 @@ def test_norms_lie_where_they_are_configured():
         assert torch.isfinite(model.video(patches, cls, MASK)).all()
     assert torch.allclose(seen["before"], norms["before"](seen["after"]), atol=1e-4)
     assert not torch.allclose(seen["before"], seen["after"], atol=0.1)
-
-
-def test_twelve_frames_are_3060_tokens():
-    inputs = ModelInputs(features={"video": 50 * DIM, "text": DIM})
-    model = _model(inputs=inputs, grid=7, scales=(1, 3, 7, 14), learner=NoLearner())
-    lengths = []
-    model.learner.register_forward_pre_hook(lambda _, given: lengths.append(given[0].shape[1]))
-    patches, cls = model.split(torch.randn(2, 12, 50 * DIM))
-    model.video(patches, cls, torch.ones(2, 12, dtype=torch.bool))
-    assert lengths == [3060]
 
 
 @pytest.mark.parametrize("aggregation", ["scale", "frame", "spatial"])
@@ -179,25 +155,6 @@ def test_videos_and_captions_of_nothing_are_exactly_zero():
     torch.testing.assert_close(texts[0].norm(), torch.tensor(1.0))
 
 
-def test_word_vectors_can_be_given():
-    model = _model(text=WORDS.model_copy(update={"train_vectors": False}))
-    vectors = torch.randn(9, 4)
-    model.words.load_word_vectors(vectors)
-    assert torch.equal(model.words.encoder.vectors.weight[1:10], vectors)
-    assert not model.words.encoder.vectors.weight.requires_grad
-
-
-def test_given_text_vectors_are_only_normalised():
-    vectors = torch.randn(4, DIM)
-    torch.testing.assert_close(_model().text(vectors), vectors / vectors.norm(dim=1, keepdim=True))
-
-
-def test_mean_direction_is_of_directions():
-    frames = torch.tensor([[[100.0, 0.0], [0.0, 1.0], [7.0, 7.0]]])
-    found = mean_direction(frames, torch.tensor([[True, True, False]]))
-    torch.testing.assert_close(found, torch.full((1, 2), 0.5**0.5))
-
-
 def test_inputs_that_make_no_model():
     with pytest.raises(ConfigError, match="the data's feature columns are: none"):
         _model(inputs=ModelInputs())
@@ -207,11 +164,6 @@ def test_inputs_that_make_no_model():
         _model(inputs=ModelInputs(features={"video": 80}))
     with pytest.raises(ConfigError, match="it is one of 9"):
         _model(inputs=ModelInputs(features={"video": 80, "text": 9}))
-
-
-def test_missing_patches_are_refused():
-    with pytest.raises(ConfigError, match="need the patches of frames"):
-        _model().video(None, torch.randn(ROWS, FRAMES, DIM), MASK)
 
 
 def _batch(mask=MASK, no_text=()):
@@ -269,14 +221,6 @@ def test_every_parameter_has_a_gradient_in_every_batch(text, changes):
         assert missing == []
 
 
-def test_a_model_without_parameters_knows_its_place():
-    model = _model(learner=NoLearner(), scales=(1,)).double()
-    assert not list(model.parameters())
-    assert model.device.type == "cpu"
-    patches, cls = model.split(_tokens(dtype=torch.float16))
-    assert model.video(patches, cls, MASK).dtype == torch.float64
-
-
 FEATURES = {
     "muse-msrvtt": {"video": 50 * 16, "text": 16},
     "muse-msrvtt-tiny": {"video": 16},
@@ -313,3 +257,78 @@ def test_the_papers_rows():
     every = (1, 3, 7, 14, 28)
     assert [preset(f"muse-msrvtt-scales-{n}").model.scales for n in range(1, 6)] == [every[:n] for n in range(1, 6)]
     assert preset("muse-msrvtt-layers-16").model.learner.layers == 16
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"scales": (3, 7)}, "must hold 1"),
+        ({"scales": (1, 3, 3)}, "each scale once"),
+        ({"scales": ()}, "at least 1 item"),
+        ({"scales": (1, 10)}, "scale 10 cannot be made of a 7 × 7 grid; 1, …, 7, 14 and 28 can"),
+        ({"grid": None}, "without a grid use scales = "),
+        ({"temporal_scales": (1,)}, "greater than or equal to 2"),
+        ({"temporal_scales": (2,), "aggregation": "spatial"}, "use no temporal_scales"),
+    ],
+)
+def test_what_does_not_fit_is_refused(settings, message):
+    with pytest.raises(ValidationError, match=message):
+        MuseConfig(**settings)
+
+
+GIVEN, GIVEN_GRID, GIVEN_DIM = 5, 2, 3
+CONFIG = MuseConfig(
+    inputs=ModelInputs(features={"video": (1 + GIVEN_GRID**2) * GIVEN}, num_words=9, word_dim=4, max_words=5),
+    grid=GIVEN_GRID,
+    token_dim=GIVEN_DIM,
+    scales=(1, 2),
+    learner=MambaLearner(layers=1, state=4),
+    text=TextWords(),
+)
+
+
+def _frames(count: int) -> np.ndarray:
+    drawn = np.random.default_rng(0).normal(3, 2, (count, 1 + GIVEN_GRID**2, GIVEN))
+    drawn[:, 0] = 0.1 * drawn[:, 0] - 4
+    return drawn
+
+
+def _statistics(frames: np.ndarray) -> FeatureStatistics:
+    columns = frames.reshape(len(frames), -1)
+    return FeatureStatistics(columns.mean(axis=0).astype(np.float32), columns.std(axis=0).astype(np.float32))
+
+
+def test_cls_and_patches_have_statistics_of_their_own() -> None:
+    frames = _frames(200)
+    projection = TokenProjection(GIVEN, GIVEN_GRID, GIVEN_DIM)
+    projection.load(_statistics(frames))
+    weight, bias = (values.detach().double().numpy() for values in (projection.linear.weight, projection.linear.bias))
+    cls, patches = frames[:, 0], frames[:, 1:].reshape(-1, GIVEN)
+    for place in range(1 + GIVEN_GRID**2):
+        known = patches if place else cls
+        expected = (frames[:4, place] - known.mean(axis=0)) / known.std(axis=0) @ weight.T + bias
+        mapped = projection(torch.from_numpy(frames[None, :4]).float())[0, :, place].detach().numpy()
+        np.testing.assert_allclose(mapped, expected, atol=1e-4)
+
+
+def test_a_model_takes_the_statistics_of_its_training_data() -> None:
+    frames = _frames(200)
+    model = IMPLEMENTATION.build(CONFIG, None, {"video": _statistics(frames)})
+    assert isinstance(model, Muse)
+    assert model.dim == GIVEN_DIM
+    patches, cls = model.split(torch.from_numpy(frames.reshape(1, 200, -1)).half())
+    assert patches is not None
+    assert patches.shape == (1, 200, GIVEN_GRID**2, GIVEN_DIM)
+    assert cls.shape == (1, 200, GIVEN_DIM)
+    assert cls.mean(dim=1).abs().max() < 0.05
+
+
+def test_one_scale_maps_the_frames_mean_alone() -> None:
+    model = IMPLEMENTATION.build(CONFIG.model_copy(update={"scales": (1,)}), None, None)
+    assert isinstance(model, Muse)
+    given = torch.from_numpy(_frames(4).reshape(1, 4, -1)).float()
+    patches, cls = model.split(given)
+    assert patches is None
+    assert model.tokens is not None
+    expected = model.tokens(given.unflatten(2, (-1, GIVEN)))[:, :, 0]
+    torch.testing.assert_close(cls, expected)

@@ -1,9 +1,11 @@
-"""Siamese networks: the printed counts, sizes that follow, parts that learn, vectors that stay finite."""
+"""Siamese networks: sizes, variants, gradients, losses of pairs."""
 
 import pytest
 import torch
 from torch import nn
 
+from tests.reference import siamese as slow_siamese
+from vtr_core.config.override import override
 from vtr_core.config.towers import (
     AlexNetTower,
     CapsuleTower,
@@ -15,10 +17,12 @@ from vtr_core.config.towers import (
 )
 from vtr_core.data.batches import ImageBatch
 from vtr_core.errors import ConfigError
+from vtr_core.losses.objective import Share
 from vtr_core.nn.towers import InceptionV3
 from vtr_core.run.build import build_model, check_model
-from vtr_core.systems.siamese.config import ImageShape, SiameseConfig
-from vtr_core.systems.siamese.model import Siamese
+from vtr_core.run.presets import preset
+from vtr_core.systems.siamese.config import ImageShape, PairContrastiveConfig, PairDoubleMarginConfig, SiameseConfig
+from vtr_core.systems.siamese.model import PairObjective, Siamese, pair_kinds, pair_weights
 
 SMALL = CapsuleTower(channels=8, primary_types=2, num_face_capsules=3, face_dim=4)
 
@@ -85,14 +89,6 @@ def _learned(convolutions: tuple[tuple[int, ...], ...], before: int) -> int:
     return sum(out * places * (rest[0] if rest else before) + 2 * out for out, places, *rest in convolutions)
 
 
-@pytest.mark.parametrize("size", [33, 42, 50])
-def test_sizes_follow_from_the_images(size):
-    model = Siamese(SiameseConfig(tower=SMALL, size=size))
-    first = (size - 9) // 3 + 1
-    assert model.tower.faces.weight.shape[0] == 2 * ((first - 9) // 2 + 1) ** 2
-    assert model(images(side=30)).vectors.shape == (6, 20)
-
-
 @pytest.mark.parametrize("tower", [SMALL, LeNetTower(), AlexNetTower(hidden_dim=16), ResNetTower(), InceptionTower()])
 def test_images_keep_their_own_shape_without_a_size(tower):
     config = SiameseConfig(tower=tower, size=None, image=ImageShape(height=56, width=46, channels=3))
@@ -140,14 +136,6 @@ def test_images_of_one_colour_give_finite_vectors_and_gradients():
     assert model(black).vectors.eq(0).all()
 
 
-def test_brightness_and_contrast_change_nothing():
-    model = Siamese(SiameseConfig(tower=SMALL, size=42)).eval()
-    given = images()
-    half = ImageBatch((given.pixels // 2 * 2).clone(), given.image_key, given.subject_key)
-    darker = ImageBatch(half.pixels // 2, given.image_key, given.subject_key)
-    torch.testing.assert_close(model(half).vectors, model(darker).vectors, atol=1e-3, rtol=1e-3)
-
-
 def test_dropout_is_off_in_evaluation():
     model = Siamese(SiameseConfig(tower=SMALL.model_copy(update={"dropout": PlainDropout(rate=0.5)}), size=42))
     assert not torch.equal(model(images()).vectors, model(images()).vectors)
@@ -172,8 +160,83 @@ def test_outside_training_a_face_may_count_with_its_mirror_image(unit):
     torch.testing.assert_close(both.train()(given).vectors, trained)
 
 
-def test_the_threshold_is_saved_with_the_weights():
-    model = Siamese(SiameseConfig(tower=SMALL, size=42))
-    assert model.threshold.isnan()
-    model.decides_at(0.25)
-    assert float(model.state_dict()["threshold"]) == 0.25
+def test_published_sizes():
+    att, lfw = preset("siamese-att"), preset("siamese-lfw")
+    assert (att.model.size, att.model.tower.channels, att.model.tower.num_face_capsules) == (100, 256, 32)
+    assert (att.loss.margin, att.model.tower.iterations, att.optimizer.amsgrad) == (0.4, 4, True)
+    assert (lfw.loss.margin, lfw.model.tower.iterations) == (0.2, 6)
+    double = preset("siamese-lfw-double-margin").loss
+    assert (double.margin_positive, double.margin_negative) == (0.5, 0.2)
+    assert preset("siamese-att-published").optimizer.schedule == "inverse_sqrt"
+
+
+@pytest.mark.parametrize("tower", ["", "-drop-caps", "-lenet", "-alexnet", "-resnet-34", "-inception-v3"])
+def test_the_published_recipe_combines_with_every_tower(tower):
+    """α/√t of 1e-3, neither augmentation nor averages of mirror images, dropout of 0.2."""
+    config = preset(f"siamese-att-small-published{tower}")
+    assert config.model.augmentation.is_none
+    assert not config.model.mirror_average
+    assert (config.optimizer.schedule, config.optimizer.learning_rate) == ("inverse_sqrt", 1e-3)
+    plain = preset(f"siamese-att-small{tower}").model.tower
+    assert config.model.tower.kind == plain.kind
+    dropout = config.model.tower.dropout
+    assert (dropout if isinstance(dropout, float) else dropout.rate) == 0.2
+
+
+def test_margins_out_of_order_are_refused():
+    with pytest.raises(ConfigError, match=r"margin_negative = 0.6 must be below margin_positive = 0.5"):
+        override(preset("siamese-att-double-margin"), {"loss.margin_negative": 0.6})
+
+
+IMAGES, SUBJECTS = [1, 2, 2, 3, 4, 5], [7, 7, 7, 8, 8, 9]
+
+
+def batch():
+    torch.manual_seed(0)
+    vectors = torch.nn.functional.normalize(torch.randn(6, 4, dtype=torch.float64)).requires_grad_()
+    return vectors, torch.tensor(IMAGES), torch.tensor(SUBJECTS)
+
+
+def test_slow_code():
+    vectors, images, subjects = batch()
+    found = PairObjective(PairContrastiveConfig(margin=1.5))(vectors, images, subjects).total
+    expected = slow_siamese.batch_loss(vectors, IMAGES, SUBJECTS, 1.5)
+    torch.testing.assert_close(found, expected)
+    (fast,) = torch.autograd.grad(found, vectors)
+    (slow,) = torch.autograd.grad(expected, vectors)
+    torch.testing.assert_close(fast, slow)
+
+
+@pytest.mark.parametrize("config", [PairContrastiveConfig(pairs="hardest"), PairDoubleMarginConfig(pairs="all")])
+@pytest.mark.parametrize("distance", ["euclidean", "manhattan", "cosine"])
+def test_shares_add_up(config, distance):
+    vectors, images, subjects = batch()
+    objective = PairObjective(config.model_copy(update={"distance": distance}))
+    whole = objective(vectors, images, subjects)
+    parts = [objective(vectors, images, subjects, Share(rank, 4)) for rank in range(4)]
+    torch.testing.assert_close(sum(part.total for part in parts), whole.total)
+    assert parts[0].metrics == whole.metrics
+
+
+def test_an_image_makes_no_pair_with_itself():
+    kinds = pair_kinds(torch.tensor(IMAGES), torch.tensor(SUBJECTS))
+    assert kinds.matching.nonzero().tolist() == [[0, 1], [0, 2], [3, 4]]
+    assert int(kinds.different.sum()) == 15 - 3 - 1
+
+
+def test_hardest_takes_the_nearest_different_pairs():
+    kinds = pair_kinds(torch.tensor(IMAGES), torch.tensor(SUBJECTS))
+    distance = torch.rand(6, 6)
+    weights = pair_weights(kinds, distance, "hardest")
+    chosen = set(distance[kinds.different & (weights > 0)].tolist())
+    assert chosen == set(sorted(distance[kinds.different].tolist())[:3])
+
+
+def test_a_batch_of_one_kind_has_all_the_weight_there_and_without_pairs_the_loss_is_0():
+    one = pair_kinds(torch.tensor([1, 2]), torch.tensor([5, 5]))
+    assert float(pair_weights(one, torch.rand(2, 2), "balanced").sum()) == pytest.approx(1)
+    vectors = torch.randn(1, 4, requires_grad=True)
+    loss = PairObjective(PairContrastiveConfig())(vectors, torch.tensor([1]), torch.tensor([1])).total
+    loss.backward()
+    assert float(loss) == 0
+    assert vectors.grad.eq(0).all()

@@ -1,8 +1,9 @@
-"""Siamese networks in the common loop: batches from shards, loss, validation, and what is refused."""
+"""Training and validation of Siamese networks, and their served form."""
 
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -15,20 +16,16 @@ from vtr_core.data.plan import Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 from vtr_core.data.sources.faces import Faces
 from vtr_core.data.stream.assemble import assemble
-from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
+from vtr_core.errors import ConfigError, DatasetError, InputError, SchemaMismatch
 from vtr_core.fingerprint import key64
 from vtr_core.run.build import build_model, build_task
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import usable_data, with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.systems.implementation import Task
-from vtr_core.systems.siamese.verification import (
-    encode_faces,
-    mean_loss,
-    paper_threshold,
-    score_pairs,
-    subject_errors,
-)
+from vtr_core.systems.siamese.config import ImageShape
+from vtr_core.systems.siamese.task import pixels_of
+from vtr_core.systems.siamese.verification import encode_faces, mean_loss, paper_threshold, score_pairs
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.loop.learner import Learner
 
@@ -71,11 +68,6 @@ def test_a_batch_has_the_images_of_its_subjects(data: dict[str, Manifest]):
     by_key = {key64(f"s{s}/{i}"): face(s, i) for s in range(4, 10) for i in range(1, 5)}
     for pixels, key in zip(found["pixels"], found["clip_key"].tolist(), strict=True):
         np.testing.assert_array_equal(pixels.reshape(48, 40), by_key[key])
-
-
-def test_the_shape_comes_from_the_data(data: dict[str, Manifest]):
-    image = config(data).model.image
-    assert (image.height, image.width, image.channels) == (48, 40, 1)
 
 
 def test_training_lowers_the_loss_and_validation_finds_a_threshold(data: dict[str, Manifest]):
@@ -126,18 +118,6 @@ def test_figures_of_pairs_by_hand(data: dict[str, Manifest]):
     margin = paper_threshold(settings)
     expected = np.where(scored.different, np.maximum(0, margin - scored.distance), scored.distance) / 2
     assert mean_loss(scored.distance, scored.different, settings) == pytest.approx(float(expected.mean()), rel=1e-6)
-
-
-def test_errors_of_subjects_add_up(data: dict[str, Manifest]):
-    settings = config(data)
-    torch.manual_seed(0)
-    scored = score_pairs(encode_faces(build_model(settings.model), settings, data["val"]), data["val"], settings)
-    threshold = float(np.median(scored.distance))
-    found = subject_errors(scored, threshold)
-    wrong = (scored.distance > threshold) != scored.different
-    assert sum(one.rejected for one in found) == int((wrong & ~scored.different).sum())
-    assert sum(one.accepted for one in found) == 2 * int((wrong & scored.different).sum())
-    assert [one.rate for one in found] == sorted((one.rate for one in found), reverse=True)
 
 
 def _parts(columns: Columns, count: int) -> list[ImageBatch]:
@@ -210,3 +190,28 @@ def test_other_models_and_other_data(data: dict[str, Manifest], tmp_path: Path):
         with_inputs(override(preset("capsule-howto"), {"loss.kind": "pair_contrastive"}), clips)
     with pytest.raises(DatasetError, match="holds 6 subjects, fewer than a batch needs"):
         Plan(data["train"], override(preset("siamese-att"), {}).batch, 0)
+
+
+SHAPE = ImageShape(height=2, width=3, channels=1)
+
+
+def test_rows_of_values():
+    found = pixels_of(pd.DataFrame({"pixels": [[0, 1, 2, 3, 4, 255], range(6)]}), SHAPE)
+    assert found.shape == (2, 1, 2, 3)
+    assert found[0, 0].tolist() == [[0, 1, 2], [3, 4, 255]]
+    assert pixels_of(pd.DataFrame({"pixels": []}), SHAPE).shape == (0, 1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"caption": ["x"]}, "has the columns caption; the model takes pixels"),
+        ({"pixels": [[1, 2]]}, "pixels of row 0 are no image of 2 × 3 × 1"),
+        ({"pixels": ["x"]}, "pixels of row 0 are no image"),
+        ({"pixels": [[0, 0, 0, 0, 0, 256]]}, "are not whole numbers from 0 to 255"),
+        ({"pixels": [[0, 0, 0, 0, 0, 0.5]]}, "are not whole numbers from 0 to 255"),
+    ],
+)
+def test_faults(table: dict[str, list[object]], message: str):
+    with pytest.raises(InputError, match=message):
+        pixels_of(pd.DataFrame(table), SHAPE)

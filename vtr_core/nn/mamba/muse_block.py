@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from vtr_core.config.towers import Aggregation, FrameBlock, LearnerConfig, MambaLearner, NormPlace
+from vtr_core.config.towers import Aggregation, LearnerConfig, MambaLearner, NormPlace
 from vtr_core.nn.initialization import GELU_SIZE, SILU_SIZE, keep_size
 from vtr_core.nn.mamba.learners import (
     GatedConvolution,
@@ -153,8 +153,3 @@ class MuseBlock(nn.Module):
             return []
         assert patches is not None, "a block of several scales is given patches"
         return grids_of_videos(self.pyramid, patches, mask)
-
-
-def build_frame_block(dim: int, config: FrameBlock) -> MuseBlock:
-    """A block over frame vectors of `dim` values without patches."""
-    return MuseBlock(dim, None, learner=config.learner, initial_gate=config.initial_gate, norm=config.norm)

@@ -1,8 +1,8 @@
-"""What a model makes of a data set, as it is stored: Parquet shards of vectors or tables, and their record."""
+"""The embeddings of a data set, as they are stored: Parquet shards of vectors, and their record."""
 
 import hashlib
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,8 @@ from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint, short
 from vtr_core.storage import Location, is_file_name, locate
 
-VERSION = 1
+VERSION, FILE = 1, "embeddings.json"
+_VECTOR = np.dtype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -31,14 +32,18 @@ class StoredShard:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoredSet:
-    """The content of the record: rows of a data set, in file order, as one model makes them."""
+class EmbeddingSet:
+    """The content of `embeddings.json`: the rows of a data set, in file order, as vectors of one model."""
 
     checkpoint: str
     model_fingerprint: str
     data: str
     data_fingerprint: str
     shards: tuple[StoredShard, ...]
+    similarity: str
+    """Of the vectors; of a dual encoder's concept scores, while its latent vectors are compared by cosine."""
+    dims: dict[str, int]
+    """Dimensions by modality, or by space of a dual encoder."""
     version: int = VERSION
 
     @property
@@ -50,83 +55,6 @@ class StoredSet:
         """The set with its fingerprint."""
         value = {**asdict(self), "shards": [asdict(shard) for shard in self.shards]}
         return {**value, "fingerprint": fingerprint(value)}
-
-
-S = TypeVar("S", bound=StoredSet)
-
-
-def load_set(kind: type[S], place: Location) -> S:
-    """The set that the file `place` records; DatasetError where it is damaged or of another version."""
-    value = storage.read_json(place)
-    try:
-        if value["version"] != VERSION:
-            raise ValueError(f"it is of version {value['version']}, this code reads {VERSION}")
-        shards = tuple(record(StoredShard, shard) for shard in value["shards"])
-        stored = record(kind, {**value, "shards": shards})
-        if value.get("fingerprint") != stored.to_json()["fingerprint"]:
-            raise ValueError("it does not match its fingerprint")
-        if not all(is_file_name(shard.file) for shard in shards) or not shards:
-            raise ValueError("its files are not those of a data set")
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise damaged(place, error) from error
-    return stored
-
-
-def write_shard(table: pa.Table, location: Location, **settings: Any) -> StoredShard:
-    """Write a shard, atomically; settings: of `pyarrow.parquet.write_table`."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, **settings)
-    content = bytes(sink.getvalue())
-    storage.write_bytes(location, content)
-    return StoredShard(location.name, table.num_rows, len(content), hashlib.sha256(content).hexdigest())
-
-
-def damaged(location: Location, fault: object) -> DatasetError:
-    """The error for a file that is not as it was written."""
-    return DatasetError(f"{location} is damaged ({fault}); run vtr embed again")
-
-
-TABLE = "table.json"
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableSet(StoredSet):
-    """The content of `table.json`: rows of a data set's clips or videos."""
-
-    output: str
-    """What the rows are: captions, concepts, activations."""
-    settings: dict[str, int | float]
-    """Those that differ from the model's own."""
-
-
-def write_table(table: pa.Table, location: Location) -> StoredShard:
-    """Write a shard, atomically."""
-    return write_shard(table, location, compression="zstd")
-
-
-def load_table_set(uri: str) -> TableSet:
-    """The record of the tables at `uri`; DatasetError where it is missing or damaged."""
-    location = locate(uri)
-    storage.check_readable(location)
-    if not storage.exists(location / TABLE):
-        raise DatasetError(
-            f"{uri} has no {TABLE}; make it with vtr embed <checkpoint> --data <URI> --out {uri} --write …"
-        )
-    return load_set(TableSet, location / TABLE)
-
-
-FILE = "embeddings.json"
-_VECTOR = np.dtype(np.float32)
-
-
-@dataclass(frozen=True, kw_only=True)
-class EmbeddingSet(StoredSet):
-    """The content of `embeddings.json`: the rows of a data set as vectors."""
-
-    similarity: str
-    """Of the vectors; of a dual encoder's concept scores, while its latent vectors are compared by cosine."""
-    dims: dict[str, int]
-    """Dimensions by modality, or by space of a dual encoder."""
 
     def check(self, model: str, manifest: Manifest, uri: str) -> None:
         """DatasetError unless the set, at `uri`, is of `manifest` by the model with this fingerprint."""
@@ -142,22 +70,34 @@ class EmbeddingSet(StoredSet):
             )
 
 
+def damaged(location: Location, fault: object) -> DatasetError:
+    """The error for a file that is not as it was written."""
+    return DatasetError(f"{location} is damaged ({fault}); run vtr embed again")
+
+
 def load_embeddings(uri: str) -> EmbeddingSet:
     """The manifest of the embeddings at `uri`; DatasetError where it is missing or damaged."""
     location = locate(uri)
     storage.check_readable(location)
     if not storage.exists(location / FILE):
-        if storage.exists(location / TABLE):
-            raise DatasetError(f"{uri} holds a table by vtr embed --write, no vectors; run vtr embed to another --out")
         if storage.exists(location / "_embed"):
             raise DatasetError(f"{uri} holds no embeddings yet: they are not complete; repeat the vtr embed command")
         raise DatasetError(
             f"{uri} holds no embeddings: it has no {FILE}; make them with vtr embed <checkpoint> --data <URI> "
             f"--out {uri}"
         )
-    stored = load_set(EmbeddingSet, location / FILE)
-    if not stored.dims:
-        raise damaged(location / FILE, "its files are not those of embeddings")
+    value = storage.read_json(location / FILE)
+    try:
+        if value["version"] != VERSION:
+            raise ValueError(f"it is of version {value['version']}, this code reads {VERSION}")
+        shards = tuple(record(StoredShard, shard) for shard in value["shards"])
+        stored = record(EmbeddingSet, {**value, "shards": shards})
+        if value.get("fingerprint") != stored.to_json()["fingerprint"]:
+            raise ValueError("it does not match its fingerprint")
+        if not all(is_file_name(shard.file) for shard in shards) or not shards or not stored.dims:
+            raise ValueError("its files are not those of embeddings")
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise damaged(location / FILE, error) from error
     return stored
 
 
@@ -166,7 +106,11 @@ def write_rows(rows: EmbeddedRows, location: Location) -> StoredShard:
     columns = {"clip_key": rows.clip_key, "video_key": rows.video_key}
     columns |= {name: fixed_size_binary(vectors.astype(_VECTOR)) for name, vectors in rows.vectors.items()}
     columns |= {f"has_{name}": present for name, present in rows.present.items()}
-    return write_shard(pa.table(columns), location, compression="none", use_dictionary=False, write_statistics=False)
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table(columns), sink, compression="none", use_dictionary=False, write_statistics=False)
+    content = bytes(sink.getvalue())
+    storage.write_bytes(location, content)
+    return StoredShard(location.name, len(rows.clip_key), len(content), hashlib.sha256(content).hexdigest())
 
 
 def read_embeddings(stored: EmbeddingSet, uri: str) -> EmbeddedRows:

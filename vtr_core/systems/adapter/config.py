@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from vtr_core.config.override import ModelInputs, NonNegativeInt, Probability
 from vtr_core.config.pretrained import EncoderRecord
 from vtr_core.config.run import ModelConfig
-from vtr_core.systems.system import Presets, RecordKind, System, columns, margin_setting, never
+from vtr_core.systems.system import Presets, RecordKind, System, columns, never
 
 if TYPE_CHECKING:
     from vtr_core.config.run import TrainConfig
@@ -97,6 +97,5 @@ ADAPTER = System(
     reads_features=columns,
     reads_means=never,
     reads_texts=_always,
-    granularity=margin_setting,
     zero_shot=_zero_shot,
 )

@@ -227,7 +227,7 @@ def _task(config: TrainConfig, rank: int, world: int, tables: LossTables) -> Ret
     if config.model.frames == "pooled":
         return clip_task(config, rank, world, tables)
     names = config.model.columns
-    return RetrievalTask(config, rank, world, lambda columns: frame_batch(columns, names), tables.information)
+    return RetrievalTask(config, rank, world, lambda columns: frame_batch(columns, names))
 
 
 def _pretrained(model: nn.Module) -> None:

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
-import pyarrow as pa
-import torch
 from jaxtyping import Bool, Float32, Int64
 from torch import nn
 
@@ -16,12 +14,10 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 from vtr_core.data.records.schema import FEATURE_DTYPE
-from vtr_core.embedding.embedded_rows import check_features, evaluating
+from vtr_core.embedding.embedded_rows import evaluating
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.nn.capsules.dynamic_routing import Capsules
 from vtr_core.nn.embeddings import TEXT
-from vtr_core.systems.implementation import Output, OutputSettings
-from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 DESCRIPTION = ("clip_id", "video_id", "start", "end", "caption")
@@ -169,45 +165,3 @@ def row_activations(model: CapsuleModel, columns: Columns, features: Mapping[str
         if not np.isfinite(values[has]).all():
             raise CheckpointError(f"the model's {name} capsules give activations that are not finite; train it anew")
     return rows
-
-
-_TEXTS, _TIMES = ("clip_id", "video_id", "caption"), ("start", "end")
-
-
-def _check(loaded: TrainedModel, manifest: Manifest, settings: OutputSettings) -> None:  # noqa: ARG001  as all outputs
-    capsule_model(loaded.model, loaded.config.model.kind)
-    check_features(manifest, loaded.config.model.inputs.features)
-
-
-@torch.inference_mode()
-def _table(
-    loaded: TrainedModel,
-    manifest: Manifest,
-    places: Sequence[RowGroup],
-    settings: OutputSettings,  # noqa: ARG001  all outputs' are called alike
-) -> pa.Table:
-    """Columns clip_id, video_id, caption, start, end, and of each modality a list of a number for each capsule.
-
-    A row that lacks a modality, or whose caption has no known word, has null there. CheckpointError for activations
-    that are not finite.
-    """
-    model, features = capsule_model(loaded.model, loaded.config.model.kind), loaded.config.model.inputs.features
-    parts = []
-    with evaluating(loaded.model):
-        for columns in described_groups(manifest, loaded.vocabulary, features, places):
-            rows = row_activations(model, columns, features, loaded.config.evaluation.batch_rows)
-            described = {name: pa.array(columns[name], pa.string()) for name in _TEXTS}
-            described |= {name: pa.array(columns[name], pa.float64()) for name in _TIMES}
-            parts.append(pa.table({**described, **{name: _list(values, has) for name, (values, has) in rows.items()}}))
-    return pa.concat_tables(parts)
-
-
-def _list(values: np.ndarray, has: np.ndarray) -> pa.Array:
-    """Lists (capsules,) float32, null where the modality is not there."""
-    size = values.shape[1]
-    ends = np.concatenate([[0], np.cumsum(np.where(has, size, 0))]).astype(np.int32)
-    held = pa.array(values[has].reshape(-1), pa.float32())
-    return pa.ListArray.from_arrays(pa.array(ends), held, mask=pa.array(~has))
-
-
-ACTIVATIONS = Output(_check, _table)

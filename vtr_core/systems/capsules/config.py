@@ -2,19 +2,19 @@
 
 from collections.abc import Mapping
 from operator import attrgetter
-from typing import Any, Literal
-
-from pydantic import model_validator
+from typing import Any, ClassVar, Literal
 
 from vtr_core.config.data_sets import WordEncoderConfig
 from vtr_core.config.override import ModelInputs, PositiveInt, Probability
 from vtr_core.config.run import ModelConfig
 from vtr_core.config.towers import RoutingConfig, SelfAttentionRouting
-from vtr_core.systems.system import System, columns, imported, margin_setting
+from vtr_core.systems.system import System, columns, imported
 
 
 class JointSpaceSettings(ModelConfig):
     """Settings of all models that embed captions and features in a joint space."""
+
+    removed: ClassVar[Mapping[str, Any]] = {"frame_block": None}
 
     inputs: ModelInputs = ModelInputs()
     modalities: tuple[str, ...] = ()
@@ -34,14 +34,6 @@ class JointSpaceSettings(ModelConfig):
     """`scaled`: each layer's initial weights are scaled to the size of its inputs, see `initialization.py`; `torch`:
     PyTorch's defaults, whose biases dominate features of small values.
     """
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_frame_block(cls, values: Any) -> Any:
-        """Checkpoints of before have `frame_block: null`; a block is refused, for its weights have no place."""
-        if isinstance(values, Mapping) and values.get("frame_block", ...) is None:
-            return {name: value for name, value in values.items() if name != "frame_block"}
-        return values
 
     @classmethod
     def system(cls) -> System:
@@ -130,5 +122,4 @@ CAPSULES = System(
     usual_features=_usual_features,
     takes=attrgetter("modalities"),
     reads_features=columns,
-    granularity=margin_setting,
 )

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
+from pydantic import Field, NonNegativeFloat, model_validator
 
 from vtr_core.config.losses import FusionConfig, GranularityMarginConfig
-from vtr_core.config.override import ModelInputs, NonNegativeInt, PositiveInt, Probability, Settings
+from vtr_core.config.override import ModelInputs, PositiveInt, Probability, Settings
 from vtr_core.config.pretrained import SwinConfig
 from vtr_core.config.run import ModelConfig
 from vtr_core.errors import ConfigError
@@ -16,7 +16,6 @@ from vtr_core.systems.system import (
     System,
     columns,
     imported,
-    margin_setting,
     never,
     picture_inputs,
 )
@@ -29,19 +28,17 @@ if TYPE_CHECKING:
 class DecodingConfig(Settings):
     """Settings of caption generation."""
 
+    removed: ClassVar[Mapping[str, Any]] = {
+        "consensus_samples": 0,
+        "sample_temperature": 0.7,
+        "block_ngrams": None,
+        "min_words": 1,
+    }
+
     beams: PositiveInt = 1
     """Beam size; 1 is greedy decoding."""
     length_penalty: NonNegativeFloat = 1.0
     """Length penalty α: hypotheses are compared by log p / length^α."""
-    block_ngrams: PositiveInt | None = None
-    """Forbid repeated n-grams of this size within a caption (None: allowed)."""
-    min_words: PositiveInt = 1
-    """Minimum number of words of a caption."""
-    consensus_samples: NonNegativeInt = 0
-    """Samples of the model's captions, evenly spaced by their probabilities, which choose among the beams: the one that
-    is most like them on average (0: the most probable beam)."""
-    sample_temperature: PositiveFloat = 0.7
-    """Temperature of these samples: lower ones are closer to the most probable words."""
 
 
 class CaptionerConfig(ModelConfig):
@@ -117,21 +114,10 @@ class CaptionerConfig(ModelConfig):
         return self
 
 
-class SelfCriticalConfig(Settings):
-    """Self-critical training (Rennie et al. 2017): captions that the model draws become more probable as far as their
-    CIDEr-D with a clip's captions exceeds that of the clip's other draws (Luo 2020). For trainings that begin with a
-    trained captioner: the first draws of a new one say nothing."""
-
-    samples: Annotated[int, Field(ge=2)] = 5
-    """Captions that are drawn for each row of a batch."""
-    temperature: PositiveFloat = 0.7
-    """Temperature of the probabilities that captions are drawn from and that are trained."""
-    weight: PositiveFloat = 20.0
-    """Weight of the loss, whose gradient is small beside that of L_gen."""
-
-
 class CaptioningLossConfig(Settings):
     """L = L_gen + L_bfc + L_b + L_mcl; each of the last three can be left out (Gu and Yao 2023, Eq. 7 and Table 2)."""
+
+    removed: ClassVar[Mapping[str, Any]] = {"self_critical": None}
 
     kind: Literal["captioning"] = "captioning"
     score: FusionConfig = FusionConfig()
@@ -140,8 +126,6 @@ class CaptioningLossConfig(Settings):
     """Train L_bfc."""
     granularity_margin: GranularityMarginConfig | None = GranularityMarginConfig()
     """Settings of L_b and L_mcl (None: neither)."""
-    self_critical: SelfCriticalConfig | None = None
-    """Settings of self-critical training, which adds a loss of captions that the model draws (None: it does not)."""
 
     @property
     def contrasts(self) -> bool:
@@ -174,10 +158,6 @@ def _check_data(manifest: "Manifest") -> None:
     from vtr_core.data.captions import check_captioned, video_captions
 
     check_captioned(video_captions(manifest), manifest.uri)
-
-
-def _scores_captions(loss: CaptioningLossConfig) -> bool:
-    return loss.self_critical is not None
 
 
 def _reads_frames(model: CaptionerConfig) -> RecordKind | None:
@@ -215,6 +195,5 @@ CAPTIONING = System(
     reads_means=never,
     reads_instead=_reads_frames,
     inputs=_inputs,
-    granularity=margin_setting,
-    scores_captions=_scores_captions,
+    granularity=attrgetter("granularity_margin"),
 )

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 import torch
 from jaxtyping import Bool, Float, Float32, Shaped
 from torch import Tensor, nn
@@ -27,7 +26,6 @@ from vtr_core.page_templates import page_environment
 from vtr_core.systems.captioning.config import CaptionerConfig, DecodingConfig
 from vtr_core.systems.captioning.decoding import generate
 from vtr_core.systems.captioning.model import Captioner
-from vtr_core.systems.implementation import Output, OutputSettings
 from vtr_core.systems.loaded_model import CaptionedVideos, Descriptions, TrainedModel
 from vtr_core.text.tokens.vocabulary import Vocabulary, words_of
 
@@ -312,30 +310,3 @@ def describe(
     references = [text for video in video_captions(manifest) for text in video.captions]
     check_vocabulary(loaded.vocabulary, references, manifest.uri)
     return caption_videos(model, loaded.config, manifest, loaded.vocabulary, places, decoding)
-
-
-def _decoding(loaded: TrainedModel, settings: OutputSettings) -> DecodingConfig:
-    """That of training with the given settings; ConfigError for an invalid one."""
-    return override(require_captioner(loaded.model, loaded.uri).config.decoding, dict(settings))
-
-
-def _check(loaded: TrainedModel, manifest: Manifest, settings: OutputSettings) -> None:
-    assert isinstance(loaded.config.model, CaptionerConfig)
-    check_data(manifest, loaded.config.model)
-    _decoding(loaded, settings)
-
-
-def _table(loaded: TrainedModel, manifest: Manifest, places: Sequence[RowGroup], settings: OutputSettings) -> pa.Table:
-    """Columns video_id, has_frames, caption; those of `vtr caption`."""
-    model = require_captioner(loaded.model, loaded.uri)
-    captions = caption_videos(model, loaded.config, manifest, loaded.vocabulary, places, _decoding(loaded, settings))
-    names = list(captions.hypotheses)
-    columns = {
-        "video_id": pa.array(names, pa.string()),
-        "has_frames": pa.array([captions.has_frames[name] for name in names], pa.bool_()),
-        "caption": pa.array(list(captions.hypotheses.values()), pa.string()),
-    }
-    return pa.table(columns)
-
-
-CAPTIONS = Output(_check, _table, frozenset({"beams", "length_penalty", "block_ngrams", "consensus_samples"}))

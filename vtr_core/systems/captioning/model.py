@@ -12,25 +12,12 @@ from vtr_core.data.batches import FrameBatch, PictureBatch
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.losses.gmc import Sequences
-from vtr_core.nn.backbone import HasLanguage
 from vtr_core.nn.initialization import keep_size
 from vtr_core.nn.normalization import Standardization
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.nn.transformer import KeyValues, TransformerBlock
 from vtr_core.nn.video_swin import build_swin
 from vtr_core.systems.captioning.config import CaptionerConfig
-
-
-@dataclass(frozen=True)
-class Draws:
-    """Captions of each row of a batch as word ids with the end token, padded with 0."""
-
-    words: Int64[Tensor, "rows samples length"]
-    end: int
-    """The id of the end token."""
-    temperature: float
-    """Of the probabilities that they were drawn from."""
-
 
 _SPREAD = 0.02
 """Standard deviation of initial embeddings."""
@@ -52,11 +39,9 @@ class Captioned:
     """Whether a row has frames."""
     videos: Sequences | None = None
     captions: Sequences | None = None
-    log_p: Float[Tensor, "batch samples"] | None = None
-    """Of given draws."""
 
 
-class Captioner(HasLanguage):
+class Captioner(nn.Module):
     """p(word at [MASK] | video, the words before it).
 
     Text token i attends to all video tokens and to the text tokens up to i; video tokens attend to video tokens alone,
@@ -99,10 +84,8 @@ class Captioner(HasLanguage):
         batch: FrameBatch | PictureBatch,
         hidden: Float[Tensor, "batch max_tokens"],
         contrasted: bool = False,
-        draws: Draws | None = None,
     ) -> Captioned:
-        """The loss of masked words; where `contrasted` also the tokens of each modality, computed without the other;
-        and log p of given draws.
+        """The loss of masked words; where `contrasted` also the tokens of each modality, computed without the other.
 
         hidden: uniform numbers in [0, 1) that select the masked tokens, see `masked_tokens`. A row whose caption has no
         known word has neither loss nor masked tokens.
@@ -111,21 +94,14 @@ class Captioner(HasLanguage):
         masked = masked_tokens(tokens, hidden, self.config.mask_rate) & batch.text_present.unsqueeze(1)
         frames, known = self.video_tokens(*given_frames(batch, self.config.feature))
         text = self.text_tokens(tokens.masked_fill(masked, self.mask))
-        both, past = self.go_on(torch.cat([frames, text], dim=1), sequence_mask(known, tokens.shape[1]), None)
+        both, _ = self.go_on(torch.cat([frames, text], dim=1), sequence_mask(known, tokens.shape[1]), None)
         logits = self.logits(both[:, frames.shape[1] :])
         loss = cross_entropy(logits.flatten(0, 1), tokens.flatten(), reduction="none").view(tokens.shape)
         output = Captioned((loss * masked).sum(dim=1), masked.sum(dim=1), known.any(dim=1))
         if contrasted:
             video_tokens = Sequences(both[:, : frames.shape[1]], known)
             output = replace(output, videos=video_tokens, captions=self.caption(tokens))
-        if draws is not None:
-            output = replace(output, log_p=self._drawn(draws, known, [layer.first(frames.shape[1]) for layer in past]))
         return output
-
-    def language(self) -> list[nn.Parameter]:
-        """The words, their places, the transformer and the scores of words."""
-        parts = [self.words, self.blocks, self.norm, self.word_norm, self.head]
-        return [self.places, self.bias, *(p for part in parts if part is not None for p in part.parameters())]
 
     def load_statistics(self, statistics: Mapping[str, FeatureStatistics]) -> None:
         """Sets the statistics of the training data, for a model that standardises frames."""
@@ -196,32 +172,6 @@ class Captioner(HasLanguage):
             tokens, whole = block.go_on(tokens, attended, None if past is None else past[place])
             layers.append(whole)
         return self.norm(tokens), layers
-
-    def _drawn(
-        self, draws: Draws, known: Bool[Tensor, "rows frames"], past: list[KeyValues]
-    ) -> Float[Tensor, "rows samples"]:
-        """log p of draws given the frames of `past`: every word is asked for at a [MASK] that sees the words before.
-
-        As they are drawn, captions have a word at least.
-        """
-        rows, samples, length = draws.words.shape
-        words, each = draws.words.flatten(0, 1), torch.arange(rows, device=known.device).repeat_interleave(samples)
-        place = torch.arange(2 * length, device=known.device) % length
-        word_at = place.expand(2 * length, -1) < place.unsqueeze(1)
-        word_at[:, length:] = False  # nobody but itself sees a [MASK]
-        among = word_at | torch.eye(2 * length, dtype=torch.bool, device=known.device)
-        attended = torch.cat(
-            [known[each].unsqueeze(1).expand(-1, 2 * length, -1), among.expand(len(words), -1, -1)], dim=2
-        )
-        words_and_masks = torch.cat(
-            [self.text_tokens(words), self.text_tokens(torch.full_like(words, self.mask))], dim=1
-        )
-        states, _ = self.go_on(words_and_masks, attended, [layer.of(each) for layer in past])
-        logits = self.logits(states[:, length:]) / draws.temperature
-        logits[:, :, [0, self.mask]] = -torch.inf
-        logits[:, 0, self.end] = -torch.inf
-        log_p = logits.log_softmax(dim=2).gather(2, words.masked_fill(words == 0, self.end).unsqueeze(2)).squeeze(2)
-        return torch.where(words == 0, 0, log_p).sum(dim=1).view(rows, samples)
 
 
 def masked_tokens(

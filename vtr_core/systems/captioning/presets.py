@@ -34,8 +34,8 @@ _BASES = {
         loss=CaptioningLossConfig(granularity_margin=GranularityMarginConfig(warmup_steps=6000)),
         training=TrainingConfig(epochs=20 * _MSVD_CAPTIONS, validate_every=_MSVD_CAPTIONS),
     ),
-    # The published learning rate, which is for `--model.backbone.weights FILE` and for weights of BERT or LAVENDER by
-    # `--init`. Activations of Video Swin are recomputed in the backward pass.
+    # The published learning rate, which is for `--model.backbone.weights FILE`. Activations of Video Swin are
+    # recomputed in the backward pass.
     "caption-swin-msrvtt": Row(
         about="Video Swin-B and a transformer of BERT's size on frames (Gu and Yao 2023)",
         like=("caption-msrvtt",),
@@ -140,5 +140,5 @@ CAPTION_PRESETS = Presets(
         ),
     ),
     most_used=("model.mask_rate", "model.hidden_dim", "model.layers", "model.decoding.beams", "batch.max_frames"),
-    own_settings=("optimizer.language_factor", "optimizer.backbone_factor", "optimizer.layer_decay"),
+    own_settings=("optimizer.backbone_factor", "optimizer.layer_decay"),
 )

@@ -5,18 +5,17 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Bool, Float, Float32, Float64
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from vtr_core.backbones.swin import load_swin
 from vtr_core.config.run import TrainConfig
-from vtr_core.data.batches import Crops, FrameBatch, PictureBatch, RowKeys, frame_batch
+from vtr_core.data.batches import Crops, FrameBatch, PictureBatch, frame_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.data.reading.row_groups import Columns
 from vtr_core.embedding.collectives import (
-    bare,
     gather_flags,
     gather_keys,
     gather_objects,
@@ -33,7 +32,6 @@ from vtr_core.nn.normalization import share_statistics
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig
 from vtr_core.systems.captioning.generated_captions import (
-    CAPTIONS,
     caption_figures,
     caption_frames,
     caption_values,
@@ -42,78 +40,54 @@ from vtr_core.systems.captioning.generated_captions import (
     describe_data,
     together,
 )
-from vtr_core.systems.captioning.loss import CaptioningObjective, SelfCritic
-from vtr_core.systems.captioning.model import Captioned, Captioner, Draws, given_frames
+from vtr_core.systems.captioning.loss import CaptioningObjective
+from vtr_core.systems.captioning.model import Captioned, Captioner
 from vtr_core.systems.implementation import MOST_ROWS, Compared, Implementation, LossTables, StepOutput
 from vtr_core.systems.loaded_model import Column, Signature, TrainedModel
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
-_DRAWS = 1
-"""Tells the random numbers of a step's draws from those of its masks."""
-
 
 class CaptioningTask:
-    """L = L_gen + L_bfc + L_b + L_mcl over the whole batch (Gu and Yao 2023, Eq. 7), with `loss.self_critical` also
-    L_sc (see `SelfCritic`).
+    """L = L_gen + L_bfc + L_b + L_mcl over the whole batch (Gu and Yao 2023, Eq. 7).
 
-    L_gen is the mean of −log p over all masked tokens of the batch. Masks and draws depend on seed and step only, so
-    results do not depend on the number of workers. tables: with the information of the training captions, where L_mcl
-    needs it, and with all captions of every clip, where L_sc does.
+    L_gen is the mean of −log p over all masked tokens of the batch. Masks depend on seed and step only, so results do
+    not depend on the number of workers. tables: with the information of the training captions, where L_mcl needs it.
     """
 
     def __init__(self, config: TrainConfig, rank: int, world: int, tables: LossTables) -> None:
         assert isinstance(config.model, CaptionerConfig)
         assert isinstance(config.loss, CaptioningLossConfig)
         assert (tables.information is None) == (config.loss.granularity_margin is None), "a margin needs information"
-        assert (tables.references is None) == (config.loss.self_critical is None), "draws are compared with references"
         self._config, self._model, self._loss = config, config.model, config.loss
         self._rank, self._world = rank, world
         self._batch = _batches(config.model, config.seed)
         self.objective = CaptioningObjective(config.loss, config.model.hidden_dim, tables.information)
         share_statistics(self.objective, sum_shares)
-        critical, references = config.loss.self_critical, tables.references
-        self._critic = None if critical is None or references is None else SelfCritic(critical, references)
 
     def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
         """The generation loss of this worker's part and its share of the contrastive losses, summed over all
         workers.
         """
         batch = self._batch(columns).to(device)
-        hidden = torch.from_numpy(self._hidden(step, batch.rows)).to(device)
-        draws = self._drawn(model, batch, step)
-        output = model(batch, hidden, self._loss.contrasts, draws)
+        random = np.random.default_rng([self._config.seed, step])
+        hidden = random.random((self._config.batch.rows, self._model.max_tokens), np.float32)
+        first = self._rank * len(hidden) // self._world
+        output = model(batch, torch.from_numpy(hidden[first : first + batch.rows]).to(device), self._loss.contrasts)
         assert isinstance(output, Captioned)
         masked = max(1, sum_all(int(output.masked.sum()), device))
         contrastive, compared = GranularityLosses(), Compared()
         if self._loss.contrasts:
             scores = self._scores(output, batch.text_present)
             present = batch.text_present & output.present
-            contrastive, compared = self._contrasts(scores, present, batch.keys, step), self._compared(output, scores)
+            share = Share(self._rank, self._world)
+            keys = gather_keys(batch.keys)
+            contrastive = self.objective.contrast(scores, gather_flags(present), keys, step, share)
+            compared = self._compared(output, scores)
         terms = {"gen": output.loss.sum() / masked, **contrastive.by_term}
-        metrics: dict[str, float | Tensor] = {}
-        if draws is not None:
-            terms["self_critical"], metrics["train/drawn_cider"] = self._criticised(draws, output, batch)
         sums = sum_shares(torch.stack(list(terms.values())))
-        metrics |= {f"train/loss_{name}": value.detach() for name, value in zip(terms, sums.unbind(), strict=True)}
-        metrics |= {f"train/{name}": value for name, value in contrastive.metrics.items()}
-        return StepOutput(sums.sum(), metrics, compared)
-
-    def _drawn(self, model: nn.Module, batch: FrameBatch | PictureBatch, step: int) -> Draws | None:
-        if self._critic is None or self._loss.self_critical is None:
-            return None
-        captioner = bare(model)
-        assert isinstance(captioner, Captioner)
-        codes = torch.from_numpy(self._codes(self._loss.self_critical.samples, step, batch.rows))
-        return self._critic.draw(captioner, *given_frames(batch, self._model.feature), codes)
-
-    def _criticised(
-        self, draws: Draws, output: Captioned, batch: FrameBatch | PictureBatch
-    ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-        """This worker's share of L_sc, and the mean CIDEr-D of all workers' draws, times 100."""
-        assert self._critic is not None
-        own = self._critic.judge(draws, output, batch.clip_key)
-        words, captions = (max(1, sum_all(count, own.loss.device)) for count in (own.words, own.captions))
-        return own.loss / words, 100 * sum_shares(own.cider.unsqueeze(0))[0] / captions
+        losses = {f"train/loss_{name}": value.detach() for name, value in zip(terms, sums.unbind(), strict=True)}
+        logged = {f"train/{name}": value for name, value in contrastive.metrics.items()}
+        return StepOutput(sums.sum(), {**losses, **logged}, compared)
 
     def _scores(self, output: Captioned, has_caption: Bool[Tensor, " rows"]) -> Float[Tensor, "batch batch"]:
         """The scores of all workers' videos with all captions; `has_caption`: the rows with one."""
@@ -132,27 +106,6 @@ class CaptioningTask:
         vectors = {name: at_least_float32(rows.mean()[:MOST_ROWS].detach()) for name, rows in modalities.items()}
         some = at_least_float32(scores[:MOST_ROWS].detach())
         return Compared(vectors, {"video_text": lambda: some / self._loss.score.temperature})
-
-    def _contrasts(
-        self, scores: Float[Tensor, "batch batch"], present: Bool[Tensor, " rows"], keys: RowKeys, step: int
-    ) -> GranularityLosses:
-        """The contrastive terms of this worker's rows; those with frames and words are `present`."""
-        share = Share(self._rank, self._world)
-        return self.objective.contrast(scores, gather_flags(present), gather_keys(keys), step, share)
-
-    def _hidden(self, step: int, rows: int) -> Float32[np.ndarray, "rows max_tokens"]:
-        """This worker's part of the batch's random numbers that select masked tokens."""
-        random = np.random.default_rng([self._config.seed, step])
-        return self._own(random.random((self._config.batch.rows, self._model.max_tokens), np.float32), rows)
-
-    def _codes(self, samples: int, step: int, rows: int) -> Float64[np.ndarray, "rows samples"]:
-        """This worker's part of the batch's random numbers that select draws."""
-        random = np.random.default_rng([self._config.seed, step, _DRAWS])
-        return self._own(random.random((self._config.batch.rows, samples)), rows)
-
-    def _own(self, numbers: np.ndarray, rows: int) -> np.ndarray:
-        first = self._rank * len(numbers) // self._world
-        return numbers[first : first + rows]
 
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
         """CIDEr-D, BLEU and ROUGE-L of generated captions; every worker captions a share of the videos."""
@@ -229,6 +182,5 @@ IMPLEMENTATION = Implementation(
     predict=predict,
     signature=signature,
     describe=describe_data,
-    outputs={"captions": CAPTIONS},
     pretrained=_pretrained,
 )

@@ -9,7 +9,7 @@ from vtr_core.config.override import ModelInputs, PositiveInt, Settings
 from vtr_core.config.pretrained import ClipConfig
 from vtr_core.config.run import ModelConfig
 from vtr_core.config.towers import Aggregation, LearnerConfig, MambaLearner, NormPlace
-from vtr_core.systems.system import System, imported, margin_setting, picture_inputs
+from vtr_core.systems.system import System, imported, picture_inputs
 
 
 class MeanPooling(Settings):
@@ -103,5 +103,4 @@ CLIP4CLIP = System(
     inputs=picture_inputs,
     of_source=_of_source,
     reads_texts=attrgetter("backbone.reads_texts"),
-    granularity=margin_setting,
 )

@@ -7,7 +7,6 @@ from jaxtyping import Bool, Float, Int64, UInt8
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from vtr_core.backbones.clip_weights import renamed_layers, transformers_state
 from vtr_core.config.pretrained import TransformerSize
 from vtr_core.data.batches import PictureBatch
 from vtr_core.encoders.trainable import ClipLayers, TrainableEncoder
@@ -137,16 +136,3 @@ def _begin_with_text(temporal: FrameTransformer, clip: TrainableEncoder) -> None
         temporal.positions[:count] = positions[:count]
         for layer, first in zip(temporal.transformer.layers, text.encoder.layers, strict=False):
             layer.load_state_dict(first.state_dict())
-
-
-def current_names(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """A checkpoint's weights under today's names: those of earlier versions had OpenAI's names."""
-    if not any(name.startswith("clip.visual.") for name in weights):
-        return weights
-    clip = {f"clip.model.{name}": value for name, value in transformers_state(weights).items()}
-    temporal = {name: value for name, value in weights.items() if not name.startswith("clip.")}
-    begin = "temporal.transformer."
-    layers = {name.removeprefix(begin): value for name, value in temporal.items() if name.startswith(begin)}
-    rest = {name: value for name, value in temporal.items() if not name.startswith(begin)}
-    renamed = {f"{begin}{name}": value for name, value in renamed_layers(layers).items()}
-    return {**clip, **rest, **renamed, "clip.tokenizer": torch.zeros(0, dtype=torch.uint8)}

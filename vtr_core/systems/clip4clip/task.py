@@ -21,7 +21,7 @@ from vtr_core.errors import DatasetError, InputError
 from vtr_core.nn.embeddings import TEXT, VIDEO
 from vtr_core.nn.mamba.learners import scan_event
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig, MuseFrames
-from vtr_core.systems.clip4clip.model import Clip4Clip, current_names, load_pretrained
+from vtr_core.systems.clip4clip.model import Clip4Clip, load_pretrained
 from vtr_core.systems.implementation import Implementation, LossTables
 from vtr_core.systems.joint_space import RetrievalTask, predict, signature
 from vtr_core.systems.loaded_model import TrainedModel
@@ -149,12 +149,12 @@ def _task(
     config: TrainConfig,
     rank: int,
     world: int,
-    tables: LossTables,
+    tables: LossTables,  # noqa: ARG001  all systems' are called alike
 ) -> RetrievalTask:
     model = config.model
     assert isinstance(model, Clip4ClipConfig)
     crops = Crops(model.stored_size, model.backbone.image_size, model.random_crop, config.seed)
-    return RetrievalTask(config, rank, world, crops.batch, tables.information)
+    return RetrievalTask(config, rank, world, crops.batch)
 
 
 def _events(model: nn.Module, device: torch.device, dtype: torch.dtype) -> Mapping[str, Mapping[str, str]]:
@@ -172,5 +172,4 @@ IMPLEMENTATION = Implementation(
     retrieval=JointSpace(check=check, rows=embed_clips, queries=embed_words, arrays=encode_pictures),
     events=_events,
     pretrained=load_pretrained,
-    current_names=current_names,
 )

@@ -2,18 +2,17 @@
 
 from collections.abc import Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
+from pydantic import NonNegativeFloat, PositiveFloat, model_validator
 
 from vtr_core.config.data_sets import ConceptSimilarity
-from vtr_core.config.losses import GranularityMarginConfig
 from vtr_core.config.override import ModelInputs, PositiveInt, Probability, Settings
 from vtr_core.config.pretrained import TextEncoder
 from vtr_core.config.run import ModelConfig
-from vtr_core.config.towers import FrameBlock, TemporalLevelsConfig
+from vtr_core.config.towers import TemporalLevelsConfig
 from vtr_core.errors import ConfigError
-from vtr_core.systems.system import System, columns, imported, margin_setting
+from vtr_core.systems.system import System, columns, imported
 
 if TYPE_CHECKING:
     from vtr_core.config.run import TrainConfig
@@ -24,6 +23,8 @@ Compat = Literal["none", "hybrid_space"]
 
 class HybridEncoderConfig(ModelConfig):
     """Dual encoding (Dong et al. 2021) with a latent space, a concept space, or both (the hybrid)."""
+
+    removed: ClassVar[Mapping[str, Any]] = {"frame_block": None, "concept_prior": None}
 
     kind: Literal["hybrid_encoder"] = "hybrid_encoder"
     inputs: ModelInputs = ModelInputs(word_dim=500)
@@ -37,10 +38,6 @@ class HybridEncoderConfig(ModelConfig):
     """
     concept_similarity: ConceptSimilarity = "jaccard"
     """Similarity of concepts: generalised Jaccard of probabilities, or cosine of scores (before the sigmoid)."""
-    concept_prior: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
-    """Initial probability of every concept, about its base rate (None: about a half, published)."""
-    frame_block: FrameBlock | None = None
-    """MUSE's block over the frames before they are encoded (None: frames as they are, published)."""
     video: TemporalLevelsConfig = TemporalLevelsConfig()
     text: TemporalLevelsConfig = TemporalLevelsConfig(kernel_sizes=(2, 3, 4))
     text_encoder: TextEncoder = None
@@ -78,6 +75,13 @@ class HybridEncoderConfig(ModelConfig):
 class DualTripletConfig(Settings):
     """Triplet losses with the hardest negatives in each space, and the detection of concepts."""
 
+    removed: ClassVar[Mapping[str, Any]] = {
+        "granularity_margin": None,
+        "concept_weight_factor": 1.0,
+        "causality_weight": 0.0,
+        "causality_concepts": 10,
+    }
+
     kind: Literal["dual_triplet"] = "dual_triplet"
     margin: PositiveFloat = 0.2
     """m, the margin of a match over the hardest negative."""
@@ -87,20 +91,10 @@ class DualTripletConfig(Settings):
     """B, the weight of the mean binary cross-entropy of the concepts (None: the number of rows of the batch, so that it
     is a sum over rows); 0 makes the concept space a second latent one.
     """
-    concept_weight_factor: PositiveFloat = 1.0
-    """Factor of B, independent of the batch size."""
     labels: Literal["soft", "binary"] = "soft"
     """Concept labels of a video: count relative to the largest one, or 1 for every concept that it keeps."""
     ranks_concepts: bool = True
     """Whether the concept space has a triplet loss as well; without it concepts are learned by detection alone."""
-    causality_weight: NonNegativeFloat = 0.0
-    """Weight of Σ (1 − c_k), the share of a matched pair's similarity outside its strongest k concepts; 0: no such
-    term.
-    """
-    causality_concepts: PositiveInt = 10
-    """k, the number of concepts that a matched pair's similarity should come from."""
-    granularity_margin: GranularityMarginConfig | None = None
-    """Add L_b and L_mcl, a contrastive loss of video and text whose margin is the granularity bias (None: neither)."""
     compat: Compat = "none"
     """`hybrid_space`: captions of the same video and identical captions are negatives, as in the published code."""
 
@@ -147,5 +141,4 @@ DUAL = System(
     num_concepts=attrgetter("num_concepts"),
     usual_features=_usual_features,
     reads_features=columns,
-    granularity=margin_setting,
 )

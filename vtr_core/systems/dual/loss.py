@@ -15,7 +15,7 @@ from vtr_core.losses.objective import WHOLE, Share, is_match, negative_weights
 from vtr_core.losses.ranking import triplet_terms
 from vtr_core.nn.embeddings import TEXT, VIDEO, DualEmbeddings, Embeddings
 from vtr_core.nn.precision import at_least_float32, full_precision
-from vtr_core.similarity import Similarity, contributions, cosine, generalized_jaccard
+from vtr_core.similarity import Similarity, cosine, generalized_jaccard
 from vtr_core.systems.dual.config import DualTripletConfig
 
 
@@ -30,24 +30,11 @@ def concept_terms(
     return binary_cross_entropy_with_logits(scores, labels.to(scores), reduction="none").mean(dim=1)
 
 
-def diffuse_terms(
-    video: Float[Tensor, "pairs concepts"], text: Float[Tensor, "pairs concepts"], k: int, similarity: ConceptSimilarity
-) -> Float[Tensor, " pairs"]:
-    """1 − c_k of each pair: the share of its similarity that does not come from its k strongest concepts.
-
-    Inputs are the values that the similarity compares: σ(h) for jaccard, h for cosine. In [0, 1]; 1, without a
-    gradient, for a pair without common concepts. c_k is that of thesis, Eq. 5.5, whose mean over pairs is C@k; training
-    for it is ours.
-    """
-    shares = contributions(video, text, similarity)
-    return 1 - shares.topk(min(k, shares.shape[1]), dim=1).values.sum(dim=1)
-
-
 @dataclass(frozen=True)
 class DualLosses:
     """The total loss and its terms, all of the share asked for.
 
-    by_term: "latent", "concept", "bce_video", "bce_text" and "causality", those that the model and the loss have.
+    by_term: "latent", "concept", "bce_video" and "bce_text", those that the model and the loss have.
     ranges: lowest and highest similarity of the share's rows in the latent and in the concept space, detached; (∞, −∞)
     where there is none, as in a space that the model does not have.
     """
@@ -62,11 +49,10 @@ class DualObjective(nn.Module):
 
     The triplet losses are sums over the rows that have both modalities, in both directions: `hardest_negative_triplet`.
     BCE = mean over the videos + mean over the captions of `concept_terms`; B is `concept_weight`, or the number of rows
-    averaged, times `concept_weight_factor`. Concepts are compared by generalised Jaccard of σ(h) or by cosine of h. A
-    row's negatives are the rows of other videos with another caption text; with compat "hybrid_space" all other rows.
-    Rows that lack a modality take no part where it is needed. `causality_weight` is the weight of the sum of
-    `diffuse_terms` over the matched pairs. Losses are float32 under autocast, float64 of float64 embeddings. Source:
-    thesis, Eq. 3.9 to 3.15; the factor and the last term are not in it.
+    averaged. Concepts are compared by generalised Jaccard of σ(h) or by cosine of h. A row's negatives are the rows of
+    other videos with another caption text; with compat "hybrid_space" all other rows. Rows that lack a modality take no
+    part where it is needed. Losses are float32 under autocast, float64 of float64 embeddings. Source: thesis, Eq. 3.9
+    to 3.15.
     """
 
     def __init__(self, config: DualTripletConfig, concept_similarity: ConceptSimilarity) -> None:
@@ -94,8 +80,6 @@ class DualObjective(nn.Module):
                     by_term["concept"] = ranked
                 for modality in (VIDEO, TEXT):
                     by_term[f"bce_{modality}"] = self._detection(concept, modality, labels, share)
-                if self._config.causality_weight:
-                    by_term["causality"] = self._causality(concept, share)
         return DualLosses(torch.stack(list(by_term.values())).sum(), by_term, ranges)
 
     @property
@@ -146,18 +130,8 @@ class DualObjective(nn.Module):
         scores = at_least_float32(concept.vectors[modality][rows])
         own = share.rows(len(scores))
         terms = concept_terms(scores[own.start : own.stop], labels[rows][own.start : own.stop])
-        weight, factor = self._config.concept_weight, self._config.concept_weight_factor
-        return factor * (terms.sum() if weight is None else weight * terms.sum() / max(len(scores), 1))
-
-    def _causality(self, concept: Embeddings, share: Share) -> Float[Tensor, ""]:
-        """The weighted sum of the share's `diffuse_terms`; 0 without rows."""
-        _, text, video = _matched(concept)
-        own = share.rows(len(text))
-        if self._concept_similarity == "jaccard":
-            text, video = torch.sigmoid(text), torch.sigmoid(video)
-        block, k = slice(own.start, own.stop), self._config.causality_concepts
-        terms = diffuse_terms(video[block], text[block], k, self._concept_similarity)
-        return self._config.causality_weight * terms.sum()
+        weight = self._config.concept_weight
+        return terms.sum() if weight is None else weight * terms.sum() / max(len(scores), 1)
 
 
 def _matched(

@@ -1,7 +1,5 @@
 """Dual encoding: multi-level encoders of frames and sentences, and the heads of both spaces."""
 
-import math
-
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
@@ -11,7 +9,6 @@ from vtr_core.data.batches import FrameBatch
 from vtr_core.encoders.frozen_text import FrozenText
 from vtr_core.errors import ConfigError
 from vtr_core.nn.embeddings import TEXT, VIDEO, DualEmbeddings, DualVectors, Embeddings
-from vtr_core.nn.mamba.muse_block import build_frame_block
 from vtr_core.nn.multi_level_encoding import SentenceEncoder, TemporalLevels
 from vtr_core.nn.normalization import PresentBatchNorm
 from vtr_core.nn.precision import at_least_float32
@@ -37,17 +34,13 @@ class LatentHead(nn.Module):
 class ConceptHead(nn.Module):
     """h = BN(W φ + b), the scores whose sigmoid is the probability of each concept (thesis, Eq. 3.10).
 
-    Rows that are not present give 0. prior: the normalisation's β starts at logit(prior), so that training need not
-    first unlearn predicting concepts that are rarely present (Lin et al. 2017, section 4.1, on rare classes). fan_in: W
-    and b start uniform within ±1/√in, not by Glorot's rule with b = 0.
+    Rows that are not present give 0. fan_in: W and b start uniform within ±1/√in, not by Glorot's rule with b = 0.
     """
 
-    def __init__(self, in_dim: int, num_concepts: int, prior: float | None = None, *, fan_in: bool = False) -> None:
+    def __init__(self, in_dim: int, num_concepts: int, *, fan_in: bool = False) -> None:
         super().__init__()
         self.linear = (nn.Linear if fan_in else _linear)(in_dim, num_concepts)
         self.norm = PresentBatchNorm(num_concepts)
-        if prior is not None:
-            nn.init.constant_(self.norm.bias, math.log(prior / (1 - prior)))
 
     def forward(
         self, values: Float[Tensor, "rows in_dim"], present: Bool[Tensor, " rows"]
@@ -64,17 +57,13 @@ def _linear(in_dim: int, dim: int) -> nn.Linear:
 
 
 class FrameEncoder(nn.Module):
-    """φ(v) = [mean of all frames; mean of biGRU outputs; strongest local patterns] (thesis, Eq. 3.1 to 3.5).
-
-    With `frame_block` MUSE's block changes the frames first, and the mean by the mean change.
-    """
+    """φ(v) = [mean of all frames; mean of biGRU outputs; strongest local patterns] (thesis, Eq. 3.1 to 3.5)."""
 
     def __init__(self, frame_dim: int, config: HybridEncoderConfig) -> None:
         super().__init__()
         published = config.compat == "hybrid_space"
         self.levels = TemporalLevels(frame_dim, config.video, config.dropout, published, published)
         self.out_dim = frame_dim + self.levels.out_dim
-        self.block = None if config.frame_block is None else build_frame_block(frame_dim, config.frame_block)
 
     def forward(
         self,
@@ -88,16 +77,8 @@ class FrameEncoder(nn.Module):
         """
         dtype = next(self.parameters()).dtype
         frames, mean = frames.to(dtype), mean.to(dtype)
-        if self.block is not None:
-            changed = self.block(frames, None, mask)
-            mean = mean + _mean(torch.where(mask.unsqueeze(2), changed - frames, 0), mask)
-            frames = changed
         present = mask.any(dim=1, keepdim=True)
         return torch.cat([torch.where(present, mean, 0), self.levels(frames, mask)], dim=1)
-
-
-def _mean(values: Float[Tensor, "rows frames dim"], mask: Bool[Tensor, "rows frames"]) -> Float[Tensor, "rows dim"]:
-    return values.sum(dim=1) / mask.sum(dim=1, keepdim=True).clamp(min=1)
 
 
 WORD_BOUND = 0.1
@@ -112,7 +93,7 @@ class HybridEncoder(nn.Module):
     invalid inputs.
 
     Initial weights: word vectors ~ N(0, 1); GRUs ~ U(±1/√hidden); convolutions ~ U(±1/√(in · width)); the heads' linear
-    layers by Glorot's uniform rule with b = 0; their normalisation γ = 1, β = 0, or logit(prior) of concepts. With the
+    layers by Glorot's uniform rule with b = 0; their normalisation γ = 1, β = 0. With the
     published `initialization` word vectors ~ U(±0.1), and the concept heads' linear layers ~ U(±1/√in).
     """
 
@@ -194,7 +175,7 @@ class _Heads(nn.Module):
 
 
 def _concept_head(in_dim: int, concepts: int, config: HybridEncoderConfig) -> ConceptHead:
-    return ConceptHead(in_dim, concepts, config.concept_prior, fan_in=config.initialization == "hybrid_space")
+    return ConceptHead(in_dim, concepts, fan_in=config.initialization == "hybrid_space")
 
 
 def _embeddings(text: Tensor | None, video: Tensor | None, present: dict[str, Tensor]) -> Embeddings | None:

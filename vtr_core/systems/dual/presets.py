@@ -62,12 +62,6 @@ _VARIANTS = {
         model=HybridEncoderConfig(concept_similarity="cosine"),
     ),
     "cosine-256": Row(about="Table 5.3: half as many concepts alone, by cosine", like=("concept-256", "cosine")),
-    "causal": Row(
-        about="concepts alone, detected more strictly, so that ten of them carry a match",
-        like=("concept",),
-        model=HybridEncoderConfig(concept_prior=0.1),
-        loss=DualTripletConfig(concept_weight_factor=8.0, causality_weight=5.0),
-    ),
     "homogeneous": Row(
         about="Table 4.1: two latent spaces, both by cosine",
         model=HybridEncoderConfig(concept_similarity="cosine"),

@@ -21,14 +21,12 @@ from vtr_core.embedding.data_frames import captions_of
 from vtr_core.embedding.embedded_rows import EmbeddedRows, check_frames
 from vtr_core.embedding.video_ranking import DualQuery, DualVideos, as_tensor
 from vtr_core.errors import DatasetError
-from vtr_core.losses.granularity import embedding_margin, granularity_margin
 from vtr_core.losses.objective import Share
 from vtr_core.nn.embeddings import TEXT, VIDEO, DualEmbeddings, Embeddings
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.similarity import Similarity, cosine
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 from vtr_core.systems.dual.dual_embeddings import (
-    CONCEPTS,
     DualRows,
     dual_encoder,
     embed_dual,
@@ -51,8 +49,6 @@ class DualEncodingTask:
     """L = L_lat + L_con over the whole batch; see `DualObjective`.
 
     tables: with the soft labels of the videos, where the model has a concept space.
-    With `loss.granularity_margin` also L_b and L_mcl of captions and videos, by the cosine of the latent space, or of
-    the concept scores where there is none.
     """
 
     def __init__(self, config: TrainConfig, rank: int, world: int, tables: LossTables) -> None:
@@ -61,26 +57,19 @@ class DualEncodingTask:
         assert (tables.concepts is None) == (config.model.num_concepts is None), "labels go with a concept space"
         self._config, self._model = config, config.model
         self._rank, self._world, self._concepts = rank, world, tables.concepts
-        self._losses = DualObjective(config.loss, config.model.concept_similarity)
-        self._margin = granularity_margin(config.loss.granularity_margin, tables.information)
-        self.objective = self._losses if self._margin is None else nn.ModuleList([self._losses, self._margin])
+        self.objective = DualObjective(config.loss, config.model.concept_similarity)
 
-    def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
+    def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:  # noqa: ARG002
         """Embeds this worker's part, gathers the batch, and sums all workers' shares of the loss."""
         batch = frame_batch(columns, [self._model.feature]).to(device)
         embeddings, keys = gather_dual(model(batch), self._config.scaling.wire), gather_keys(batch.keys)
-        share = Share(self._rank, self._world)
-        losses = self._losses(embeddings, self._labels(keys.video), keys, share)
-        _bare(model).note_ranges(widest(losses.ranges))
-        space = embeddings.latent or embeddings.concept
-        assert space is not None, "a dual encoder has a space"
-        margin = embedding_margin(self._margin, space, keys, step, share)
-        terms = {**losses.by_term, **margin.by_term}
-        whole = sum(margin.by_term.values(), losses.total)
-        total, *by_term = sum_shares(torch.stack([whole, *terms.values()])).unbind()
-        metrics = {f"train/loss_{term}": value.detach() for term, value in zip(terms, by_term, strict=True)}
-        compared = compared_spaces(embeddings, self._losses.compared(), self._losses.margin)
-        return StepOutput(total, metrics | {f"train/{name}": value for name, value in margin.metrics.items()}, compared)
+        losses = self.objective(embeddings, self._labels(keys.video), keys, Share(self._rank, self._world))
+        encoder = bare(model)
+        assert isinstance(encoder, HybridEncoder)
+        encoder.note_ranges(widest(losses.ranges))
+        total, *by_term = sum_shares(torch.stack([losses.total, *losses.by_term.values()])).unbind()
+        metrics = {f"train/loss_{term}": value.detach() for term, value in zip(losses.by_term, by_term, strict=True)}
+        return StepOutput(total, metrics, compared_spaces(embeddings, self.objective.compared(), self.objective.margin))
 
     def _labels(self, video_key: Int64[Tensor, " batch"]) -> Float[Tensor, "batch concepts"] | None:
         if self._concepts is None or self._model.num_concepts is None:
@@ -99,12 +88,6 @@ class DualEncodingTask:
         settings = self._config.evaluation
         scoring = self._model.concept_similarity, settings.latent_weight, settings.normalise, None
         return dual_metric_values(evaluate_dual(rows, *scoring, self._rank, next(model.parameters()).device), "val")
-
-
-def _bare(model: nn.Module) -> HybridEncoder:
-    encoder = bare(model)
-    assert isinstance(encoder, HybridEncoder)
-    return encoder
 
 
 def compared_spaces(embeddings: DualEmbeddings, of_concepts: Similarity, margin: float) -> Compared:
@@ -244,7 +227,6 @@ IMPLEMENTATION = Implementation(
     task=DualEncodingTask,
     predict=predict,
     signature=signature,
-    outputs={"concepts": CONCEPTS},
     retrieval=DualSpaces(
         check=_check,
         has_latent=_has_latent,

@@ -17,7 +17,7 @@ from vtr_core.config.towers import (
     TemporalLevelsConfig,
 )
 from vtr_core.errors import ConfigError
-from vtr_core.systems.system import System, columns, imported, margin_setting, never
+from vtr_core.systems.system import System, columns, imported, never
 
 if TYPE_CHECKING:
     from vtr_core.config.run import TrainConfig
@@ -179,5 +179,4 @@ MUSE = System(
     usual_features=_usual_features,
     reads_features=columns,
     reads_means=never,
-    granularity=margin_setting,
 )

@@ -1,9 +1,7 @@
 """Training of a Siamese network on all pairs of a batch of images, and its `Implementation`."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,10 +30,9 @@ from vtr_core.fingerprint import key64
 from vtr_core.losses.objective import Share
 from vtr_core.metrics.ranks import slices
 from vtr_core.metrics.verification import equal_error_threshold, verification_metrics
-from vtr_core.nn.capsules.capsule_tower import CapsuleFaces
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.systems.implementation import MOST_ROWS, NO_TABLES, Compared, Implementation, LossTables, StepOutput
-from vtr_core.systems.loaded_model import Column, KnockOuts, Remark, Signature, TrainedModel
+from vtr_core.systems.loaded_model import Column, Signature, TrainedModel
 from vtr_core.systems.siamese.config import ImageShape, SiameseConfig
 from vtr_core.systems.siamese.face_images import AffineTransforms, draw_transforms, new_identities
 from vtr_core.systems.siamese.model import PairObjective, Siamese, margin_of, pair_distance
@@ -156,23 +153,6 @@ def shared_distances(
     return distance, np.array([pair.different for pair in pairs], np.bool_)
 
 
-def knock_outs(model: nn.Module) -> KnockOuts:
-    """The ablation `routing` of a capsule tower; none for the baselines."""
-    assert isinstance(model, Siamese)
-    return {"routing": partial(_equal_coefficients, model.tower)} if isinstance(model.tower, CapsuleFaces) else {}
-
-
-@contextmanager
-def _equal_coefficients(tower: CapsuleFaces) -> Iterator[Remark]:
-    """Context with a single routing iteration, whose routing coefficients are equal."""
-    rounds = tower.faces.iterations
-    tower.faces.iterations = 1
-    try:
-        yield lambda: f"equal routing coefficients in one round, not {rounds}"
-    finally:
-        tower.faces.iterations = rounds
-
-
 def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
     """In: `pixels`, the values of an image row by row from 0 to 255; out: `encoding`."""
     assert isinstance(loaded.model, Siamese)
@@ -226,5 +206,5 @@ def _build(
 
 
 IMPLEMENTATION = Implementation(
-    build=_build, task=VerificationTask, predict=predict, signature=signature, decide=decide, knock_outs=knock_outs
+    build=_build, task=VerificationTask, predict=predict, signature=signature, decide=decide
 )

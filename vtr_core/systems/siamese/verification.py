@@ -134,37 +134,6 @@ def mean_loss(
     return float(double_margin(distance, different, loss.margin_positive, loss.margin_negative, "mean"))
 
 
-@dataclass(frozen=True)
-class SubjectErrors:
-    """Verification errors of a subject's pairs."""
-
-    subject: str
-    rejected: int
-    """Matching pairs decided as different."""
-    matching: int
-    accepted: int
-    """Different pairs with this subject decided as matching."""
-    different: int
-
-    @property
-    def rate(self) -> float:
-        """Wrong decisions over all of the subject's pairs."""
-        return (self.rejected + self.accepted) / max(1, self.matching + self.different)
-
-
-def subject_errors(scored: ScoredPairs, threshold: float) -> list[SubjectErrors]:
-    """The errors of every subject, highest rate first; a different pair counts for both of its subjects."""
-    counts: dict[str, list[int]] = {}
-    wrong = (scored.distance > threshold) != scored.different
-    for pair, subjects, is_wrong in zip(scored.pairs, scored.subjects, wrong.tolist(), strict=True):
-        for subject in sorted(set(subjects)):
-            count = counts.setdefault(subject, [0, 0, 0, 0])
-            count[2 * pair.different] += is_wrong
-            count[2 * pair.different + 1] += 1
-    errors = [SubjectErrors(subject, *count) for subject, count in counts.items()]
-    return sorted(errors, key=lambda errors: (-errors.rate, errors.subject))
-
-
 def decide(loaded: TrainedModel, first: str, second: str, threshold: float | None, resize: bool) -> PairDecision:
     """The distance of two image files, and the threshold: the given one, or that of the model's validation.
 

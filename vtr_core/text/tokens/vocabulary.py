@@ -238,11 +238,6 @@ class Vocabulary:
             raise DatasetError(
                 f"{where} is not a vocabulary ({error!r}); rebuild the data set with vtr ingest"
             ) from error
-        if "merges" in value:
-            raise DatasetError(
-                f"{where} is of CLIP's pieces of words (--clip-merges), which models cut captions into themselves now; "
-                "make the data set anew with vtr extract without --clip-merges, a model with vtr train or vtr import"
-            )
         if (
             distinct != len(words)
             or (vocabulary := cls(words, tokenizer, unknown, tags, texts)).fingerprint != expected

@@ -129,7 +129,7 @@ def _load(place: Location, systems: Systems, device: torch.device | str) -> Load
         raise CheckpointError(f"{location} has {mismatch}; use another checkpoint of the run")
     concepts = reader.concepts()
     _check_concepts(config, concepts, location)
-    weights = config.model.system().implementation().current_names(reader.weights())
+    weights = reader.weights()
     _check_shapes(config, weights, location)
     model = build_model(config.model)
     load_weights(model, weights, location)

@@ -51,7 +51,7 @@ class Worker:
         table = concept_table(self._config, job.concepts)
         self._concepts = names_of(self._config, table)
         torch.manual_seed(self._config.seed)  # the loss's parameters begin equal on all workers
-        tables = loss_tables(self._config, self._manifest, self._words.vocabulary, table)
+        tables = loss_tables(self._config, self._manifest, table)
         self._task = build_task(self._config, self._rank, self._world, tables)
         self._build()
         self._compiled = False

@@ -48,7 +48,7 @@ def test_inferences_are_the_rows_of_the_table():
     assert found["concepts, improved"]["figures"]["c10"] == pytest.approx(100 * np.mean(values), rel=1e-5)
     assert improved["c10"] == pytest.approx(40 * np.mean(values), rel=1e-5)
     alone = _set(latent=False)
-    assert list(inferences(alone, alone.concept_space("jaccard"), {"joint": BEST}, 0.6)) == ["concepts, joint"]
+    assert list(inferences(alone, alone.concept_space("jaccard"), {"enough": BEST}, 0.6)) == ["concepts, enough"]
 
 
 def test_matched_pairs_are_among_the_sets():

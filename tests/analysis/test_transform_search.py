@@ -1,0 +1,171 @@
+"""Searches for a transform, and what they measure."""
+
+import math
+
+import pytest
+import torch
+
+from tests.reference import causality as slow_causality
+from vtr_core.analysis import transform_search as transform_objective
+from vtr_core.analysis.transform_search import (
+    GRIDS,
+    Measured,
+    TransformObjective,
+    coordinate_search,
+    pareto_front,
+    thesis_search,
+)
+from vtr_core.analysis.transforms import ConceptSpace, Transform
+from vtr_core.errors import ConfigError
+
+
+def _hill(transform):
+    """Most accurate at (a, b, p) = (2, -0.5, 1); causality grows with all three."""
+    distance = math.log2(transform.scale / 2) ** 2 + (transform.shift + 0.5) ** 2 + math.log2(transform.power) ** 2
+    grown = math.log2(transform.scale) + transform.shift + math.log2(transform.power)
+    return Measured(transform, 0.5 - 0.05 * distance, 1 / (1 + math.exp(-grown)))
+
+
+def test_accuracy_comes_first():
+    found = coordinate_search(_hill, Transform("jaccard"), tolerance=0.0, refinements=6)
+    assert found.best == found.accurate
+    at = found.best.transform
+    assert (at.scale, at.shift, at.power) == pytest.approx((2, -0.5, 1), abs=0.02)
+
+
+def test_causality_is_taken_within_the_tolerance_and_no_further():
+    found = coordinate_search(_hill, Transform("jaccard"), tolerance=0.01, refinements=6)
+    floor = max(one.accuracy for one in found.measured) - 0.01
+    assert floor <= found.best.accuracy < found.accurate.accuracy - 0.005
+    assert found.best.causality > found.accurate.causality + 0.1
+    allowed = [one for one in found.measured if one.accuracy >= max(floor, found.start.accuracy)]
+    assert found.best.causality == max(one.causality for one in allowed)
+
+
+def test_the_result_is_never_less_accurate_than_the_start():
+    start = Transform("jaccard", 2.0, -0.5, 1.0)
+    found = coordinate_search(_hill, start, tolerance=0.1)
+    assert found.start.transform == start
+    assert found.best == found.start
+
+
+def test_of_transforms_with_enough_causality_the_most_accurate_is_taken() -> None:
+    start = Transform("jaccard", 4.0, 1.0, 1.0)
+    most = coordinate_search(_hill, start, tolerance=1.0, refinements=6).best
+    found = coordinate_search(_hill, start, tolerance=1.0, refinements=6, enough=0.8).best
+    assert 0.8 <= found.causality < 0.82 < most.causality
+    assert found.accuracy > most.accuracy + 0.01
+
+
+def test_where_accuracy_is_flat_the_most_causal_value_wins():
+    found = coordinate_search(lambda t: Measured(t, 0.3, min(t.power, 4.0)), Transform("cosine"))
+    assert found.best.causality == 4.0
+
+
+def test_a_scale_is_not_searched_under_a_cosine():
+    found = coordinate_search(_hill, Transform("cosine"), tolerance=0.0)
+    assert {one.transform.scale for one in found.measured} == {1.0}
+    assert len({one.transform.power for one in found.measured}) > 1
+
+
+def test_nothing_is_measured_twice_and_the_search_ends_though_all_grows():
+    asked = []
+
+    def growing(transform):
+        asked.append(transform)
+        return Measured(transform, math.atan(transform.scale + transform.shift + transform.power), 0.5)
+
+    found = coordinate_search(growing, Transform("jaccard"))
+    assert len(asked) == len(set(asked)) == len(found.measured)
+    assert found.best.transform == Transform("jaccard", 64.0, 16.0, 8.0)
+
+
+def test_a_negative_or_undefined_tolerance_is_an_error():
+    for tolerance in (-0.1, math.nan):
+        with pytest.raises(ConfigError, match="tolerance"):
+            coordinate_search(_hill, Transform("jaccard"), tolerance=tolerance)
+
+
+def test_pareto_front_equals_all_comparisons():
+    points = [(0.5, 0.1), (0.4, 0.3), (0.45, 0.3), (0.45, 0.2), (0.5, 0.05), (0.2, 0.9), (0.1, 0.9), (0.5, 0.1)]
+    measured = [Measured(Transform("jaccard", scale=i + 1.0), *point) for i, point in enumerate(points)]
+    beaten = {i for i, (a, c) in enumerate(points) if any(x >= a and y >= c and (x > a or y > c) for x, y in points)}
+    expected = sorted({point for i, point in enumerate(points) if i not in beaten}, reverse=True)
+    front = pareto_front(measured)
+    assert [(one.accuracy, one.causality) for one in front] == expected
+    assert front[0].transform.scale == 1.0
+
+
+def _test_thesis_search_hill(scale: float, shift: float, power: float, steep: float = 0.05):  # type: ignore[no-untyped-def]
+    def measure(at: Transform) -> Measured:
+        distance = math.log2(at.scale / scale) ** 2 + (at.shift - shift) ** 2 + math.log2(at.power / power) ** 2
+        return Measured(at, 0.5 - steep * distance, 0.1)
+
+    return measure
+
+
+def test_it_finds_the_grids_best_and_never_moves_scale_and_power_together() -> None:
+    found = thesis_search(_test_thesis_search_hill(2.7, -0.25, 1.0), Transform("jaccard"))
+    assert found.best.transform == Transform("jaccard", 2.7, -0.25, 1.0)
+    for one in found.measured:
+        assert one.transform.scale == 1 or one.transform.power == 1
+        assert one.transform.scale in GRIDS["scale"]
+        assert one.transform.shift in GRIDS["shift"]
+
+
+def test_it_takes_the_better_of_scale_and_power() -> None:
+    found = thesis_search(_test_thesis_search_hill(1.1, 0.0, 1.6), Transform("jaccard"), flat=0.0)
+    assert (found.best.transform.scale, found.best.transform.power) == (1.0, 1.6)
+
+
+def test_where_the_curve_is_flat_the_trained_value_stays() -> None:
+    measure = _test_thesis_search_hill(2.0, -0.1, 1.0)
+    assert thesis_search(measure, Transform("jaccard"), flat=0.001).best.transform.shift == 0.0  # it gains 0.0005
+    assert thesis_search(measure, Transform("jaccard"), flat=0.0).best.transform.shift == -0.1
+
+
+def test_a_cosine_has_power_and_shift_and_is_never_worse_than_as_trained() -> None:
+    found = thesis_search(_test_thesis_search_hill(1.0, -0.24, 1.07), Transform("cosine"), flat=0.0)
+    assert found.best.transform == Transform("cosine", 1.0, -0.24, 1.07)
+    assert {one.transform.scale for one in found.measured} == {1.0}
+    top = thesis_search(_test_thesis_search_hill(1.0, 0.0, 1.0), Transform("cosine"))
+    assert top.best == top.start
+    with pytest.raises(ConfigError, match="must be 0 or more"):
+        thesis_search(_test_thesis_search_hill(1.0, 0.0, 1.0), Transform("cosine"), flat=-1.0)
+
+
+CHANGE = Transform("jaccard", 2.0, 0.5, 1.5)
+
+
+def _space():
+    generator = torch.Generator().manual_seed(2)
+    scores = 2 * torch.randn(10, 12, generator=generator)
+    return ConceptSpace(scores[:7], scores[7:], torch.arange(7) % 3, "jaccard")
+
+
+def _causality(space, k):
+    text, video = CHANGE.apply(space.text).tolist(), CHANGE.apply(space.video).tolist()
+    values = [slow_causality.causality_at_k(video[v], text[i], k, "jaccard") for i, v in enumerate(space.caption_video)]
+    return sum(values) / len(values)
+
+
+def test_measures_both_directions_and_matched_pairs():
+    space = _space()
+    found = TransformObjective(space, k=3)(CHANGE)
+    precisions = slow_causality.matched_precisions(space.scores(CHANGE).tolist(), space.caption_video.tolist())
+    assert found.transform == CHANGE
+    assert found.accuracy == pytest.approx(sum(precisions) / 2, rel=1e-9)
+    assert found.causality == pytest.approx(_causality(space, 3), rel=1e-6)
+
+
+def test_a_transform_is_measured_once(monkeypatch):
+    calls = []
+    measure = transform_objective.concept_similarity
+    monkeypatch.setattr(transform_objective, "concept_similarity", lambda *args: calls.append(args) or measure(*args))
+    objective = TransformObjective(_space())
+    calls.clear()
+    first, again = objective(CHANGE), objective(Transform("jaccard", 2.0, 0.5, 1.5))
+    assert first is again
+    assert len(calls) == 1
+    objective(objective.identity)
+    assert [one.transform for one in objective.measured] == [CHANGE, Transform("jaccard")]
