@@ -14,6 +14,7 @@ from pipelines.systems.registry import SYSTEMS
 from vtr_core.errors import ConfigError, DatasetError, VtrError
 
 if TYPE_CHECKING:
+    from vtr_core.retrieval.embed.embedding_job import EmbedPlan, EmbedTask
     from vtr_core.retrieval.embed.stored_embeddings import EmbeddingSet
     from vtr_core.storage import Location
     from vtr_core.systems.system import Systems
