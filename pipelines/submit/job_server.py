@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from vtr_core import ray_private
@@ -16,8 +16,6 @@ from vtr_core.patience import RAY
 
 if TYPE_CHECKING:
     from ray.job_submission import JobDetails, JobSubmissionClient
-
-    from cluster.runtime_env import JobEnvironment
 
 
 DEFAULT = "http://127.0.0.1:8265"
@@ -271,16 +269,23 @@ _NOT_YET = "No available agent to submit job"
 _SENDING_PAUSE_S = 1.0
 
 
-def send(job: SubmittedJob, entrypoint: str, environment: "JobEnvironment", driver_cpus: float) -> None:
-    """Submit `entrypoint` as the job, with `driver_cpus` CPUs of the cluster.
+def send(job: SubmittedJob, entrypoint: str, runtime_env: Mapping[str, Any], driver_cpus: float) -> None:
+    """Submit `entrypoint` as the job, with `driver_cpus` CPUs of the cluster and code and variables by `runtime_env`.
 
     The request is repeated for up to VTR_RAY_PATIENCE_S seconds while the cluster has no agent for it. Raises
     ConfigError where the submission id is taken, ClusterError with the reason of any other failure.
     """
+    variables = runtime_env["env_vars"]
     deadline = time.monotonic() + RAY.seconds()
     while True:
         try:
-            _submit(job, entrypoint, environment, driver_cpus)
+            job.client.submit_job(
+                entrypoint=entrypoint,
+                entrypoint_num_cpus=driver_cpus or None,
+                submission_id=job.submission_id,
+                runtime_env=dict(runtime_env),
+                metadata={name: variables[name] for name in ("VTR_GIT_COMMIT", "VTR_GIT_BRANCH") if name in variables},
+            )
             return
         except (RuntimeError, OSError, ValueError) as error:
             if "already exists" in str(error):
@@ -290,14 +295,3 @@ def send(job: SubmittedJob, entrypoint: str, environment: "JobEnvironment", driv
             if _NOT_YET not in str(error) or time.monotonic() >= deadline:
                 raise ClusterError(f"the job was not submitted: {error}") from None
         time.sleep(_SENDING_PAUSE_S)
-
-
-def _submit(job: SubmittedJob, entrypoint: str, environment: "JobEnvironment", driver_cpus: float) -> None:
-    variables = environment.runtime_env["env_vars"]
-    job.client.submit_job(
-        entrypoint=entrypoint,
-        entrypoint_num_cpus=driver_cpus or None,
-        submission_id=job.submission_id,
-        runtime_env=environment.runtime_env,
-        metadata={name: variables[name] for name in ("VTR_GIT_COMMIT", "VTR_GIT_BRANCH") if name in variables},
-    )

@@ -164,7 +164,7 @@ def test_whether_trackers_can_be_used_is_said_before_a_run(monkeypatch: pytest.M
     with pytest.raises(ConfigError, match="--also tensorboard tensorboard names a tracker twice"):
         require_trackers(["tensorboard", "tensorboard"])
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match=r"pip install 'vtr-ray\[wandb\]'"):
+    with pytest.raises(ConfigError, match="make install EXTRAS=wandb"):
         require_trackers(["tensorboard", "wandb"])
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
     monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(api=SimpleNamespace(api_key=None)))

@@ -13,7 +13,7 @@ from typing import Any
 
 from vtr_core import storage
 from vtr_core.config.run import TrackerKind
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, how_to_install
 from vtr_core.patience import TRACKER
 from vtr_core.storage import Location
 from vtr_core.tracking.run import Status, redact
@@ -42,7 +42,7 @@ def require_trackers(kinds: Sequence[TrackerKind]) -> None:
         raise ConfigError(f"--also {' '.join(kinds)} names a tracker twice; name each once")
     if "wandb" in kinds:
         if importlib.util.find_spec("wandb") is None:
-            raise ConfigError("--also wandb needs Weights & Biases: pip install 'vtr-ray[wandb]'")
+            raise ConfigError(f"--also wandb needs Weights & Biases: {how_to_install('wandb')}")
         import wandb
 
         if os.environ.get("WANDB_MODE", "online") == "online" and not wandb.api.api_key:
