@@ -92,7 +92,7 @@ _COMMANDS: Mapping[str, _Commands] = MappingProxyType(
                 Subcommand(
                     "clip4clip",
                     "CLIP4Clip, meanP or seqTransf (github.com/ArrowLuo/CLIP4Clip)",
-                    _main("clip4clip.import_clip4clip"),
+                    _main("clip4clip.clip4clip_weights"),
                 ),
             ),
         ),
@@ -118,7 +118,7 @@ _COMMANDS: Mapping[str, _Commands] = MappingProxyType(
                 Subcommand(
                     "hybrid_space",
                     "dual encoding, latent or hybrid (github.com/danieljf24/hybrid_space)",
-                    _main("dual.import_hybrid_space"),
+                    _main("dual.hybrid_weights"),
                 ),
             ),
         ),
