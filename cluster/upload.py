@@ -13,18 +13,8 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from vtr_core.errors import ConfigError
 
 KEYS = (
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "*.jks",
-    "*.kdbx",
-    "*.tfstate",
-    "*.tfstate.*",
-    "id_rsa*",
-    "id_dsa*",
-    "id_ecdsa*",
-    "id_ed25519*",
+    *("*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.kdbx", "*.tfstate", "*.tfstate.*"),
+    *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"),
 )
 """Names of files that hold keys; Terraform's states do."""
 _PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----[\\rn\s]+[\w+/]{32}")

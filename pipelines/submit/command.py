@@ -156,7 +156,8 @@ def _announce(flags: SubmitFlags, command: JobCommand, upload: "Upload | None", 
     if upload is None:
         print(f"code        {flags.working_dir}")
     else:
-        print(f"code        {len(upload.files)} files, {upload.size / 1e6:.1f} MB, of {flags.working_dir} at {commit}")
+        count = f"{len(upload.files)} {'file' if len(upload.files) == 1 else 'files'}, {upload.size / 1e6:.1f} MB"
+        print(f"code        {count}, of {flags.working_dir} at {commit}")
         for name in sorted(upload.files) if flags.verbose or flags.dry_run else ():
             print(f"            {one_line(name)}")
         _announce_left("untracked", upload.untracked, "git add or --include PATH sends them")

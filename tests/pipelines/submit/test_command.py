@@ -34,7 +34,7 @@ def test_a_dry_run_shows_the_files_and_the_command_and_sends_nothing(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "job         a, not submitted"
     assert lines[1].startswith("command     vtr train capsule-howto-tiny --data 's3://b/d e' --scaling.workers=1 ")
-    assert lines[2].startswith("code        1 files, 0.0 MB, of . at ")
+    assert lines[2].startswith("code        1 file, 0.0 MB, of . at ")
     assert lines[3] == "            code.py"
     assert lines[4].startswith(r"not sent    2 untracked: new.py, with\x1b[2J lines.txt; git add or --include PATH")
     assert lines[5] == "not sent    1 that may hold a key: server.pem; --include FILE sends one"
