@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 DEFAULT = "http://127.0.0.1:8265"
 _VARIABLES = ("RAY_API_SERVER_ADDRESS", "RAY_ADDRESS")
 _TIMEOUT_S = (10.0, 60.0)
-_PAUSE_S = 0.5
+_PAUSE_S = 1.0
+"""Between requests that are repeated."""
 
 
 def address(chosen_url: str | None, environ: Mapping[str, str]) -> str:
@@ -137,7 +138,6 @@ LEFT = 130
 """Exit code where the user stopped following and the job continues."""
 _STOPPED = 143
 """Exit code of a stopped job: Ray sends SIGTERM and reports no code."""
-_FOLLOWING_PAUSE_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class JobFollower:
                 raise
             except _lost_contact() as error:
                 failures = failures + 1 if self._shown == before else 1
-                if failures * _FOLLOWING_PAUSE_S >= patience_s:
+                if failures * _PAUSE_S >= patience_s:
                     raise ClusterError(
                         f"lost contact with job {self._job.submission_id}, which may go on ({error}); "
                         + self._job.hints().replace("\n", ", ")
@@ -197,7 +197,7 @@ class JobFollower:
             else:
                 if details.status.is_terminal():
                     return self._report(details)
-            time.sleep(_FOLLOWING_PAUSE_S)
+            time.sleep(_PAUSE_S)
 
     async def _print_log(self) -> None:
         """Print the new part of the log; the server always sends all of it."""
@@ -266,7 +266,6 @@ def _lost_contact() -> tuple[type[Exception], ...]:
 
 _NOT_YET = "No available agent to submit job"
 """Ray's answer while the head node's agent, which starts jobs, does not run; the head answers other requests before."""
-_SENDING_PAUSE_S = 1.0
 
 
 def send(job: SubmittedJob, entrypoint: str, runtime_env: Mapping[str, Any], driver_cpus: float) -> None:
@@ -294,4 +293,4 @@ def send(job: SubmittedJob, entrypoint: str, runtime_env: Mapping[str, Any], dri
                 ) from None
             if _NOT_YET not in str(error) or time.monotonic() >= deadline:
                 raise ClusterError(f"the job was not submitted: {error}") from None
-        time.sleep(_SENDING_PAUSE_S)
+        time.sleep(_PAUSE_S)
