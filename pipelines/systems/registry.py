@@ -10,8 +10,7 @@ from importlib import import_module
 from types import MappingProxyType
 
 from vtr_core.systems.all import SYSTEMS as WITHOUT_COMMANDS
-from vtr_core.systems.loaded_model import Systems
-from vtr_core.systems.system import Evaluation, Subcommand, System
+from vtr_core.systems.system import Evaluation, Subcommand, System, Systems
 
 
 def _run(module: str, argv: Sequence[str]) -> None:
@@ -24,7 +23,8 @@ def _main(module: str) -> Callable[[Sequence[str]], None]:
 
 
 def _caption_figures(checkpoint: str, data: str, prefix: str, experiment: str) -> Mapping[str, float]:
-    from pipelines.systems.captioning.evaluate_captions import CaptioningFlags, evaluate
+    from pipelines.systems.captioning.caption_metrics import evaluate
+    from pipelines.systems.captioning.evaluate_captions import CaptioningFlags
 
     (result,) = evaluate(CaptioningFlags(checkpoint, (data,), experiment=experiment))
     return result.metrics(prefix)
@@ -92,7 +92,7 @@ _COMMANDS: Mapping[str, _Commands] = MappingProxyType(
                 Subcommand(
                     "clip4clip",
                     "CLIP4Clip, meanP or seqTransf (github.com/ArrowLuo/CLIP4Clip)",
-                    _main("clip4clip.clip4clip_weights"),
+                    _main("clip4clip.import_clip4clip"),
                 ),
             ),
         ),
@@ -118,7 +118,7 @@ _COMMANDS: Mapping[str, _Commands] = MappingProxyType(
                 Subcommand(
                     "hybrid_space",
                     "dual encoding, latent or hybrid (github.com/danieljf24/hybrid_space)",
-                    _main("dual.hybrid_weights"),
+                    _main("dual.import_hybrid_space"),
                 ),
             ),
         ),
