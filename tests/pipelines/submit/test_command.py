@@ -17,15 +17,14 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     git(tmp_path, "init", "--quiet")
     git(tmp_path, "add", ".")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delattr("pipelines.submit.job_server.connect")
+    monkeypatch.setattr("pipelines.submit.job_server.connect", pytest.fail)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret-value")
     return tmp_path
 
 
 def test_a_dry_run_shows_the_files_and_the_command_and_sends_nothing(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("pipelines.submit.job_server.connect", pytest.fail, raising=False)
     write(checkout, "new.py", "with\x1b[2J\nlines.txt")
     write(checkout, "server.pem")
     git(checkout, "add", "server.pem")
