@@ -75,6 +75,8 @@ def upload_of(folder: str, include: Sequence[str] = (), limit_mb: float = LIMIT_
             f"nothing says which files of {folder} a job needs ({complaint or 'git tracks none there'}): git add them, "
             "or name files and folders with --include; --include . is all but dot-files and keys"
         )
+    if foreign := sorted(name for name in files if re.search("[\ud800-\udfff]", name)):
+        raise ConfigError(f"{folder} would send {foreign[0]}, whose name is not UTF-8; rename it")
     left = {
         name for name in untracked - keys if not _is_hidden(name) and not any(each.startswith(name) for each in files)
     }

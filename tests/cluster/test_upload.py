@@ -112,6 +112,14 @@ def test_too_much_names_the_largest_folders(checkout: Path) -> None:
     assert set(upload_of(str(checkout), limit_mb=2).files) == CODE - {"vtr_core/text/weights.npy"}
 
 
+@pytest.mark.linux
+def test_a_name_that_is_not_utf_8(checkout: Path) -> None:
+    (checkout / "caf\udce9.py").touch()
+    git(checkout, "add", ".")
+    with pytest.raises(ConfigError, match=r"send caf\\udce9\.py, whose name is not UTF-8; rename it"):
+        upload_of(str(checkout))
+
+
 @pytest.mark.parametrize("include", ["../x", "/etc/passwd", "none.txt"])
 def test_files_that_are_not_in_the_folder(include: str, checkout: Path) -> None:
     with pytest.raises(ConfigError, match=f"--include {include} is no file or folder in"):
