@@ -5,7 +5,11 @@
 #   docker build --tag vtr:cuda --target cuda .             with CUDA and the compiled selective scans, for one kind of
 #                                                           GPU: --build-arg CUDA_ARCH=80 for A100, 90 (H100) by default
 #   docker run --rm --shm-size 2g vtr:cpu vtr demo
+# A tag can be given to another image. With --build-arg RELEASE=1 both bases have to be named by digest, which
+#   docker buildx imagetools inspect python:3.11-slim-bookworm --format '{{.Manifest.Digest}}'
+# prints: --build-arg PYTHON_IMAGE=python:3.11-slim-bookworm@sha256:…, and for --target cuda CUDA_IMAGE likewise.
 # Neither image has been built yet: docs/operations/not-started.md.
+ARG RELEASE=
 ARG PYTHON_IMAGE=python:3.11-slim-bookworm
 # Of the CUDA major version that the torch of constraints.txt is built with.
 ARG CUDA_IMAGE=nvidia/cuda:13.0.2-devel-ubuntu24.04
@@ -16,6 +20,10 @@ FROM ${CUDA_IMAGE} AS cuda-toolkit
 # would forget the PATH. Debian's archive has one version of a package at a time, so none is pinned. Ray keeps its idle
 # processes for a minute (KEEP_IDLE in vtr_core/ray_private.py says why).
 FROM ${PYTHON_IMAGE} AS system
+ARG RELEASE
+ARG PYTHON_IMAGE
+RUN test -z "$RELEASE" || expr "$PYTHON_IMAGE" : '.*@sha256:[0-9a-f]\{64\}$' > /dev/null \
+    || { echo "RELEASE needs PYTHON_IMAGE=…@sha256:…, not $PYTHON_IMAGE" >&2; exit 1; }
 ENV PATH=/opt/vtr/.venv/bin:$PATH \
     PIP_NO_CACHE_DIR=1 \
     PYTHONUNBUFFERED=1 \
@@ -33,10 +41,14 @@ COPY requirements ./requirements
 RUN mkdir vtr_core pipelines cluster tune_spaces
 
 FROM system AS cuda-packages
-RUN make install LOCKED=1 EXTRAS=postgres,numba
+RUN make install LOCKED=1 EXTRAS=postgres,login,numba
 
 # Compiles for minutes; no GPU is needed.
 FROM cuda-packages AS mamba-wheels
+ARG RELEASE
+ARG CUDA_IMAGE
+RUN test -z "$RELEASE" || expr "$CUDA_IMAGE" : '.*@sha256:[0-9a-f]\{64\}$' > /dev/null \
+    || { echo "RELEASE needs CUDA_IMAGE=…@sha256:…, not $CUDA_IMAGE" >&2; exit 1; }
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends g++ \
@@ -46,11 +58,11 @@ ENV CUDA_HOME=/usr/local/cuda
 COPY vtr_core/__init__.py vtr_core/errors.py ./vtr_core/
 COPY cluster/__init__.py cluster/mamba_wheels.py ./cluster/
 ARG CUDA_ARCH=90
-RUN make mamba-wheels LOCKED=1 EXTRAS=postgres,numba CUDA_ARCH=${CUDA_ARCH}
+RUN make mamba-wheels LOCKED=1 EXTRAS=postgres,login,numba CUDA_ARCH=${CUDA_ARCH}
 
 FROM cuda-packages AS cuda
 COPY --from=mamba-wheels /opt/vtr/wheels ./wheels
-RUN make install-mamba LOCKED=1 EXTRAS=postgres,numba
+RUN make install-mamba LOCKED=1 EXTRAS=postgres,login,numba
 COPY vtr_core ./vtr_core
 COPY pipelines ./pipelines
 COPY cluster ./cluster
@@ -64,7 +76,7 @@ CMD ["vtr", "--help"]
 
 FROM system AS cpu-packages
 # The same version of torch without CUDA, a tenth of the size.
-RUN make install LOCKED=1 TORCH=cpu EXTRAS=postgres,numba
+RUN make install LOCKED=1 TORCH=cpu EXTRAS=postgres,login,numba
 
 FROM cpu-packages AS cpu
 COPY vtr_core ./vtr_core

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pipelines.arguments import parse, print_help, print_json, wants_help
-from vtr_core.errors import VtrError, one_line
+from vtr_core.errors import VtrError, how_to_install, one_line
 from vtr_core.ray_private import SEEN, object_store_bytes, release
 
 if TYPE_CHECKING:
@@ -58,13 +58,13 @@ NEEDED = (
 )
 """The distributions that vtr requires; importing each tests it."""
 OPTIONAL: Mapping[str, tuple[str, str]] = {
-    "numba": ("numba", "pip install 'vtr-ray[numba]'"),
+    "numba": ("numba", how_to_install("numba")),
     "mamba-ssm": (KERNEL, MAMBA),
     "causal-conv1d": ("causal_conv1d", MAMBA),
     "einops": ("einops", MAMBA),
-    "open_clip_torch": ("open_clip", "pip install 'vtr-ray[clip]'"),
-    "faiss-cpu": ("faiss", "pip install 'vtr-ray[faiss]'"),
-    "psycopg2-binary": ("psycopg2", "pip install 'vtr-ray[postgres]'"),
+    "open_clip_torch": ("open_clip", how_to_install("clip")),
+    "faiss-cpu": ("faiss", how_to_install("faiss")),
+    "psycopg2-binary": ("psycopg2", how_to_install("postgres")),
 }
 """Further distributions: the module, and how to install them."""
 

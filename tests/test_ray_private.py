@@ -187,15 +187,6 @@ def test_the_functions_for_jobs_take_what_they_are_given() -> None:
     assert list(inspect.signature(JobSubmissionClient._do_request).parameters)[1:3] == ["method", "endpoint"]
 
 
-def test_what_a_job_takes_along(tmp_path: Path) -> None:
-    for name in ("code.py", "data/rows.npy", "left/out.txt"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("x")
-    (tmp_path / ".gitignore").write_text("left\n")
-    found = [path.name for path in ray_private.uploaded(tmp_path, ["*.npy"]) if path.is_file()]
-    assert sorted(found) == [".gitignore", "code.py"]
-
-
 def test_ray_trains_faults_are_faults() -> None:
     assert issubclass(ray_private.failed_health_check(), Exception)
 

@@ -55,6 +55,14 @@ class TrainingError(VtrError):
     """Training cannot go on, for instance because the loss stays non-finite."""
 
 
+def how_to_install(extra: str) -> str:
+    """How an optional part of the project is installed, from a clone of it: it is on no package index."""
+    return (
+        f"in vtr's folder make install EXTRAS={extra}, or pip install --constraint constraints.txt --editable "
+        f"'.[{extra}]'"
+    )
+
+
 def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
     """What an error says of an unknown word: did you mean the known one that is most like it? Else `otherwise`."""
     from difflib import get_close_matches

@@ -10,7 +10,6 @@ Ray is imported in the functions: whoever only needs a name does not wait for it
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -164,21 +163,6 @@ def host_names(client: "JobSubmissionClient") -> set[str]:
     Raises OSError, ValueError, KeyError or TypeError where the cluster does not tell.
     """
     return set(client._do_request("GET", "/nodes?view=hostNameList").json()["data"]["hostNameList"])
-
-
-def uploaded(folder: Path, excludes: Sequence[str]) -> list[Path]:
-    """The files and folders of `folder` that a job would upload, by the patterns and the ignore files in it.
-
-    Without it a folder that is too large is noticed by the head's memory.
-    """
-    from ray._private.runtime_env import packaging
-
-    files: list[Path] = []
-    packaging.default_logger.setLevel("WARNING")
-    packaging._dir_travel(
-        folder, [packaging._get_excludes(folder, list(excludes))], files.append, include_gitignore=True
-    )
-    return files
 
 
 # Workers, trials, objects.

@@ -26,8 +26,8 @@ class IndexFlags:
     embeddings: str | None = None
     """The data set's embeddings by vtr embed, which are read instead of computed."""
     backend: Literal["exact", "hnsw", "ivf-pq"] = "exact"
-    """hnsw, ivf-pq: also find candidates by approximate search, which are compared exactly. Both need pip install
-    'vtr-ray[faiss]'."""
+    """hnsw, ivf-pq: also find candidates by approximate search, which are compared exactly. Both need the
+    extra faiss: make install EXTRAS=faiss."""
     shards: int | None = None
     """Parts of the index, with files of their own; models with one joint space (default: one of each million rows)."""
     add: bool = False

@@ -73,7 +73,7 @@ def split(argv: Sequence[str]) -> tuple[list[str], JobCommand]:
 
 def checked(words: Sequence[str]) -> JobCommand:
     """The command; ConfigError where it is unknown, an argument holds a password, or `train` would refuse it."""
-    known = _commands()
+    known = [command.name for command in COMMANDS if command.name != "submit"]
     if not words or words[0] not in known:
         complaint = f"there is no command {words[0]!r}" if words else "there is no command"
         raise ConfigError(f"{complaint} after --; commands: {', '.join(known)}")
@@ -91,9 +91,10 @@ def with_profile(command: JobCommand, changes: Mapping[str, Any]) -> JobCommand:
         raise ConfigError(
             f"--profile sets how a new run of {' or '.join(_CONFIGURABLE)} uses the cluster; leave it out"
         )
-    chosen = {_setting(word) for word in command.words if word.startswith("--")}
-    flags = [f"--{name}={_text(value)}" for name, value in changes.items() if name not in chosen]
-    return JobCommand((*command.words, *flags))
+    flags = [word.partition("=")[0] for word in command.words if word.startswith("--")]
+    chosen = {flag.removeprefix("--").replace("-", "_") for flag in flags}
+    values = {name: value if isinstance(value, str) else json.dumps(value) for name, value in changes.items()}
+    return JobCommand((*command.words, *(f"--{name}={values[name]}" for name in values if name not in chosen)))
 
 
 def check_submission_id(name: str) -> None:
@@ -105,7 +106,7 @@ def check_submission_id(name: str) -> None:
 def check_places(command: JobCommand) -> None:
     """ConfigError for output paths in the job's folder, which Ray removes afterwards."""
     written = [*command.values("--out"), *command.values("--json")]
-    lost = [uri for uri in written if is_relative(uri)]
+    lost = [uri for uri in written if "://" not in uri and not uri.startswith("/")]
     needed = command.name in _WITH_DEFAULT_OUT and not command.values("--resume") and not command.values("--out")
     if lost or needed:
         place = f"{lost[0]} is in" if lost else f"without --out, {command.name} writes to"
@@ -130,16 +131,6 @@ def remarks(command: JobCommand, tracking_uri: str | None) -> list[str]:
     return warnings
 
 
-def is_relative(uri: str) -> bool:
-    """Whether `uri` is a relative path: neither a URI nor an absolute path."""
-    return "://" not in uri and not uri.startswith("/")
-
-
-def _commands() -> list[str]:
-    """The commands of `vtr --help`, except `submit`."""
-    return [command.name for command in COMMANDS if command.name != "submit"]
-
-
 def _check_settings(words: Sequence[str]) -> None:
     """Raise the errors of `vtr train <preset>` that can be detected without data."""
     from pipelines.arguments import parse_with_changes, wants_help, with_joined_data
@@ -152,11 +143,3 @@ def _check_settings(words: Sequence[str]) -> None:
     config = preset(words[0])
     _, changes = parse_with_changes(TrainFlags, with_joined_data(words[1:]), f"vtr train {words[0]}")
     override(config, changes)
-
-
-def _setting(flag: str) -> str:
-    return flag.partition("=")[0].removeprefix("--").replace("-", "_")
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from vtr_core import ray_private
@@ -17,13 +17,12 @@ from vtr_core.patience import RAY
 if TYPE_CHECKING:
     from ray.job_submission import JobDetails, JobSubmissionClient
 
-    from cluster.runtime_env import JobEnvironment
-
 
 DEFAULT = "http://127.0.0.1:8265"
 _VARIABLES = ("RAY_API_SERVER_ADDRESS", "RAY_ADDRESS")
 _TIMEOUT_S = (10.0, 60.0)
-_PAUSE_S = 0.5
+_PAUSE_S = 1.0
+"""Between requests that are repeated."""
 
 
 def address(chosen_url: str | None, environ: Mapping[str, str]) -> str:
@@ -139,7 +138,6 @@ LEFT = 130
 """Exit code where the user stopped following and the job continues."""
 _STOPPED = 143
 """Exit code of a stopped job: Ray sends SIGTERM and reports no code."""
-_FOLLOWING_PAUSE_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -191,7 +189,7 @@ class JobFollower:
                 raise
             except _lost_contact() as error:
                 failures = failures + 1 if self._shown == before else 1
-                if failures * _FOLLOWING_PAUSE_S >= patience_s:
+                if failures * _PAUSE_S >= patience_s:
                     raise ClusterError(
                         f"lost contact with job {self._job.submission_id}, which may go on ({error}); "
                         + self._job.hints().replace("\n", ", ")
@@ -199,7 +197,7 @@ class JobFollower:
             else:
                 if details.status.is_terminal():
                     return self._report(details)
-            time.sleep(_FOLLOWING_PAUSE_S)
+            time.sleep(_PAUSE_S)
 
     async def _print_log(self) -> None:
         """Print the new part of the log; the server always sends all of it."""
@@ -268,19 +266,25 @@ def _lost_contact() -> tuple[type[Exception], ...]:
 
 _NOT_YET = "No available agent to submit job"
 """Ray's answer while the head node's agent, which starts jobs, does not run; the head answers other requests before."""
-_SENDING_PAUSE_S = 1.0
 
 
-def send(job: SubmittedJob, entrypoint: str, environment: "JobEnvironment", driver_cpus: float) -> None:
-    """Submit `entrypoint` as the job, with `driver_cpus` CPUs of the cluster.
+def send(job: SubmittedJob, entrypoint: str, runtime_env: Mapping[str, Any], driver_cpus: float) -> None:
+    """Submit `entrypoint` as the job, with `driver_cpus` CPUs of the cluster and code and variables by `runtime_env`.
 
     The request is repeated for up to VTR_RAY_PATIENCE_S seconds while the cluster has no agent for it. Raises
     ConfigError where the submission id is taken, ClusterError with the reason of any other failure.
     """
+    variables = runtime_env["env_vars"]
     deadline = time.monotonic() + RAY.seconds()
     while True:
         try:
-            _submit(job, entrypoint, environment, driver_cpus)
+            job.client.submit_job(
+                entrypoint=entrypoint,
+                entrypoint_num_cpus=driver_cpus or None,
+                submission_id=job.submission_id,
+                runtime_env=dict(runtime_env),
+                metadata={name: variables[name] for name in ("VTR_GIT_COMMIT", "VTR_GIT_BRANCH") if name in variables},
+            )
             return
         except (RuntimeError, OSError, ValueError) as error:
             if "already exists" in str(error):
@@ -289,15 +293,4 @@ def send(job: SubmittedJob, entrypoint: str, environment: "JobEnvironment", driv
                 ) from None
             if _NOT_YET not in str(error) or time.monotonic() >= deadline:
                 raise ClusterError(f"the job was not submitted: {error}") from None
-        time.sleep(_SENDING_PAUSE_S)
-
-
-def _submit(job: SubmittedJob, entrypoint: str, environment: "JobEnvironment", driver_cpus: float) -> None:
-    variables = environment.runtime_env["env_vars"]
-    job.client.submit_job(
-        entrypoint=entrypoint,
-        entrypoint_num_cpus=driver_cpus or None,
-        submission_id=job.submission_id,
-        runtime_env=environment.runtime_env,
-        metadata={name: variables[name] for name in ("VTR_GIT_COMMIT", "VTR_GIT_BRANCH") if name in variables},
-    )
+        time.sleep(_PAUSE_S)

@@ -6,6 +6,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from cluster import mamba_wheels
 from tests.cluster.quoted_commands import ROOT
 
@@ -54,8 +56,27 @@ def test_what_is_installed_is_installed_by_the_makefile() -> None:
     makes = [rest.split()[1] for rest in runs if rest.startswith("make ")]
     assert makes == ["install", "mamba-wheels", "install-mamba", "install"]
     assert set(makes) <= _targets().keys()
-    assert all("LOCKED=1 " in rest and rest.count("EXTRAS=postgres,numba") for rest in runs if rest.startswith("make "))
+    assert all(
+        "LOCKED=1 " in rest and rest.count("EXTRAS=postgres,login,numba") for rest in runs if rest.startswith("make ")
+    )
     assert not [rest for rest in runs if re.search(r"\bpip\b|venv", rest.replace("/opt/vtr/.venv/bin", ""))]
+
+
+DIGEST = f"python:3@sha256:{'0a' * 32}"
+
+
+@pytest.mark.parametrize(("stage", "base"), [("system", "PYTHON_IMAGE"), ("mamba-wheels", "CUDA_IMAGE")])
+def test_a_release_is_refused_where_a_base_has_no_digest(stage: str, base: str) -> None:
+    """The lines of the Dockerfile themselves, by sh."""
+    (check,) = [rest for word, rest in _stages()[stage] if word == "RUN" and f"${base}" in rest]
+
+    def refused(release: str, image: str) -> bool:
+        return bool(subprocess.run(["sh", "-c", check], env={"RELEASE": release, base: image}, check=False).returncode)
+
+    assert not refused("", "python:3.11")
+    assert not refused("1", DIGEST)
+    assert all(refused("1", image) for image in ("python:3.11", DIGEST[:-1], f"{DIGEST}0"))
+    assert {"RELEASE", base} <= {rest for word, rest in _stages()[stage] if word == "ARG"}
 
 
 def test_every_image_ends_without_root() -> None:
@@ -97,7 +118,7 @@ def test_the_scans_are_compiled_with_the_toolkit_and_not_kept_with_it() -> None:
     stages = _stages()
     assert any("cuda-toolkit /usr/local/cuda-" in rest for _, rest in stages["mamba-wheels"])
     assert not [rest for name in ("cpu", "cuda") for _, rest in stages[name] if "cuda-toolkit" in rest]
-    assert ("RUN", "make install-mamba LOCKED=1 EXTRAS=postgres,numba") in stages["cuda"]
+    assert ("RUN", "make install-mamba LOCKED=1 EXTRAS=postgres,login,numba") in stages["cuda"]
     assert "--no-deps --find-links $(WHEELS) mamba-ssm causal-conv1d" in _targets()["install-mamba"]
 
 

@@ -1,6 +1,7 @@
 """cluster/kuberay: Kubernetes' schemas for its own, and Ray's own reading of the groups."""
 
 import copy
+import re
 import shlex
 import shutil
 import subprocess
@@ -12,8 +13,8 @@ import pytest
 import yaml
 from ray.autoscaler._private.kuberay.autoscaling_config import _derive_autoscaling_config_from_ray_cr
 
+from cluster.job_variables import STOP_WAIT_S
 from cluster.profiles import profile
-from cluster.runtime_env import STOP_WAIT_S
 from tests.cluster import quoted_commands
 from vtr_core.config.override import override
 from vtr_core.ray_private import STOP_WAIT, object_store_bytes
@@ -192,6 +193,53 @@ def test_runs_log_to_the_server_beside_the_cluster(objects: dict[str, Object]) -
         "spec"
     ]["containers"]
     assert any(word.startswith("--allowed-hosts=mlflow:5000,") for word in container["args"])
+
+
+def _environment(container: Object) -> dict[str, tuple[str, str]]:
+    """Variables that a container has from secrets: the secret and the key of each."""
+    sources = {each["name"]: each["valueFrom"]["secretKeyRef"] for each in container.get("env", ())}
+    return {name: (source["name"], source["key"]) for name, source in sources.items()}
+
+
+def test_mlflow_asks_for_the_login_that_the_cluster_has(objects: dict[str, Object]) -> None:
+    deployment = next(each for each in _read("mlflow.yaml") if each["kind"] == "Deployment")
+    (server,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert "--app-name=basic-auth" in server["args"]
+    known = _environment(server)
+    assert set(known) == {"MLFLOW_AUTH_ADMIN_USERNAME", "MLFLOW_AUTH_ADMIN_PASSWORD", "MLFLOW_FLASK_SERVER_SECRET_KEY"}
+    assert server["workingDir"] in {mount["mountPath"] for mount in server["volumeMounts"]}, "its users are kept"
+    for group in _groups(objects):
+        sent = _environment(_container(group))
+        assert sent == {
+            "MLFLOW_TRACKING_USERNAME": known["MLFLOW_AUTH_ADMIN_USERNAME"],
+            "MLFLOW_TRACKING_PASSWORD": known["MLFLOW_AUTH_ADMIN_PASSWORD"],
+        }
+    made = re.findall(r"--from-literal=([\w-]+)=", (FOLDER / "mlflow.yaml").read_text())
+    assert {key for _, key in known.values()} == set(made)
+    assert not [each for name in RESOURCES for each in _read(name) if each["kind"] == "Secret"]
+
+
+RESOURCES = [file.name for file in FOLDER.glob("*.yaml") if file.name != "kustomization.yaml"]
+
+
+def test_only_pods_of_the_cluster_reach_its_ports(objects: dict[str, Object]) -> None:
+    policies = {each["metadata"]["name"]: each for each in _read("network.yaml")}
+    for each in policies.values():
+        kubernetes_validate.validate(each, KUBERNETES, strict=True)
+        assert each["spec"]["policyTypes"] == ["Ingress"]
+    cluster = {"podSelector": {"matchLabels": {"ray.io/cluster": objects["RayCluster"]["metadata"]["name"]}}}
+    assert all(cluster in rule["from"] for name in ("vtr", "mlflow") for rule in policies[name]["spec"]["ingress"][:1])
+    assert policies["vtr"]["spec"]["podSelector"] == cluster["podSelector"]
+    assert policies["prometheus"]["spec"]["ingress"] == []
+    every, *others = policies["vtr"]["spec"]["ingress"]
+    assert every == {"from": [cluster]}
+    submitting = {"matchLabels": {"batch.kubernetes.io/job-name": objects["RayJob"]["metadata"]["name"]}}
+    assert {"podSelector": submitting} in others[0]["from"]
+    assert [rule["ports"] for rule in others] == [[{"port": 8265}], [{"port": 8080}]]
+    assert policies["mlflow"]["spec"]["ingress"] == [{"from": [cluster], "ports": [{"port": 5000}]}]
+    pods = [each["spec"]["template"] for name in RESOURCES for each in _read(name) if each["kind"] == "Deployment"]
+    guarded = [policies[name]["spec"]["podSelector"]["matchLabels"] for name in ("mlflow", "prometheus")]
+    assert sorted(map(str, guarded)) == sorted(str(pod["metadata"]["labels"]) for pod in pods)
 
 
 def test_prometheus_finds_the_ports_that_pods_name(objects: dict[str, Object]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.distribution.project import EXTRAS, PROJECT, ROOT, direct, names, pins
+from vtr_core.errors import how_to_install
 
 CONSTRAINTS = {name: version for name, (version, _) in pins(ROOT / "constraints.txt").items()}
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
@@ -117,19 +118,32 @@ NAME = PROJECT["name"]
 
 def _texts() -> dict[Path, str]:
     """Everything that people read or run, these tests apart."""
-    folders = ("vtr_core", "pipelines", "cluster", "tune_spaces", "benchmarks")
+    folders = ("vtr_core", "pipelines", "cluster", "tune_spaces", "benchmarks", "docs")
     every = (file for folder in folders for file in (ROOT / folder).rglob("*"))
-    files = [file for file in every if file.suffix in (".py", ".yaml", ".md")]
+    files = [file for file in every if file.suffix in (".py", ".yaml", ".md", ".ipynb")]
     return {file: file.read_text() for file in (*files, *ROOT.glob("*.md"), ROOT / "Makefile", ROOT / "Dockerfile")}
 
 
-def test_no_hint_names_somebody_elses_package() -> None:
-    """`vtr` on the public index is another project."""
-    wrong = re.compile(r"\bvtr\[|pip install [^`\n]*['\" ]vtr['\" ]|version\(\"vtr\"\)|\bvtr==")
+def test_no_hint_takes_the_project_from_an_index() -> None:
+    """It is on none; `vtr` on the public one is another project."""
+    wrong = re.compile(rf"\bvtr\[|{NAME}\[|(?:pip|uv) [^`\n]*['\" ](?:vtr|{NAME})\b['\" =]|version\(\"vtr\"\)|\bvtr==")
     assert not {str(file): match[0] for file, text in _texts().items() if (match := wrong.search(text))}
 
 
 def test_every_hint_names_an_extra_that_there_is() -> None:
-    hinted = {match for text in _texts().values() for match in re.findall(rf"{NAME}\[([\w-]+)\]", text)}
+    hinted = {
+        extra
+        for text in _texts().values()
+        for pair in re.findall(r"EXTRAS=([a-z][\w,-]*)|how_to_install\(['\"]([\w-]+)", text)
+        for extra in ",".join(pair).split(",")
+    }
     assert hinted >= {"captioning", "clip", "faiss", "numba"}
-    assert hinted <= set(EXTRAS)
+    assert hinted - {""} <= set(EXTRAS)
+
+
+def test_a_hint_is_what_the_makefile_does() -> None:
+    recipe = (ROOT / "Makefile").read_text()
+    assert how_to_install("a") == (
+        "in vtr's folder make install EXTRAS=a, or pip install --constraint constraints.txt --editable '.[a]'"
+    )
+    assert "--constraint constraints.txt --editable '.$(if $(chosen),[$*])'" in recipe

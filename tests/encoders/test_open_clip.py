@@ -21,7 +21,9 @@ SIZES = [(40, 30), (31, 57), (24, 27), (24, 24), (11, 7)]
 
 def test_a_missing_package_is_told_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "open_clip", None)
-    with pytest.raises(ConfigError, match=r"open_clip cannot be imported .*install the extra: .*vtr-ray\[clip\]"):
+    with pytest.raises(
+        ConfigError, match=r"open_clip cannot be imported .*install the extra: .*make install EXTRAS=clip"
+    ):
         encoder("open-clip:ViT-B-32/openai")
 
 

@@ -46,4 +46,4 @@ def test_that_numba_is_missing_is_said_once_of_much_work(way, monkeypatch, caplo
     assert not caplog.text
     for _ in range(2):
         _sums(torch.ones(2, 3), torch.ones(4, 3))
-    assert caplog.text.count("pip install 'vtr-ray[numba]'") == (way == "from distances")
+    assert caplog.text.count("make install EXTRAS=numba") == (way == "from distances")

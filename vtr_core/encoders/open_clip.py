@@ -20,7 +20,7 @@ from vtr_core.backbones.recipes import file_sha256
 from vtr_core.encoders.encoder import Encoder, UnitHead, unit
 from vtr_core.encoders.preparation import FramePreparation
 from vtr_core.encoders.weights import model_folder, one_line_fault
-from vtr_core.errors import CheckpointError, ConfigError, nearest
+from vtr_core.errors import CheckpointError, ConfigError, how_to_install, nearest
 from vtr_core.fingerprint import fingerprint
 from vtr_core.json_text import parse_json
 from vtr_core.video.streams import PictureStream, Rate
@@ -137,7 +137,7 @@ def _package() -> Any:
         import open_clip
     except ImportError as error:
         raise ConfigError(
-            f"open_clip cannot be imported ({error}); install the extra: pip install 'vtr-ray[clip]'"
+            f"open_clip cannot be imported ({error}); install the extra: {how_to_install('clip')}"
         ) from error
     except RuntimeError as error:  # torchvision's, whose compiled part belongs to one build of torch
         raise ConfigError(

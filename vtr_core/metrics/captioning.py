@@ -9,7 +9,7 @@ from typing import Literal, assert_never
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
-from vtr_core.errors import ConfigError, InputError
+from vtr_core.errors import ConfigError, InputError, how_to_install
 from vtr_core.text.statistics import LONGEST, NGrams, consensus, inverse_document_frequency, ngrams, weighted
 from vtr_core.text.tokens.vocabulary import words_of
 
@@ -93,7 +93,7 @@ def _nearest(
 def java_missing() -> str | None:
     """Why METEOR and the tokeniser cannot run here; None where they can."""
     if find_spec("pycocoevalcap") is None:
-        return "pycocoevalcap is not installed: pip install 'vtr-ray[captioning]'"
+        return f"pycocoevalcap is not installed: {how_to_install('captioning')}"
     if shutil.which("java") is None:
         return "there is no java on the PATH, and METEOR 1.5 is a Java program: install a Java runtime, 8 or later"
     return None

@@ -14,6 +14,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from vtr_core.errors import how_to_install
+
 logger = logging.getLogger(__name__)
 ROW_BLOCK = 1024
 """Rows of a block."""
@@ -51,8 +53,8 @@ def min_sum_blocks(
 @cache
 def _say_numba_is_missing() -> None:
     logger.warning(
-        "numba is not installed: the generalised Jaccard of so many pairs takes ten times as long as it could; "
-        "pip install 'vtr-ray[numba]'"
+        "numba is not installed: the generalised Jaccard of so many pairs takes ten times as long as it could; %s",
+        how_to_install("numba"),
     )
 
 

@@ -9,14 +9,13 @@ import pytest
 import ray
 from ray.job_submission import JobSubmissionClient
 
-from cluster.runtime_env import JobEnvironment
 from pipelines.submit import job_server as sending
 from pipelines.submit.job_server import SubmittedJob
 from vtr_core.errors import ClusterError, ConfigError
 
 NO_AGENT = "No available agent to submit job, please try again later."
 TAKEN = "Job with submission_id mine already exists"
-ENVIRONMENT = JobEnvironment({"env_vars": {"VTR_GIT_COMMIT": "c0ffee", "OTHER": "x"}}, ())
+ENVIRONMENT = {"env_vars": {"VTR_GIT_COMMIT": "c0ffee", "OTHER": "x"}}
 
 
 class Head(BaseHTTPRequestHandler):

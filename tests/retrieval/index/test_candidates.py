@@ -26,7 +26,7 @@ def built(items: np.ndarray, kind: Approximate) -> Candidates:
 
 def test_without_faiss_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(ConfigError, match=r"pip install 'vtr-ray\[faiss\]'"):
+    with pytest.raises(ConfigError, match="make install EXTRAS=faiss"):
         load_faiss()
 
 

@@ -9,7 +9,7 @@ from typing import Any, assert_never
 import numpy as np
 from jaxtyping import Float32, Int64
 
-from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.errors import ConfigError, DatasetError, how_to_install
 from vtr_core.retrieval.index.index import Approximate, Shard
 
 NEIGHBOURS = 32
@@ -114,7 +114,7 @@ def load_faiss() -> Any:
         import faiss
     except ImportError as error:
         raise ConfigError(
-            "an index by hnsw or ivf-pq needs faiss, which is not installed: pip install 'vtr-ray[faiss]'; "
+            f"an index by hnsw or ivf-pq needs faiss, which is not installed: {how_to_install('faiss')}; "
             "--backend exact needs nothing"
         ) from error
     return faiss

@@ -1,10 +1,11 @@
 """What leaves this machine with a job: nothing outside the allow-list, no secret unless the user asks for it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from cluster.runtime_env import ALLOWED, CREDENTIALS, is_secret, runtime_env
+from cluster.job_variables import ALLOWED, CREDENTIALS, is_secret, job_variables
 from vtr_core.errors import ConfigError
 from vtr_core.ray_private import STOP_WAIT
 
@@ -29,8 +30,8 @@ SET_HERE = {
 }
 
 
-def variables(environ: dict[str, str], **choices: Any) -> dict[str, str]:
-    return runtime_env(".", environ, GIT, **choices).runtime_env["env_vars"]
+def variables(environ: dict[str, str], **choices: Any) -> Mapping[str, str]:
+    return job_variables(environ, GIT, **choices).sent
 
 
 def test_nothing_outside_the_list_leaves() -> None:
@@ -41,8 +42,8 @@ def test_nothing_outside_the_list_leaves() -> None:
 
 
 def test_secrets_stay_and_are_named() -> None:
-    environment = runtime_env(".", SET_HERE, GIT)
-    assert "secret" not in str(environment.runtime_env)
+    environment = job_variables(SET_HERE, GIT)
+    assert "secret" not in str(environment.sent)
     assert "secret" not in repr(environment)
     assert set(environment.withheld) == {name for name in CREDENTIALS if name in SET_HERE}
 
@@ -50,7 +51,7 @@ def test_secrets_stay_and_are_named() -> None:
 def test_credentials_go_where_the_user_asks_for_it() -> None:
     sent = variables(SET_HERE, pass_credentials=True)
     assert sent["AWS_SECRET_ACCESS_KEY"] == "aws-secret"
-    assert runtime_env(".", SET_HERE, GIT, pass_credentials=True).withheld == ()
+    assert job_variables(SET_HERE, GIT, pass_credentials=True).withheld == ()
     assert not [name for name in sent if name.startswith("RAY_AUTH") or name in ("HF_TOKEN", "PATH", "MY_API_KEY")]
 
 
@@ -63,9 +64,9 @@ def test_credentials_go_where_the_user_asks_for_it() -> None:
     ],
 )
 def test_an_allowed_variable_with_a_secret_in_it_stays(uri: str) -> None:
-    environment = runtime_env(".", {"MLFLOW_TRACKING_URI": uri}, {})
+    environment = job_variables({"MLFLOW_TRACKING_URI": uri}, {})
     assert environment.withheld == ("MLFLOW_TRACKING_URI",)
-    assert "secret" not in str(environment.runtime_env)
+    assert "secret" not in str(environment.sent)
     assert variables({"MLFLOW_TRACKING_URI": uri}, pass_credentials=True)["MLFLOW_TRACKING_URI"] == uri
 
 
@@ -91,14 +92,9 @@ def test_the_commit_goes_along() -> None:
 
 def test_a_stopped_job_has_time_for_a_checkpoint() -> None:
     assert variables({})[STOP_WAIT] == "120"
-    assert runtime_env(".", {STOP_WAIT: "600"}, {}).stop_wait_s == 600
+    assert job_variables({STOP_WAIT: "600"}, {}).stop_wait_s == 600
     with pytest.raises(ConfigError, match="whole number"):
         variables({STOP_WAIT: "2 minutes"})
-
-
-def test_a_folder_has_excludes_an_archive_has_none() -> None:
-    assert "/data" in runtime_env(".", {}, {}).runtime_env["excludes"]
-    assert "excludes" not in runtime_env("s3://bucket/code.zip", {}, {}).runtime_env
 
 
 def test_what_counts_as_secret() -> None:
