@@ -19,6 +19,7 @@ from vtr_core.errors import InputError, one_line
 from vtr_core.retrieval.explain.pages import Picture
 from vtr_core.retrieval.index.items import Item
 from vtr_core.retrieval.search.index_search import Hit
+from vtr_core.serving.connections import BODY_BYTES
 from vtr_core.serving.engine import Batcher, Catalogue, Engine, Hits, SearchQuery
 from vtr_core.serving.json_interface import (
     DEFAULT_K,
@@ -43,7 +44,7 @@ from vtr_core.serving.json_interface import (
     queries,
     refused,
 )
-from vtr_core.serving.middleware import BODY_BYTES, FAULTS, Guard, Metrics, fault, policy
+from vtr_core.serving.middleware import FAULTS, Guard, Metrics, fault, policy
 from vtr_core.serving.server import Address
 from vtr_core.time_span import time_span
 

@@ -17,6 +17,7 @@ from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vtr_core.errors import VtrError
+from vtr_core.serving.connections import BODY_BYTES
 from vtr_core.serving.server import Address
 
 HEADERS = {
@@ -25,7 +26,6 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
 }
 COOKIE = "vtr_token"
-BODY_BYTES = 65_536
 
 
 class Guard:
