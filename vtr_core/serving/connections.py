@@ -69,7 +69,7 @@ class Connections:
             max(self.waiting, key=lambda connection: of_address[connection.address]).end(_NO_ROOM)
 
     def watching(self, app: ASGIApp) -> ASGIApp:
-        """`app`, which gets requests that have arrived entirely, or are too large, and whose answers have to be read."""
+        """`app`, which gets requests that have arrived as a whole or are too large; answers have to be read in time."""
 
         async def watched(scope: Scope, receive: Receive, send: Send) -> None:
             connection: Connection = scope["state"][_CONNECTION]
@@ -154,7 +154,7 @@ class Connection(H11Protocol):
             self._timer = None
 
     def end(self, reason: bytes) -> None:
-        """Close the connection, with a reason where it had no answer yet; what the client has not read by now is lost."""
+        """Close the connection, with a reason where it had no answer yet; what the client has not read is lost."""
         self._forget()
         if not self.answered:
             self.transport.write(reason)

@@ -42,7 +42,7 @@ class SearchBody(BaseModel):
     queries: list[str] = Field(min_length=1, max_length=MOST_QUERIES)
     k: int = Field(DEFAULT_K, ge=1, le=LARGEST_K)
     offset: int = Field(0, ge=0)
-    filter: list[str] = Field([], max_length=MOST_FILTERS)
+    filter: list[Annotated[str, Field(max_length=LONGEST_QUERY)]] = Field([], max_length=MOST_FILTERS)
 
 
 def queries(
