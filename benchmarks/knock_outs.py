@@ -32,8 +32,8 @@ from benchmarks.worlds import (
 from pipelines.arguments import parse
 from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
+from pipelines.systems.captioning.caption_metrics import evaluate as describe
 from pipelines.systems.captioning.evaluate_captions import CaptioningFlags
-from pipelines.systems.captioning.evaluate_captions import evaluate as describe
 from pipelines.systems.siamese.face_verification import VerificationFlags
 from pipelines.systems.siamese.face_verification import evaluate as verify
 from pipelines.tables.runs import Sweep, TestSet

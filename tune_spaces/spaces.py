@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from vtr_core.config.search_space import Space, Variant, extremes
 from vtr_core.errors import ConfigError, nearest
-from vtr_core.systems.loaded_model import Systems
-from vtr_core.systems.system import by_name
+from vtr_core.systems.system import Systems, by_name
 
 if TYPE_CHECKING:
     from vtr_core.run.config import TrainConfig

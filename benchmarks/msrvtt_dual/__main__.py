@@ -22,7 +22,8 @@ from benchmarks.machine import processor, versions
 from benchmarks.msrvtt_dual.data import PRESET, thesis_videos
 from benchmarks.report.pages import RESULTS, origin, write_page
 from pipelines.arguments import parse
-from pipelines.systems.dual.thesis_tables import SET, Sets, TablesFlags, flat, measure, tables
+from pipelines.systems.dual.thesis_rows import SET, Sets, flat, measure, tables
+from pipelines.systems.dual.thesis_tables import TablesFlags
 from pipelines.tables.runs import Sweep, TestSet, figures_file, run_folder
 from vtr_core import storage
 from vtr_core.config.override import override

@@ -7,7 +7,7 @@ from benchmarks.msrvtt_ridge import SHARES, allowed_text, msrvtt
 from pipelines.concepts.command import ConceptFlags, concepts
 from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags
-from pipelines.systems.dual.thesis_tables import Sets
+from pipelines.systems.dual.thesis_rows import Sets
 from vtr_core.data.concepts.concept_table import FILE as CONCEPTS
 from vtr_core.data.manifest import splits
 from vtr_core.data.sources.annotated_videos import MsrvttVideos

@@ -17,7 +17,7 @@ from pipelines.ray_session import connect
 from pipelines.systems.registry import SYSTEMS
 from vtr_core.errors import ConfigError, DatasetError, VtrError
 from vtr_core.retrieval.embed.embedding_job import EmbedPlan, EmbedTask, do
-from vtr_core.systems.loaded_model import Systems
+from vtr_core.systems.system import Systems
 from vtr_core.train.checkpoint.trained_model import read_model
 
 if TYPE_CHECKING:

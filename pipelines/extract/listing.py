@@ -1,7 +1,6 @@
 """`vtr extract --list`: the encoders, descriptions of all recipes, and whether their weights are on this machine."""
 
-from vtr_core.backbones.recipes import RECIPES, Recipe
-from vtr_core.backbones.weights import installed
+from vtr_core.backbones.recipes import RECIPES, Recipe, installed
 from vtr_core.video.streams import Picture, PictureStream, Rate, SoundStream, Stream, Uniform
 
 

@@ -15,7 +15,7 @@ from vtr_core.errors import RunConflict
 from vtr_core.fingerprint import short
 from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location
-from vtr_core.systems.loaded_model import Systems
+from vtr_core.systems.system import Systems
 from vtr_core.tracking.environment import environment
 from vtr_core.tracking.run import Status, TrackedRun, code, open_run, page_tags, quietly, reopen_run
 from vtr_core.train.checkpoint.run_folder import RunFolder

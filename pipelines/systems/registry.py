@@ -10,8 +10,7 @@ from importlib import import_module
 from types import MappingProxyType
 
 from vtr_core.systems.all import SYSTEMS as WITHOUT_COMMANDS
-from vtr_core.systems.loaded_model import Systems
-from vtr_core.systems.system import Evaluation, Subcommand, System
+from vtr_core.systems.system import Evaluation, Subcommand, System, Systems
 
 
 def _run(module: str, argv: Sequence[str]) -> None:
@@ -24,7 +23,8 @@ def _main(module: str) -> Callable[[Sequence[str]], None]:
 
 
 def _caption_figures(checkpoint: str, data: str, prefix: str, experiment: str) -> Mapping[str, float]:
-    from pipelines.systems.captioning.evaluate_captions import CaptioningFlags, evaluate
+    from pipelines.systems.captioning.caption_metrics import evaluate
+    from pipelines.systems.captioning.evaluate_captions import CaptioningFlags
 
     (result,) = evaluate(CaptioningFlags(checkpoint, (data,), experiment=experiment))
     return result.metrics(prefix)

@@ -22,8 +22,8 @@ from vtr_core.backbones.howto import (
 )
 from vtr_core.backbones.imagenet_lite import classifier, load_tokens
 from vtr_core.backbones.imagenet_lite import load as load_lite
-from vtr_core.backbones.recipes import RECIPES, recipe
-from vtr_core.backbones.weights import installed, load_state, read_state
+from vtr_core.backbones.recipes import RECIPES, installed, recipe
+from vtr_core.backbones.weights import load_state, read_state
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.extraction.features import Chosen
 from vtr_core.nn.video_swin import VideoSwin

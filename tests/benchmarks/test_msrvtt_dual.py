@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.msrvtt_dual.__main__ import NAMES, SMALLER, TABLES, _settings, _take_over, markdown
 from benchmarks.msrvtt_dual.data import PRESET
-from pipelines.systems.dual.thesis_tables import PAPER, Sets, training
+from pipelines.systems.dual.thesis_rows import PAPER, Sets, training
 from pipelines.tables.runs import variant_configs
 from vtr_core.systems.dual.config import HybridEncoderConfig
 

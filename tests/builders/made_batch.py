@@ -22,7 +22,7 @@ from vtr_core.data.records.schema import FRAMES as PICTURES
 from vtr_core.encoders.bundled import class_names
 from vtr_core.run.build import build_model, build_task
 from vtr_core.run.inputs import text_encoder_changes
-from vtr_core.systems.system import LossTables
+from vtr_core.systems.implementation import LossTables
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
 
 FeatureKind = Literal["unit", "raw", "standardized"]

@@ -9,7 +9,7 @@ from torch import nn
 
 from vtr_core.analysis.effective_dimension import row_share, score_deviation
 from vtr_core.data.reading.row_groups import Columns
-from vtr_core.systems.system import Task
+from vtr_core.systems.implementation import Task
 
 LEAST_SHARE = 0.3
 """Smallest acceptable share of a modality's energy that differs between rows."""

@@ -39,7 +39,7 @@ def test_everything_is_listed_with_what_it_needs(cache: Path, monkeypatch: pytes
     assert (listed["bundled"].dim, listed["bundled"].here) == (bundled.dim, True)
     assert {one.name for one in RECIPES} < listed.keys()
     assert (listed["howto-2d"].here, listed["imagenet-lite"].here, listed["log-mel"].encodes) == (False, True, "sound")
-    monkeypatch.setattr("vtr_core.backbones.weights.find_spec", lambda name: None)
+    monkeypatch.setattr("vtr_core.backbones.recipes.find_spec", lambda name: None)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert not next(one for one in catalogue() if one.name == "bundled").here
 

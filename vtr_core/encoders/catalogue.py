@@ -9,8 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float32, UInt8
 
-from vtr_core.backbones.recipes import RECIPES, Recipe, recipe
-from vtr_core.backbones.weights import file_sha256, installed, weights_file
+from vtr_core.backbones.recipes import RECIPES, Recipe, file_sha256, installed, recipe, weights_file
 from vtr_core.encoders.encoder import BUNDLED, SOURCES, Encoder, Source, UnitHead
 from vtr_core.errors import ConfigError
 from vtr_core.fingerprint import fingerprint

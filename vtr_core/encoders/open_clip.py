@@ -19,7 +19,8 @@ from PIL import Image
 from safetensors.torch import save_file
 from torch import Tensor
 
-from vtr_core.backbones.weights import file_sha256, is_script_archive, read_state
+from vtr_core.backbones.recipes import file_sha256
+from vtr_core.backbones.weights import is_script_archive, read_state
 from vtr_core.encoders.encoder import Encoder, UnitHead, unit
 from vtr_core.encoders.preparation import FramePreparation
 from vtr_core.encoders.weights import model_folder, one_line_fault

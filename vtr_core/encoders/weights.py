@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
-from vtr_core.backbones.weights import FOLDER, file_sha256, places_of
+from vtr_core.backbones.recipes import FOLDER, file_sha256, places_of
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.storage.stated_places import check_fetch
 

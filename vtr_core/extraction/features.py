@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float16, Num, Shaped
 
-from vtr_core.backbones.recipes import Modality, Recipe, recipe
-from vtr_core.backbones.weights import file_sha256, weights_file
+from vtr_core.backbones.recipes import Modality, Recipe, file_sha256, recipe, weights_file
 from vtr_core.data.reading.stored_rows import taken_frames
 from vtr_core.data.sources.features.feature_arrays import Pool, l2, pool, to_float16, window
 from vtr_core.errors import ConfigError

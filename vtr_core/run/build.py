@@ -13,7 +13,7 @@ from vtr_core.config.run import ModelConfig, TrainConfig
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.run.inputs import check_parts
-from vtr_core.systems.system import NO_TABLES, LossTables, Task
+from vtr_core.systems.implementation import NO_TABLES, LossTables, Task
 
 
 def build_model(

@@ -18,7 +18,7 @@ from vtr_core.data.shards.shard_file import usable
 from vtr_core.encoders.frozen_text import read_record
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError
 from vtr_core.storage import Location, locate
-from vtr_core.systems.system import LossTables
+from vtr_core.systems.implementation import LossTables
 from vtr_core.text.concepts import ConceptNames
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
 

@@ -20,7 +20,7 @@ from vtr_core.retrieval.index.index import IndexRecord, VideoIndex, load_index
 from vtr_core.retrieval.search.filters import Condition, meeting
 from vtr_core.retrieval.search.index_search import Hit, Searcher, SearchOptions, searcher
 from vtr_core.storage import locate
-from vtr_core.systems.loaded_model import Systems
+from vtr_core.systems.system import Systems
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint.trained_model import read_stated_model
 

@@ -9,10 +9,9 @@ from vtr_core.systems.capsules.config import CAPSULES
 from vtr_core.systems.captioning.config import CAPTIONING
 from vtr_core.systems.clip4clip.config import CLIP4CLIP
 from vtr_core.systems.dual.config import DUAL
-from vtr_core.systems.loaded_model import Systems
 from vtr_core.systems.muse.config import MUSE
 from vtr_core.systems.siamese.config import SIAMESE
-from vtr_core.systems.system import System
+from vtr_core.systems.system import System, Systems
 
 GROUP = "vtr.systems"
 

@@ -15,10 +15,10 @@ from vtr_core.data.plan import RowGroup
 from vtr_core.data.stream.assemble import Columns
 from vtr_core.embedding.data_frames import columns_of, embeddings_frame
 from vtr_core.embedding.embedded_rows import EmbeddedRows, check_features, embed, embed_captions, embed_columns
+from vtr_core.systems.implementation import LossTables
 from vtr_core.systems.joint_space import RetrievalTask
 from vtr_core.systems.loaded_model import Column, Signature, TrainedModel
 from vtr_core.systems.spaces import Encoded, JointSpace
-from vtr_core.systems.system import LossTables
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 

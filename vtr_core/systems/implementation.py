@@ -1,8 +1,8 @@
-"""The torch part of a system: an `Implementation`, imported when a model is built, trained or used."""
+"""The code of a system: its model, its task of training, what it reads and embeds."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -11,12 +11,84 @@ import torch
 from torch import Tensor, nn
 
 from vtr_core.config.run import TrainConfig
+from vtr_core.data.captions import InformationTable, ReferenceTable
+from vtr_core.data.concepts.concept_table import ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
+from vtr_core.data.reading.row_groups import Columns
 from vtr_core.systems.loaded_model import Descriptions, KnockOuts, PairDecision, Responses, Signature, TrainedModel
 from vtr_core.systems.spaces import DualSpaces, JointSpace
-from vtr_core.systems.system import LossTables, Task
+from vtr_core.text.tokens.vocabulary import Vocabulary
+
+MOST_ROWS = 512
+"""Maximum number of rows of a batch, from its start, in `Compared`."""
+
+
+def _unknown() -> None:
+    """No chance level."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Embeddings and similarities that a loss compared in a step, for the first rows of the batch, for monitoring.
+
+    Expensive values are computed on request.
+    """
+
+    vectors: Mapping[str, Tensor] = field(default_factory=dict)
+    """By modality or space, detached: (rows, dim) over the rows that have it."""
+    scores: Mapping[str, Callable[[], Tensor]] = field(default_factory=dict)
+    """By pair of modalities or spaces: (rows, items) similarities as in the loss, in units of its temperature or
+    margin.
+    """
+    is_bounded: bool = False
+    """Whether scores are those of unit vectors over a margin, whose deviation does not depend on scale."""
+    chance: Callable[[], float | None] = _unknown
+    """The loss of the whole batch if all vectors were equal; None where it is not informative."""
+
+
+@dataclass(frozen=True)
+class StepOutput:
+    """The loss of the whole batch, equal on every worker, and metrics to log."""
+
+    loss: Tensor
+    metrics: Mapping[str, float | Tensor] = field(default_factory=dict)
+    compared: Compared = field(default_factory=Compared)
+
+
+@runtime_checkable
+class Task(Protocol):
+    """Training part of a system."""
+
+    @property
+    def objective(self) -> nn.Module:
+        """The loss as a module: its parameters, for instance a learnable temperature, are trained with the model's."""
+        ...
+
+    def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
+        """The loss of the batch of which `columns` is this worker's part, at optimiser step `step`."""
+        ...
+
+    def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
+        """Metrics of a validation set, computed by all workers together and equal on all of them, as `val/…`."""
+        ...
+
+
+@dataclass(frozen=True)
+class LossTables:
+    """Tables of the training data's captions; None where a configuration's loss needs none."""
+
+    concepts: ConceptTable | None = None
+    """The soft labels of a model with a concept space."""
+    information: InformationTable | None = None
+    """The information content of captions, for a granularity margin."""
+    references: ReferenceTable | None = None
+    """All captions of every clip, for a loss that scores generated captions."""
+
+
+NO_TABLES = LossTables()
+"""Of a loss that needs batches alone."""
 
 
 def _no_events(*_: Any) -> Mapping[str, Mapping[str, str]]:
@@ -31,7 +103,7 @@ def _as_they_are(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     return weights
 
 
-def _unknown(*_: Any) -> bool:
+def _implementation_unknown(*_: Any) -> bool:
     return False
 
 
@@ -84,7 +156,7 @@ class Implementation:
     """Puts given weights into a new model before training; it is not called for a model that a checkpoint restores."""
     current_names: Callable[[dict[str, Tensor]], dict[str, Tensor]] = _as_they_are
     """The weights of a checkpoint under today's names, where earlier versions had others."""
-    compiles: Callable[[Any], bool] = _unknown
+    compiles: Callable[[Any], bool] = _implementation_unknown
     """Whether a test shows that models of a configuration train alike when compiled: what `training.compile auto` asks.
     """
     responses: Callable[[TrainedModel, Manifest, Sequence[str], Collection[str]], Responses | None] = _nothing

@@ -24,9 +24,9 @@ from vtr_core.losses.granularity import embedding_margin, granularity_margin
 from vtr_core.losses.objective import Objective, Share, modality_pairs
 from vtr_core.nn.embeddings import TEXT, Embeddings
 from vtr_core.nn.precision import at_least_float32
+from vtr_core.systems.implementation import MOST_ROWS, Compared, StepOutput
 from vtr_core.systems.loaded_model import Column, Signature, TrainedModel
 from vtr_core.systems.spaces import JointSpace, embed_rows
-from vtr_core.systems.system import MOST_ROWS, Compared, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 

@@ -1,55 +1,18 @@
-"""A trained model as its system reads it, and the list of systems."""
+"""A trained model wherever it came from, its signature, and what it can be asked."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float32
-from pydantic import create_model
 from torch import nn
 
-from vtr_core.config.losses import ObjectiveConfig
-from vtr_core.config.override import validate
-from vtr_core.config.run import TrainConfig, one_of
+from vtr_core.config.run import TrainConfig
 from vtr_core.errors import ConfigError
-from vtr_core.systems.system import System
+from vtr_core.systems.system import System, Systems
 from vtr_core.text.tokens.vocabulary import Vocabulary
-
-
-@dataclass(frozen=True)
-class Systems:
-    """Some systems, in the order in which presets, search spaces and settings are listed."""
-
-    systems: tuple[System, ...]
-
-    def __iter__(self) -> Iterator[System]:
-        return iter(self.systems)
-
-    def config(self, values: Any, where: str = "") -> TrainConfig:
-        """The configuration made of plain values, as JSON holds them; a ConfigError names the first fault, and `where`
-        they are from.
-        """
-        return validate(TrainConfig, values, where, {"models": self._models})
-
-    @property
-    def _models(self) -> tuple[Any, ...]:
-        return tuple(config for system in self.systems for config in system.configs)
-
-    def schema(self) -> dict[str, Any]:
-        """The JSON schema of `TrainConfig` with the models and losses of these systems."""
-        losses = tuple(config for system in self.systems for config in system.losses)
-        usual: Any = TrainConfig.model_fields["loss"].default
-        union: Any = one_of((*ObjectiveConfig.__args__, *losses))
-        complete = create_model(
-            "TrainConfig",
-            __base__=TrainConfig,
-            __doc__=TrainConfig.__doc__,
-            model=(one_of(self._models), ...),
-            loss=(union, usual),
-        )
-        return complete.model_json_schema()
 
 
 @runtime_checkable

@@ -1,100 +1,25 @@
-"""A system: what generic code asks of it, and its task of training."""
+"""A system: what generic code asks of it, and the list of systems that is handed down."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-import torch
-from torch import Tensor, nn
+from pydantic import create_model
 
-from vtr_core.config.losses import GranularityMarginConfig
-from vtr_core.config.override import ModelInputs, Settings
+from vtr_core.config.losses import GranularityMarginConfig, ObjectiveConfig
+from vtr_core.config.override import ModelInputs, Settings, validate
 from vtr_core.config.preset_table import Row
-from vtr_core.data.captions import InformationTable, ReferenceTable
-from vtr_core.data.concepts.concept_table import ConceptTable
-from vtr_core.data.manifest import Manifest
-from vtr_core.data.reading.row_groups import Columns
+from vtr_core.config.run import TrainConfig, one_of
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.text.tokens.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from vtr_core.config.run import TrainConfig
     from vtr_core.config.search_space import Space
+    from vtr_core.data.manifest import Manifest
     from vtr_core.encoders.encoder import Encoder
     from vtr_core.systems.implementation import Implementation
-
-
-MOST_ROWS = 512
-"""Maximum number of rows of a batch, from its start, in `Compared`."""
-
-
-def _unknown() -> None:
-    """No chance level."""
-
-
-@dataclass(frozen=True)
-class Compared:
-    """Embeddings and similarities that a loss compared in a step, for the first rows of the batch, for monitoring.
-
-    Expensive values are computed on request.
-    """
-
-    vectors: Mapping[str, Tensor] = field(default_factory=dict)
-    """By modality or space, detached: (rows, dim) over the rows that have it."""
-    scores: Mapping[str, Callable[[], Tensor]] = field(default_factory=dict)
-    """By pair of modalities or spaces: (rows, items) similarities as in the loss, in units of its temperature or
-    margin.
-    """
-    is_bounded: bool = False
-    """Whether scores are those of unit vectors over a margin, whose deviation does not depend on scale."""
-    chance: Callable[[], float | None] = _unknown
-    """The loss of the whole batch if all vectors were equal; None where it is not informative."""
-
-
-@dataclass(frozen=True)
-class StepOutput:
-    """The loss of the whole batch, equal on every worker, and metrics to log."""
-
-    loss: Tensor
-    metrics: Mapping[str, float | Tensor] = field(default_factory=dict)
-    compared: Compared = field(default_factory=Compared)
-
-
-@runtime_checkable
-class Task(Protocol):
-    """Training part of a system."""
-
-    @property
-    def objective(self) -> nn.Module:
-        """The loss as a module: its parameters, for instance a learnable temperature, are trained with the model's."""
-        ...
-
-    def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
-        """The loss of the batch of which `columns` is this worker's part, at optimiser step `step`."""
-        ...
-
-    def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
-        """Metrics of a validation set, computed by all workers together and equal on all of them, as `val/…`."""
-        ...
-
-
-@dataclass(frozen=True)
-class LossTables:
-    """Tables of the training data's captions; None where a configuration's loss needs none."""
-
-    concepts: ConceptTable | None = None
-    """The soft labels of a model with a concept space."""
-    information: InformationTable | None = None
-    """The information content of captions, for a granularity margin."""
-    references: ReferenceTable | None = None
-    """All captions of every clip, for a loss that scores generated captions."""
-
-
-NO_TABLES = LossTables()
-"""Of a loss that needs batches alone."""
 
 
 @dataclass(frozen=True)
@@ -293,3 +218,37 @@ def picture_inputs(manifest: "Manifest", model: object = None) -> dict[str, Any]
         raise DatasetError(f"{manifest.uri} has frames of {shown} pixels; extract square ones with vtr extract")
     inputs = ModelInputs(num_words=manifest.vocabulary.num_words, max_words=schema.max_words)
     return {"model.inputs": inputs.model_dump(), "model.stored_size": schema.height}
+
+
+@dataclass(frozen=True)
+class Systems:
+    """Some systems, in the order in which presets, search spaces and settings are listed."""
+
+    systems: tuple[System, ...]
+
+    def __iter__(self) -> Iterator[System]:
+        return iter(self.systems)
+
+    def config(self, values: Any, where: str = "") -> TrainConfig:
+        """The configuration made of plain values, as JSON holds them; a ConfigError names the first fault, and `where`
+        they are from.
+        """
+        return validate(TrainConfig, values, where, {"models": self._models})
+
+    @property
+    def _models(self) -> tuple[Any, ...]:
+        return tuple(config for system in self.systems for config in system.configs)
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of `TrainConfig` with the models and losses of these systems."""
+        losses = tuple(config for system in self.systems for config in system.losses)
+        usual: Any = TrainConfig.model_fields["loss"].default
+        union: Any = one_of((*ObjectiveConfig.__args__, *losses))
+        complete = create_model(
+            "TrainConfig",
+            __base__=TrainConfig,
+            __doc__=TrainConfig.__doc__,
+            model=(one_of(self._models), ...),
+            loss=(union, usual),
+        )
+        return complete.model_json_schema()

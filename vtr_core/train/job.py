@@ -20,7 +20,7 @@ from vtr_core.data.plan import Part, Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
 from vtr_core.errors import Interrupted
 from vtr_core.extraction.features import extraction_of
-from vtr_core.systems.loaded_model import Systems
+from vtr_core.systems.system import Systems
 from vtr_core.tracking.run import TrackedRun
 
 

@@ -14,7 +14,7 @@ from vtr_core.data.plan import Plan
 from vtr_core.errors import RunConflict, TrainingError
 from vtr_core.patience import SWEEP
 from vtr_core.storage import Location
-from vtr_core.systems.loaded_model import Systems
+from vtr_core.systems.system import Systems
 from vtr_core.tracking.run_log import EventLog
 from vtr_core.train.checkpoint.checkpoint_files import is_complete
 from vtr_core.train.checkpoint.run_folder import RunFolder, adopt

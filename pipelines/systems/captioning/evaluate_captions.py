@@ -1,34 +1,12 @@
-"""Captions evaluated: generation for a data set, and the metrics of a page."""
+"""`vtr evaluate --task captioning`: its flags; the evaluation itself is imported only when it runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import tyro
-from rich.table import Table
 
 from pipelines.arguments import parse, print_help, wants_help
-from pipelines.caption.command import decoding_changes
-from pipelines.evaluate.evaluation_flags import RowsRead, device, short_names
-from pipelines.report.figures import Bar, Panel, Printed, bar_figure, blank_table, page, print_link, show
-from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
-from pipelines.systems.registry import SYSTEMS
-from vtr_core import storage
-from vtr_core.config.override import override
-from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
-from vtr_core.metrics.captioning import CaptionMetrics
-from vtr_core.storage import locate
-from vtr_core.systems.captioning.config import DecodingConfig
-from vtr_core.systems.captioning.generated_captions import (
-    caption_figures,
-    caption_values,
-    describable,
-    describe,
-    require_captioner,
-)
-from vtr_core.systems.loaded_model import CaptionedVideos
-from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
 
 PROG = "vtr evaluate --task captioning"
 
@@ -69,108 +47,6 @@ def main(argv: Sequence[str]) -> None:
         print_help(PROG, CaptioningFlags)
         return
     flags = parse(CaptioningFlags, argv, PROG)
+    from pipelines.systems.captioning.caption_metrics import evaluate
 
     evaluate(flags)
-
-
-_COLUMNS = ("B@1", "B@2", "B@3", "B@4", "METEOR", "ROUGE-L", "CIDEr")
-
-
-@dataclass(frozen=True)
-class CaptioningResult:
-    """Metrics and generated captions of one data set."""
-
-    name: str
-    manifest: Manifest
-    figures: CaptionMetrics
-    videos: CaptionedVideos
-
-    def metrics(self, prefix: str | None = None) -> dict[str, float]:
-        """The metrics by name, as `test/<set>/cider`."""
-        return caption_values(self.figures, prefix or f"test/{self.name}")
-
-
-def evaluate(flags: CaptioningFlags) -> list[CaptioningResult]:
-    """Evaluates, prints a table for each data set, and logs all metrics as one run of the experiment."""
-    loaded, decoding = _captioner(flags)
-    manifests = [describable(loaded, uri) for uri in flags.data]
-    results = []
-    for name, manifest in zip(short_names(manifests), manifests, strict=True):
-        results.append(_evaluate_one(loaded, decoding, name, manifest, flags))
-        show(printed(results[-1], loaded.uri))
-    values = _as_json(results, decoding)
-    sets = [EvaluatedSet(result.name, result.manifest, result.metrics()) for result in results]
-    settings = {"tokenizer": flags.tokenizer, "average_checkpoints": flags.average_checkpoints, **decoding.model_dump()}
-    log_evaluation(flags.experiment, loaded, sets, settings, _report(results, values, loaded.uri))
-    if flags.out is not None:
-        storage.write_json(locate(flags.out), values)
-        print_link(locate(flags.out))
-    return results
-
-
-def _captioner(flags: CaptioningFlags) -> tuple[LoadedModel, DecodingConfig]:
-    """The captioner of a checkpoint with its decoding settings; CheckpointError for another model."""
-    loaded = read_model(flags.checkpoint, SYSTEMS, device(), flags.average_checkpoints)
-    decoding = require_captioner(loaded.model, loaded.uri).config.decoding
-    return loaded, override(decoding, decoding_changes(flags))
-
-
-def _evaluate_one(
-    loaded: LoadedModel, decoding: DecodingConfig, name: str, manifest: Manifest, flags: CaptioningFlags
-) -> CaptioningResult:
-    with RowsRead(manifest) as read:
-        videos = describe(loaded, manifest, decoding, read.watch(row_groups(manifest)))
-    return CaptioningResult(name, manifest, caption_figures(videos, flags.tokenizer, flags.meteor), videos)
-
-
-def printed(result: CaptioningResult, checkpoint: str) -> list[Printed]:
-    """The table and remarks of a data set."""
-    figures = result.figures
-    unseen = sum(not has_frames for has_frames in result.videos.has_frames.values())
-    remarks = [f"  captions cut into words by the tokenizer {figures.tokenizer}"]
-    if figures.meteor_absent is not None:
-        remarks.append(f"  no METEOR: {figures.meteor_absent}")
-    if unseen:
-        remarks.append(
-            f"  {unseen} of {len(result.videos.has_frames)} videos have no frames; they are described all the same"
-        )
-    return [_table(result, checkpoint), *remarks]
-
-
-def _table(result: CaptioningResult, checkpoint: str) -> Table:
-
-    figures = result.figures
-    values = [*figures.bleu.values(), figures.meteor, figures.rouge_l, figures.cider]
-    table = blank_table(f"{result.name}: {checkpoint}", "", "videos", *_COLUMNS)
-    cells = ["–" if value is None else f"{100 * value:.2f}" for value in values]
-    table.add_row("captions", str(figures.num_items), *cells)
-    return table
-
-
-def _report(results: Sequence[CaptioningResult], values: dict[str, object], checkpoint: str) -> Report:
-
-    parts = [part for result in results for part in printed(result, checkpoint)]
-    return Report(values, page(parts), bar_figure([_panel(result) for result in results]))
-
-
-def _panel(result: CaptioningResult) -> Panel:
-
-    return Panel(result.name, [Bar(name, value, {}) for name, value in result.metrics(result.name).items()])
-
-
-def _as_json(results: Sequence[CaptioningResult], decoding: DecodingConfig) -> dict[str, object]:
-    return {
-        "decoding": decoding.model_dump(),
-        "sets": {
-            result.name: {
-                "data": result.manifest.uri,
-                "fingerprint": result.manifest.fingerprint,
-                "tokenizer": result.figures.tokenizer,
-                "meteor_absent": result.figures.meteor_absent,
-                "figures": result.metrics(result.name),
-                "cider_by_video": result.figures.by_id,
-                "captions": result.videos.hypotheses,
-            }
-            for result in results
-        },
-    }

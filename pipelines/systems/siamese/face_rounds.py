@@ -15,7 +15,8 @@ from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.report.figures import print_link
 from pipelines.systems.registry import SYSTEMS
 from pipelines.systems.siamese.face_verification import evaluate
-from pipelines.systems.siamese.siamese_tables import PROG, SiameseTableFlags, draw, drawn_model
+from pipelines.systems.siamese.siamese_figures import draw, drawn_model
+from pipelines.systems.siamese.siamese_tables import PROG, SiameseTableFlags
 from pipelines.systems.siamese.verify_faces import VerificationFlags
 from pipelines.tables.layout import Results, Table, load_paper
 from pipelines.tables.runs import (

@@ -20,7 +20,7 @@ from vtr_core.run.build import build_model, build_task
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.systems.system import LossTables
+from vtr_core.systems.implementation import LossTables
 
 CPU, ROWS = torch.device("cpu"), 8
 SMALL = {

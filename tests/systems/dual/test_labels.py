@@ -8,7 +8,7 @@ from tests.data.concepts.test_table import table
 from vtr_core.config.override import override
 from vtr_core.run.presets import preset
 from vtr_core.systems.dual.task import DualEncodingTask
-from vtr_core.systems.system import LossTables
+from vtr_core.systems.implementation import LossTables
 
 
 def test_binary_labels_are_one_where_soft_ones_are_not_zero(tmp_path: Path) -> None:

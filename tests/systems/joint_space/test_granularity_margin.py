@@ -15,7 +15,7 @@ from vtr_core.data.stream.assemble import assemble
 from vtr_core.run.build import build_model, build_task
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.systems.system import LossTables, StepOutput, Task
+from vtr_core.systems.implementation import LossTables, StepOutput, Task
 from vtr_core.train.optimizer import build_optimizer
 
 CAPTIONS = {

@@ -13,8 +13,8 @@ from vtr_core.embedding.collectives import contiguous_share, evaluate_shares, ga
 from vtr_core.embedding.rankings import metric_values
 from vtr_core.losses.objective import Share
 from vtr_core.run.config import TrainConfig
+from vtr_core.systems.implementation import StepOutput
 from vtr_core.systems.spaces import embed_rows
-from vtr_core.systems.system import StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 

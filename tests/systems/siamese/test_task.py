@@ -21,6 +21,7 @@ from vtr_core.run.build import build_model, build_task
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import usable_data, with_inputs
 from vtr_core.run.presets import preset
+from vtr_core.systems.implementation import Task
 from vtr_core.systems.siamese.verification import (
     encode_faces,
     mean_loss,
@@ -28,7 +29,6 @@ from vtr_core.systems.siamese.verification import (
     score_pairs,
     subject_errors,
 )
-from vtr_core.systems.system import Task
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.loop.learner import Learner
 

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 import torch
 
-from pipelines.systems.captioning.evaluate_captions import CaptioningFlags, evaluate
+from pipelines.systems.captioning.caption_metrics import evaluate
+from pipelines.systems.captioning.evaluate_captions import CaptioningFlags
 from tests.builders.captioned import CaptionedVideos
 from tests.builders.toy import written
 from vtr_core.config.override import override

@@ -2,7 +2,7 @@
 
 import torch
 
-from vtr_core.systems.system import Compared
+from vtr_core.systems.implementation import Compared
 from vtr_core.train.loop.alarms import CollapseWatch
 
 APART = torch.randn(32, 8, generator=torch.Generator().manual_seed(0))

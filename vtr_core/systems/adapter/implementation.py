@@ -30,11 +30,10 @@ from vtr_core.storage.stated_places import stated_by
 from vtr_core.systems.adapter.config import AdapterConfig
 from vtr_core.systems.adapter.model import Adapter
 from vtr_core.systems.clip_space import CLIP_SPACE, clip_task, predict, signature
-from vtr_core.systems.implementation import Implementation
+from vtr_core.systems.implementation import Implementation, LossTables
 from vtr_core.systems.joint_space import RetrievalTask
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.spaces import ConceptTerms, Encoded, JointSpace
-from vtr_core.systems.system import LossTables
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
 
 _LITE = "imagenet-lite"

@@ -44,9 +44,8 @@ from vtr_core.systems.captioning.generated_captions import (
 )
 from vtr_core.systems.captioning.loss import CaptioningObjective, SelfCritic
 from vtr_core.systems.captioning.model import Captioned, Captioner, Draws, given_frames
-from vtr_core.systems.implementation import Implementation
+from vtr_core.systems.implementation import MOST_ROWS, Compared, Implementation, LossTables, StepOutput
 from vtr_core.systems.loaded_model import Column, Signature, TrainedModel
-from vtr_core.systems.system import MOST_ROWS, Compared, LossTables, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 _DRAWS = 1

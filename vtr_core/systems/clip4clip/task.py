@@ -22,11 +22,10 @@ from vtr_core.nn.embeddings import TEXT, VIDEO
 from vtr_core.nn.mamba.learners import scan_event
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig, MuseFrames
 from vtr_core.systems.clip4clip.model import Clip4Clip, current_names, load_pretrained
-from vtr_core.systems.implementation import Implementation
+from vtr_core.systems.implementation import Implementation, LossTables
 from vtr_core.systems.joint_space import RetrievalTask, predict, signature
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.spaces import Encoded, JointSpace
-from vtr_core.systems.system import LossTables
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 

@@ -41,10 +41,9 @@ from vtr_core.systems.dual.evaluation import checkpoint_figures, dual_metric_val
 from vtr_core.systems.dual.hybrid_scores import compare
 from vtr_core.systems.dual.loss import DualObjective
 from vtr_core.systems.dual.model import HybridEncoder
-from vtr_core.systems.implementation import Implementation
+from vtr_core.systems.implementation import MOST_ROWS, Compared, Implementation, LossTables, StepOutput
 from vtr_core.systems.loaded_model import Column, Signature, TrainedModel
 from vtr_core.systems.spaces import DualSpaces, EmbeddedVideos
-from vtr_core.systems.system import MOST_ROWS, Compared, LossTables, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 

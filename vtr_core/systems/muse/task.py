@@ -23,13 +23,12 @@ from vtr_core.nn.embeddings import TEXT, VIDEO
 from vtr_core.nn.mamba.learners import scan_event
 from vtr_core.nn.mamba.mixer import MambaMixer
 from vtr_core.nn.mamba.pyramid import TemporalTokens
-from vtr_core.systems.implementation import Implementation
+from vtr_core.systems.implementation import Implementation, LossTables
 from vtr_core.systems.joint_space import RetrievalTask, predict, signature
 from vtr_core.systems.loaded_model import KnockOuts, Remark, TrainedModel
 from vtr_core.systems.muse.config import MuseConfig
 from vtr_core.systems.muse.model import Muse, WordTower, initialize
 from vtr_core.systems.spaces import Encoded, JointSpace
-from vtr_core.systems.system import LossTables
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 

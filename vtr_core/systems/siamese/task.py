@@ -34,7 +34,7 @@ from vtr_core.metrics.ranks import slices
 from vtr_core.metrics.verification import equal_error_threshold, verification_metrics
 from vtr_core.nn.capsules.capsule_tower import CapsuleFaces
 from vtr_core.nn.precision import at_least_float32
-from vtr_core.systems.implementation import Implementation
+from vtr_core.systems.implementation import MOST_ROWS, NO_TABLES, Compared, Implementation, LossTables, StepOutput
 from vtr_core.systems.loaded_model import Column, KnockOuts, Remark, Signature, TrainedModel
 from vtr_core.systems.siamese.config import ImageShape, SiameseConfig
 from vtr_core.systems.siamese.face_images import AffineTransforms, draw_transforms, new_identities
@@ -49,7 +49,6 @@ from vtr_core.systems.siamese.verification import (
     pair_rows,
     paper_threshold,
 )
-from vtr_core.systems.system import MOST_ROWS, NO_TABLES, Compared, LossTables, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 PAIRS_AT_ONCE = 4096

@@ -20,7 +20,7 @@ from vtr_core.config.run import TrainConfig
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.json_text import parse_json
 from vtr_core.storage import Location, locate
-from vtr_core.systems.loaded_model import Systems
+from vtr_core.systems.system import Systems
 from vtr_core.tracking.models.model_folder import (
     DATA,
     KeptFiles,

@@ -22,7 +22,7 @@ from vtr_core.errors import CheckpointError, ConfigError, DatasetError
 from vtr_core.json_text import parse_json
 from vtr_core.storage import Location, StorageError, is_file_name
 from vtr_core.storage.files import HashingSink, Sink
-from vtr_core.systems.loaded_model import Systems
+from vtr_core.systems.system import Systems
 from vtr_core.text.concepts import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
 

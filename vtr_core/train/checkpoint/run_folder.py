@@ -10,7 +10,7 @@ from vtr_core.config.override import record
 from vtr_core.config.run import TrackerKind, TrainConfig
 from vtr_core.errors import CheckpointError, RunConflict
 from vtr_core.storage import Location, StorageError, is_file_name, locate
-from vtr_core.systems.loaded_model import Systems
+from vtr_core.systems.system import Systems
 from vtr_core.train.checkpoint.checkpoint_files import (
     MARKER,
     Checkpoint,

@@ -18,7 +18,7 @@ from vtr_core.run.build import build_model, check_model
 from vtr_core.storage import Location, locate
 from vtr_core.storage.hub import PREFIX, fetch_from_hub
 from vtr_core.storage.stated_places import stated_by, stated_place
-from vtr_core.systems.loaded_model import Systems
+from vtr_core.systems.system import Systems
 from vtr_core.text.concepts import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint.checkpoint_files import CheckpointReader, Progress, complete_checkpoints, find_checkpoint

@@ -13,7 +13,7 @@ from vtr_core.data.records.arrays import mean_column
 from vtr_core.data.records.schema import FeatureSpec, ImageSchema, VideoSchema
 from vtr_core.data.shards.shard_file import DamagedShard
 from vtr_core.errors import DatasetError
-from vtr_core.systems.system import Compared
+from vtr_core.systems.implementation import Compared
 from vtr_core.train.job import DriverChannel
 
 ALIKE = 0.01

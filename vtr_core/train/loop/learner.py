@@ -22,7 +22,7 @@ from vtr_core.nn.embeddings import Embeddings, concatenate
 from vtr_core.nn.normalization import share_channels, share_statistics
 from vtr_core.run.build import build_model, check_model
 from vtr_core.systems.implementation import Implementation
-from vtr_core.systems.loaded_model import Systems
+from vtr_core.systems.system import Systems
 from vtr_core.text.concepts import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint

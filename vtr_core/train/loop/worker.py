@@ -20,7 +20,7 @@ from vtr_core.embedding.collectives import agree_all, gather_objects, sum_all
 from vtr_core.errors import ClusterError, TrainingError
 from vtr_core.run.build import build_task
 from vtr_core.run.inputs import concept_table, loss_tables, model_vocabulary, names_of, require_names, training_reader
-from vtr_core.systems.system import StepOutput
+from vtr_core.systems.implementation import StepOutput
 from vtr_core.tracking.environment import system_metrics
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.checkpoint.run_folder import RunFolder

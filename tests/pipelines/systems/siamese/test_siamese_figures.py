@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipelines.systems.siamese.siamese_tables import DrawnModel, draw, drawn_model, plane
+from pipelines.systems.siamese.siamese_figures import DrawnModel, draw, drawn_model, plane
 from tests.builders.made_faces import ingested, made_faces, names
 from tests.pipelines.verify.test_command import saved
 from vtr_core.data.manifest import Manifest

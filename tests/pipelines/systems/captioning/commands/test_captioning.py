@@ -12,7 +12,8 @@ from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate as evaluate_retrieval
 from pipelines.index.command import IndexFlags
 from pipelines.index.indexing import index
-from pipelines.systems.captioning.evaluate_captions import CaptioningFlags, evaluate
+from pipelines.systems.captioning.caption_metrics import evaluate
+from pipelines.systems.captioning.evaluate_captions import CaptioningFlags
 from tests.builders.captioned import captioned_videos
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest

@@ -9,7 +9,8 @@ from pipelines.index.command import IndexFlags
 from pipelines.index.indexing import index
 from pipelines.search.command import SearchFlags
 from pipelines.search.search import search
-from pipelines.systems.dual.thesis_tables import AvsYear, TablesFlags, avs_figures, num_topics, parse_year, tables
+from pipelines.systems.dual.thesis_rows import AvsYear, avs_figures, num_topics, parse_year, tables
+from pipelines.systems.dual.thesis_tables import TablesFlags
 from tests.builders.dual_checkpoints import dual_checkpoint
 from tests.builders.toy import toy_videos
 from vtr_core.errors import ConfigError, InputError

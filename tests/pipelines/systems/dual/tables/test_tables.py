@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.systems.dual.thesis_tables import FUSED, PAPER, TablesFlags, tables, training
+from pipelines.systems.dual.thesis_rows import FUSED, PAPER, tables, training
+from pipelines.systems.dual.thesis_tables import TablesFlags
 from pipelines.tables.runs import variant_configs, variants_of
 from tests.builders.toy import written
 from tests.text.tagged import FixedTagger
