@@ -27,8 +27,8 @@ class ServeFlags:
     """Secret that every request must carry, of at least 16 letters and digits (default: the variable VTR_SERVE_TOKEN,
     else none)."""
     rate: float | None = None
-    """Queries per second that one client address may ask, on average over 5 s (default: 20; no limit on the loopback
-    address)."""
+    """Queries per second that one client address may ask, on average over 5 s; each page of 100 hits is one (default:
+    20; no limit on the loopback address)."""
     transform: str | None = None
     """transform.json of vtr analyze causality, where the page's sliders of a dual encoder's concepts begin."""
     ray: bool = False

@@ -172,6 +172,28 @@ def test_queries_of_an_address_are_counted(index: str) -> None:
     assert asyncio.run(run()) == [200] * 2 + [429] * 3 + [200] * 5
 
 
+def test_a_query_further_down_counts_for_the_pages_before_it(index: str) -> None:
+    app = searched_app(index, rate=1)
+
+    async def run() -> list[int]:
+        deep = "/api/search?q=video&k=100&offset=900"
+        return [(await called(app, deep))[0] for _ in range(4)]
+
+    assert asyncio.run(run()) == [200, 200, 200, 429]
+
+
+def test_many_queries_far_down_are_refused(index: str) -> None:
+    def answer(queries: int, k: int, offset: int) -> tuple[int, bytes]:
+        body = json.dumps({"queries": ["video"] * queries, "k": k, "offset": offset}).encode()
+        status, _, content = asyncio.run(called(searched_app(index), "/api/search", body))
+        return status, content
+
+    assert answer(32, 100, 0)[0] == answer(3, 100, 900)[0] == 200
+    status, content = answer(32, 1, 100)
+    assert status == 400
+    assert b"32 queries up to hit 101 are 3232 hits; at most 3200 are allowed" in content
+
+
 def test_an_allowance_is_an_address_s_and_comes_back() -> None:
     now = [0.0]
     allowance = Allowance(per_second=0.5, most=2, clock=lambda: now[0])
@@ -185,7 +207,8 @@ def test_an_allowance_is_an_address_s_and_comes_back() -> None:
     now[0] = 3
     assert [allowance.take("a"), allowance.take("a")] == [0, 1]
     now[0] = 1000
-    assert [allowance.take("a", 2), allowance.take("a")] == [0, 2]
+    assert [allowance.take("a", 5), allowance.take("a")] == [0, 2]  # more than there ever is: all
+    assert [allowance.take("fe80::1%eth0", 2), allowance.take("fe80::2%eth0")] == [0, 2]
 
 
 def test_wrong_tokens_are_counted(index: str) -> None:
@@ -248,6 +271,10 @@ def test_every_parameter_is_limited(path: str, letter: str, index: str) -> None:
     status, _, content = asyncio.run(called(searched_app(index), path.format(letter * 1001)))
     assert status == 400
     assert b"1000 are allowed" in content
+
+
+def test_a_query_may_be_as_long_as_a_parameter(index: str) -> None:
+    assert asyncio.run(called(searched_app(index), "/api/search?q=video+" + "a" * 994))[0] == 200
 
 
 def test_texts_of_a_body_are_limited(index: str) -> None:

@@ -1,6 +1,7 @@
 """The search app, the same for every engine behind it."""
 
 import asyncio
+import math
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -28,6 +29,7 @@ from vtr_core.serving.engine import Batcher, Catalogue, Engine, Hits, Parameters
 from vtr_core.serving.json_interface import (
     DEFAULT_K,
     FURTHEST,
+    LARGEST_K,
     MOST_QUERIES,
     Answer,
     Answers,
@@ -149,9 +151,10 @@ class _Answers:
     async def _why(self, reasons: Sequence[_Reason]) -> list[HitExplanation | None]:
         return [await self._engine.why(*reason) for reason in reasons]
 
-    def _count(self, request: Request, queries: int) -> None:
-        """Count queries of a client; HTTPException where it has asked too many."""
-        wait_s = 0.0 if self._allowance is None else self._allowance.take(client_of(request), queries)
+    def _count(self, request: Request, asked: Sequence[SearchQuery]) -> None:
+        """Count each page of hits that a client's queries need; HTTPException where it has asked too many."""
+        pages = sum(math.ceil(query.k / LARGEST_K) for query in asked)
+        wait_s = 0.0 if self._allowance is None else self._allowance.take(client_of(request), pages)
         if wait_s:
             raise refused_for(wait_s, "this address asks too many queries")
 
@@ -167,15 +170,15 @@ class _Answers:
         power: Power = None,
     ) -> Answer:
         """The answer to one query of the address."""
-        self._count(request, 1)
         every = queries([text], k, offset, conditions, parameters(scale, shift, power))
+        self._count(request, every)
         (answer,) = await self._answers(every, offset)
         return answer
 
     async def search_many(self, request: Request, body: SearchBody) -> Answers:
         """The answers to several queries of the body."""
-        self._count(request, len(body.queries))
         every = queries(body.queries, body.k, body.offset, body.filter)
+        self._count(request, every)
         return Answers(answers=await self._answers(every, body.offset))
 
     async def _answers(self, asked: Sequence[SearchQuery], offset: int) -> list[Answer]:
@@ -217,7 +220,7 @@ class _Answers:
             raise HTTPException(HTTPStatus.NOT_FOUND, one_line(f"there is no item {item_id!r}"))
         item, why = self._catalogue.items[position], None
         if text.strip():
-            self._count(request, 1)
+            self._count(request, [SearchQuery(text, 1)])
             why = await self._reasons.ask((text, item_id, parameters(scale, shift, power)))
         values = {**asdict(item), **_when(item), "why": None if why is None else Why.of(why)}
         return ItemAnswer.model_validate(values)

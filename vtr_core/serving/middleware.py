@@ -59,7 +59,8 @@ class Allowance:
         return max(0.0, amount - self._left_of(_network(address))) / self._per_second
 
     def take(self, address: str, amount: float = 1) -> float:
-        """Use `amount` and return 0, or leave all as it is and return the seconds until there is so much."""
+        """Use `amount`, at most all, and return 0; or leave it and return the seconds until there is so much."""
+        amount = min(amount, self._most)
         wait_s = self.wait_s(address, amount)
         if not wait_s:
             network = _network(address)
@@ -75,6 +76,7 @@ class Allowance:
 
 
 def _network(address: str) -> str:
+    address, _, _ = address.partition("%")  # the interface of a link-local one
     return str(ipaddress.ip_network(f"{address}/64", strict=False)) if ":" in address else address
 
 
@@ -129,9 +131,10 @@ class Guard:
         if _is_of_another_site(request):
             return fault(HTTPStatus.FORBIDDEN, "pages of other sites get no answer; open this server's own page")
         for name, value in request.query_params.multi_items():
-            if len(name) + len(value) > LONGEST_PARAMETER:
-                length = f"{name[:20]} has {len(value)} characters; {LONGEST_PARAMETER} are allowed"
-                return fault(HTTPStatus.BAD_REQUEST, one_line(length))
+            longest = max(len(name), len(value))
+            if longest > LONGEST_PARAMETER:
+                message = f"{name[:20]} has {longest} characters; {LONGEST_PARAMETER} are allowed"
+                return fault(HTTPStatus.BAD_REQUEST, one_line(message))
         if self._token is not None and _path(request) not in self._open:
             refusal = self._introduced(request, self._token)
             if refusal is not None:
@@ -151,13 +154,13 @@ class Guard:
         if wait_s and client not in self._known_clients:
             return _of_http(request, refused_for(wait_s, "this address has sent too many wrong tokens"))
         given, in_address = _given(request), request.query_params.get("token", "")
-        has_cookie = _equal(token, given)
-        if has_cookie or (request.method == "GET" and _equal(token, in_address)):
+        is_known = _equal(token, given)
+        if is_known or (request.method == "GET" and _equal(token, in_address)):
             self._known_clients.add(client)
             if not in_address or request.method != "GET":
                 return None
             answer = RedirectResponse(_without_token(request), HTTPStatus.SEE_OTHER)
-            if not has_cookie:
+            if not is_known:
                 answer.set_cookie(COOKIE, token, httponly=True, samesite="strict")
             return answer
         if given or in_address:
