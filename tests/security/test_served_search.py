@@ -103,6 +103,27 @@ def test_what_takes_long_keeps_other_requests_waiting_no_more(
         assert asked.result()[0] == 200
 
 
+def test_pictures_that_are_read_slowly_keep_nobody_waiting(index: str) -> None:
+    """More of them than there are threads to read pictures."""
+    go_on = Event()
+
+    def slow_picture(item_id: str) -> Picture:
+        assert go_on.wait(600)
+        return Picture(0, item_id)
+
+    async def run() -> list[int]:
+        app = searched_app(index, picture=slow_picture)
+        pictures = [asyncio.ensure_future(called(app, "/thumbnail?id=v1")) for _ in range(100)]
+        try:
+            others = [(await called(app, path))[0] for path in ("/", "/metrics", "/api/columns", "/api/search?q=video")]
+            assert not any(picture.done() for picture in pictures)
+        finally:
+            go_on.set()
+        return [*others, *(status for status, _, _ in await asyncio.gather(*pictures))]
+
+    assert asyncio.run(run()) == [200] * 104
+
+
 def test_filters_of_several_queries_are_computed_once(index: str, monkeypatch: pytest.MonkeyPatch) -> None:
     computed = []
     compute = engine.meeting

@@ -108,12 +108,12 @@ def search_app(site: SearchSite, address: Address, token: str | None, rate: floa
     app.add_route("/", partial(_page, site.page))
     app.add_route("/favicon.ico", lambda _request: _picture(_ICON))
     app.add_route("/thumbnail", answers.thumbnail)
-    app.add_route("/metrics", lambda _request: Response(metrics.text(), media_type=metrics.media_type))
+    app.add_route("/metrics", metrics.page)
     routes = [route for route in app.routes if isinstance(route, Route)]
     return metrics.counting(Guard(app, address, token, OPEN), routes)
 
 
-def _page(page: Callable[[str], str], _request: Request) -> Response:
+async def _page(page: Callable[[str], str], _request: Request) -> Response:
     nonce = secrets.token_urlsafe(16)
     return HTMLResponse(page(nonce), headers={"Content-Security-Policy": policy(nonce)})
 
@@ -132,7 +132,7 @@ class _Answers:
     """The handlers of the routes.
 
     What takes long waits in a queue of its own, so that none keeps another waiting: searches, those under a transform,
-    which is computed for all items, filters, and explanations.
+    which is computed for all items, filters, and explanations; pictures are read in the threads of Starlette.
     """
 
     def __init__(self, site: SearchSite, metrics: Metrics, allowance: Allowance | None) -> None:

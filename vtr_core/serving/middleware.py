@@ -283,8 +283,6 @@ _QUERIES = (1, 2, 4, 8, 16, 32, 64)
 class Metrics:
     """Counts and times of one application."""
 
-    media_type = CONTENT_TYPE_LATEST
-
     def __init__(self, num_items: int) -> None:
         self._registry = CollectorRegistry()
         labels = ("path", "status")
@@ -297,9 +295,9 @@ class Metrics:
         )
         Gauge("vtr_index_items", "Items of the index", registry=self._registry).set(num_items)
 
-    def text(self) -> bytes:
+    async def page(self, _request: Request) -> Response:
         """The metrics now."""
-        return generate_latest(self._registry)
+        return Response(generate_latest(self._registry), media_type=CONTENT_TYPE_LATEST)
 
     def batched(
         self, answer: Callable[[Sequence[Question]], Awaitable[Sequence[Answer]]]
