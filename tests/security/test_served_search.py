@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -125,9 +126,14 @@ def test_pictures_that_are_read_slowly_keep_nobody_waiting(index: str) -> None:
 
 
 def test_filters_of_several_queries_are_computed_once(index: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    computed = []
+    computed: list[object] = []
     compute = engine.meeting
-    monkeypatch.setattr(engine, "meeting", lambda *arguments: computed.append(1) or compute(*arguments))
+
+    def counted(*arguments: Any) -> object:
+        computed.append(arguments)
+        return compute(*arguments)
+
+    monkeypatch.setattr(engine, "meeting", counted)
     body = json.dumps({"queries": ["video"] * 32, "filter": ["start>=0"]}).encode()
     assert asyncio.run(called(searched_app(index), "/api/search", body))[0] == 200
     assert len(computed) == 1
