@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from tests.distribution.project import ROOT
 from vtr_core.serving.connections import ConnectionLimits
 from vtr_core.serving.server import AppServer
 
@@ -94,7 +95,8 @@ def many_files() -> Iterator[None]:
 
 def test_a_thousand_silent_connections_keep_nobody_out(many_files: None) -> None:
     """The server may open 1,024 files."""
-    with subprocess.Popen([sys.executable, "-c", _SERVES], stdout=subprocess.PIPE, text=True) as process:
+    words = [sys.executable, "-c", _SERVES]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None
         port = int(process.stdout.readline())
         with contextlib.ExitStack() as silent:
