@@ -127,7 +127,7 @@ class Connection(H11Protocol):
         """The client's, without its port."""
         return self.client[0] if self.client else ""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         """Begin to wait for a request."""
         super().connection_made(transport)
         self._connections.open.add(self)
