@@ -204,8 +204,6 @@ def _row(name: str, run: Mapping[str, Any]) -> str:
 
 _PAUSES_S = {"without pause": 0.0, "with a pause of 1 s": 1.0}
 _REPLICA = "ServeReplica:"
-_HTTP = ("httptools", "uvloop")
-"""What uvicorn takes where it is installed, as by the extra `serve`."""
 
 
 @dataclass(frozen=True)
@@ -233,7 +231,7 @@ def measure(flags: Flags) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         index, words = generated_index(Path(folder), flags.clips, flags.dim)
         runs = _measured(flags, index, words)
-    http = ", ".join(name for name in _HTTP if find_spec(name)) or "h11, asyncio"
+    http = f"h11, {'uvloop' if find_spec('uvloop') else 'asyncio'}"
     settings = {name: value for name, value in asdict(flags).items() if name != "out"}
     return {**settings, "preset": PRESET, "http": http, "runs": runs}
 

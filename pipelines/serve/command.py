@@ -1,5 +1,6 @@
 """`vtr serve --index URI`: search in the browser and over HTTP; what it needs is imported only when it runs."""
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +24,11 @@ class ServeFlags:
     port: int = 8000
     """Port to listen on; 0 takes a free one."""
     token: str | None = None
-    """Secret that every request must carry (default: the variable VTR_SERVE_TOKEN, else none)."""
+    """Secret that every request must carry, of at least 16 letters and digits (default: the variable VTR_SERVE_TOKEN,
+    else none)."""
+    rate: float | None = None
+    """Queries per second that one client address may ask, on average over 5 s; each page of 100 hits is one (default:
+    20; no limit on the loopback address)."""
     transform: str | None = None
     """transform.json of vtr analyze causality, where the page's sliders of a dual encoder's concepts begin."""
     ray: bool = False
@@ -35,6 +40,7 @@ class ServeFlags:
 
 
 _TOKEN = "VTR_SERVE_TOKEN"
+_TOKEN_LETTERS = 16
 
 
 def main(argv: Sequence[str]) -> None:
@@ -64,11 +70,16 @@ def _with_token(flags: ServeFlags) -> ServeFlags:
 
 
 def _check_token(origin: str, token: str) -> None:
-    if not (token.isascii() and token.isalnum()):
-        raise ConfigError(f"vtr serve: {origin} is of letters and digits, at least one")
+    if not (token.isascii() and token.isalnum() and len(token) >= _TOKEN_LETTERS):
+        raise ConfigError(
+            f"vtr serve: {origin} has {len(token)} characters; it is of letters and digits, at least {_TOKEN_LETTERS}, "
+            'such as python -c "import secrets; print(secrets.token_hex(16))" prints'
+        )
 
 
 def _check(flags: ServeFlags) -> None:
     check_counts("vtr serve", replicas=flags.replicas, shards=flags.shards)
+    if flags.rate is not None and not 0 < flags.rate < math.inf:
+        raise ConfigError(f"vtr serve: --rate is {flags.rate:g}; give queries per second, more than 0")
     if not flags.ray and (flags.replicas, flags.shards) != (1, 1):
         raise ConfigError("vtr serve: --replicas and --shards belong to Ray Serve; give --ray, too")

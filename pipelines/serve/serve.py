@@ -9,7 +9,7 @@ from pipelines.systems.registry import SYSTEMS
 from vtr_core.analysis.transforms import Transform, read_transform
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.explain.explanation import LONGEST_QUERY
-from vtr_core.retrieval.explain.pages import render_search
+from vtr_core.retrieval.explain.pages import read_pictures, render_search
 from vtr_core.retrieval.index.index import IndexRecord, load_index
 from vtr_core.retrieval.search.index_search import key_frames
 from vtr_core.serving.applications import SearchSite, search_app
@@ -17,6 +17,9 @@ from vtr_core.serving.engine import Catalogue, Engine, LocalEngine, Source, chec
 from vtr_core.serving.json_interface import DEFAULT_K
 from vtr_core.serving.server import AppServer, is_loopback
 from vtr_core.storage import locate
+
+_RATE = 20.0
+"""Queries per second of one address, where other machines may ask."""
 
 
 def serve(flags: ServeFlags) -> None:
@@ -36,22 +39,25 @@ def serving(flags: ServeFlags) -> Iterator[AppServer]:
             f"vtr serve: anyone who reaches {flags.host} could search here; give --token, or --host 127.0.0.1"
         )
     source = Source(flags.index, SYSTEMS, flags.checkpoint, device())
+    rate = _RATE if flags.rate is None and not is_loopback(flags.host) else flags.rate
     with _engine(flags, source) as (engine, record, catalogue):
+        frames = key_frames(source.index, record)
         transform = _transform(flags, engine)
         site = SearchSite(
             engine=engine,
             catalogue=catalogue,
+            picture=lambda item_id: read_pictures(None, [item_id], frames)[item_id],
             page=lambda nonce: _page(nonce, record, engine.info.scoring, transform),
             at_once=flags.replicas,
         )
-        yield AppServer(flags.host, flags.port, lambda address: search_app(site, address, flags.token))
+        yield AppServer(flags.host, flags.port, lambda address: search_app(site, address, flags.token, rate))
 
 
 @contextmanager
 def _engine(flags: ServeFlags, source: Source) -> Iterator[tuple[Engine, IndexRecord, Catalogue]]:
     if not flags.ray:
         shard = source.shard()
-        yield LocalEngine(shard), shard.record, Catalogue(shard.catalogue.index, key_frames(source.index, shard.record))
+        yield LocalEngine(shard), shard.record, shard.catalogue
         return
     from pipelines.ray_session import connect
     from vtr_core.serving.ray_engine import ray_engine
@@ -60,7 +66,7 @@ def _engine(flags: ServeFlags, source: Source) -> Iterator[tuple[Engine, IndexRe
     check_shards(index.record, flags.shards)
     connect(local_cpus=flags.replicas * flags.shards + 1)
     with ray_engine(source, flags.shards, flags.replicas) as engine:
-        yield engine, index.record, Catalogue(index, key_frames(source.index, index.record))
+        yield engine, index.record, Catalogue(index)
 
 
 def _transform(flags: ServeFlags, engine: Engine) -> Transform | None:

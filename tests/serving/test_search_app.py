@@ -227,15 +227,15 @@ def test_other_methods_are_refused_as_json(server: AppServer) -> None:
 
 
 def test_a_token(index: str) -> None:
-    with served(index, token="secret1") as server:
+    with served(index, token="secret1secret1secret1") as server:
         assert ask(server, "/api/health")[0] == 200
         assert ask(server, "/")[0] == ask(server, "/api/search?q=video")[0] == 401
         assert ask(server, "/", Authorization="Bearer wrong")[0] == 401
-        status, headers, _ = ask(server, "/?token=secret1&q=video")
+        status, headers, _ = ask(server, "/?token=secret1secret1secret1&q=video")
         assert (status, headers["Location"]) == (303, "/?q=video")
         assert "HttpOnly" in headers["Set-Cookie"]
         assert ask(server, "/", Cookie=headers["Set-Cookie"].partition(";")[0])[0] == 200
-        assert ask(server, "/api/search?q=video", Authorization="Bearer secret1")[0] == 200
+        assert ask(server, "/api/search?q=video", Authorization="Bearer secret1secret1secret1")[0] == 200
 
 
 def test_other_machines_need_a_token(index: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,20 +244,20 @@ def test_other_machines_need_a_token(index: str, monkeypatch: pytest.MonkeyPatch
         pass
 
 
-@pytest.mark.parametrize("token", ["", "a b"])
+@pytest.mark.parametrize("token", ["", "a b", "a b" * 9, "é" * 16, "fifteenfifteenf"])
 def test_a_token_of_the_environment_that_nobody_could_need_is_refused(
     token: str, index: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A missing secret leaves the variable empty: that must not open the server."""
     monkeypatch.setenv("VTR_SERVE_TOKEN", token)
-    with pytest.raises(ConfigError, match="VTR_SERVE_TOKEN is of letters and digits"):
+    with pytest.raises(ConfigError, match=f"VTR_SERVE_TOKEN has {len(token)} characters; .* at least 16"):
         main(["--index", index, "--host", "0.0.0.0"])
 
 
 def test_the_path_is_the_one_that_is_routed(index: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some releases of starlette make a request's URL of its Host header, which may hold an open path."""
     monkeypatch.setattr(Request, "url", property(lambda _: URL("http://x/api/health")))
-    with served(index, token="secret1") as server:
+    with served(index, token="secret1secret1secret1") as server:
         assert ask(server, "/api/search?q=video")[0] == 401
 
 
@@ -265,7 +265,8 @@ def test_the_path_is_the_one_that_is_routed(index: str, monkeypatch: pytest.Monk
     ("words", "message"),
     [
         (["--replicas", "2"], "give --ray, too"),
-        (["--token", "a b"], "letters and digits"),
+        (["--token", "a b"], "--token has 3 characters; it is of letters and digits, at least 16"),
+        (["--rate", "0"], "--rate is 0; give queries per second, more than 0"),
     ],
 )
 def test_flags_that_do_not_go_together(words: list[str], message: str) -> None:

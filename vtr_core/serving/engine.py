@@ -16,7 +16,6 @@ from vtr_core.config.data_sets import ConceptSimilarity
 from vtr_core.data.records.schema import kept_column
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.explain.explanation import HitExplanation
-from vtr_core.retrieval.explain.pages import KeyFrames, read_pictures
 from vtr_core.retrieval.index.index import IndexRecord, VideoIndex, load_index
 from vtr_core.retrieval.search.filters import Condition, meeting
 from vtr_core.retrieval.search.index_search import Hit, Searcher, SearchOptions, searcher
@@ -33,25 +32,41 @@ Hits = tuple[Hit, ...] | None
 """Hits, best first; None for a query without a known word."""
 NUM_TAGS = 10
 _COLUMNS = ("caption", "video_id", "start", "end")
-_PICTURES, _FILTERS, _OFFERED, _READ = 512, 64, 50, 4096
+MOST_WAITING = 256
+FILTER_S = 10.0
+"""Seconds that the filters of a query may take."""
+_FILTERS, _OFFERED, _READ = 64, 50, 4096
+_FILTER_BYTES = 2**28
+"""Memory for the items that met filters, at most."""
+
+
+class BusyError(Exception):
+    """So many questions wait that another one is not taken."""
 
 
 class Batcher(Generic[Question, Answer]):
     """Answers questions in batches; belongs to one event loop.
 
     answer: the answers of a batch, in its order; what it raises, all of its questions get. Nothing waits for company: a
-    batch is what has gathered while `at_once` others were being answered, at most `most` questions.
+    batch is what has gathered while `at_once` others were being answered, at most `most` questions; at most
+    `most_waiting` wait.
     """
 
     def __init__(
-        self, answer: Callable[[Sequence[Question]], Awaitable[Sequence[Answer]]], most: int = 64, at_once: int = 1
+        self,
+        answer: Callable[[Sequence[Question]], Awaitable[Sequence[Answer]]],
+        most: int = 64,
+        at_once: int = 1,
+        most_waiting: int = MOST_WAITING,
     ) -> None:
-        self._answer, self._most, self._free = answer, most, at_once
+        self._answer, self._most, self._free, self._most_waiting = answer, most, at_once, most_waiting
         self._waiting: deque[tuple[Question, asyncio.Future[Answer]]] = deque()
         self._running: set[asyncio.Task[None]] = set()
 
     async def ask(self, question: Question) -> Answer:
-        """The answer to one question. Who gives up while waiting is left out."""
+        """The answer to one question; BusyError where too many wait. Who gives up while waiting is left out."""
+        if len(self._waiting) >= self._most_waiting:
+            raise BusyError
         future = asyncio.get_running_loop().create_future()
         self._waiting.append((question, future))
         self._start()
@@ -90,12 +105,12 @@ class Column:
 
 
 class Catalogue:
-    """The items of an index; thread-safe. thumbnails: their pictures, where there are any."""
+    """The items of an index; thread-safe."""
 
-    def __init__(self, index: VideoIndex, thumbnails: KeyFrames | None) -> None:
+    def __init__(self, index: VideoIndex) -> None:
         self.items, self.index = index.items, index
-        self.picture = lru_cache(_PICTURES)(lambda item_id: read_pictures(None, [item_id], thumbnails)[item_id])
-        self._meeting = lru_cache(_FILTERS)(lambda filters: meeting(self.items, filters))
+        remembered = max(1, min(_FILTERS, _FILTER_BYTES // (8 * len(self.items) + 1)))
+        self._meeting = lru_cache(remembered)(lambda filters: meeting(self.items, filters, FILTER_S))
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -106,7 +121,7 @@ class Catalogue:
         return tuple(Column(name.removeprefix(prefix), _few(table.column(name))) for name in known)
 
     def chosen(self, filters: tuple[Condition, ...]) -> Int64[np.ndarray, " chosen"] | None:
-        """The ascending positions of the items that meet all conditions, see `meeting`."""
+        """The ascending positions of the items that meet all conditions, see `meeting`, whose time is limited."""
         return self._meeting(filters)
 
 
@@ -225,7 +240,7 @@ class Source:
         """Part `number` of `shards` of the index's shards, of which no others are read. Raises what loading raises."""
         index = load_index(locate(self.index), number, shards)
         loaded = read_stated_model(self.checkpoint, index.record.checkpoint, self.index, self.systems, self.device)
-        return Shard(index.record, searcher(index, loaded, SearchOptions()), Catalogue(index, None))
+        return Shard(index.record, searcher(index, loaded, SearchOptions()), Catalogue(index))
 
 
 def check_shards(record: IndexRecord, shards: int) -> None:

@@ -15,6 +15,8 @@ from vtr_core.serving.engine import Column, Parameters, SearchQuery
 DEFAULT_K, LARGEST_K, FURTHEST = 24, 100, 1000
 """Items of a page, at most, and of all pages of a query together."""
 MOST_QUERIES, MOST_FILTERS = 32, 16
+MOST_HITS = MOST_QUERIES * LARGEST_K
+"""Hits that one request computes, those of earlier pages too."""
 
 QueryText = Annotated[str, Query(alias="q", description="the query")]
 PageSize = Annotated[int, Query(ge=1, le=LARGEST_K, description="hits of a page")]
@@ -42,7 +44,7 @@ class SearchBody(BaseModel):
     queries: list[str] = Field(min_length=1, max_length=MOST_QUERIES)
     k: int = Field(DEFAULT_K, ge=1, le=LARGEST_K)
     offset: int = Field(0, ge=0)
-    filter: list[str] = Field([], max_length=MOST_FILTERS)
+    filter: list[Annotated[str, Field(max_length=LONGEST_QUERY)]] = Field([], max_length=MOST_FILTERS)
 
 
 def queries(
@@ -51,6 +53,11 @@ def queries(
     """The queries of a request, each for its best hits up to the end of the page; InputError for what is too much."""
     if offset + k > FURTHEST:
         raise InputError(f"offset {offset} and k {k} go beyond the first {FURTHEST} hits")
+    hits = len(texts) * (offset + k)
+    if hits > MOST_HITS:
+        raise InputError(
+            f"{len(texts)} queries up to hit {offset + k} are {hits} hits; at most {MOST_HITS} are allowed, ask fewer"
+        )
     filters = parse_conditions(list(conditions))
     for text in texts:
         if not text.strip():

@@ -1,12 +1,17 @@
 """What every server does with a request around its application: who may ask; headers; metrics."""
 
+import asyncio
 import hmac
+import ipaddress
+import logging
+import math
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.datastructures import MutableHeaders
@@ -16,16 +21,68 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vtr_core.errors import VtrError
+from vtr_core.errors import InputError, VtrError, one_line
+from vtr_core.retrieval.explain.explanation import LONGEST_QUERY
+from vtr_core.serving.connections import BODY_BYTES
+from vtr_core.serving.engine import BusyError
 from vtr_core.serving.server import Address
 
+logger = logging.getLogger(__name__)
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
 }
 COOKIE = "vtr_token"
-BODY_BYTES = 65_536
+ANSWER_S = 30.0
+"""Seconds in which a request is answered, or refused."""
+LONGEST_PARAMETER = LONGEST_QUERY
+"""Characters of a parameter in an address."""
+_ADDRESSES = 4096
+_WRONG_TOKENS, _WRONG_TOKENS_S = 10, 10.0
+"""Wrong tokens that an address may send at once, and the seconds until it may send one more."""
+
+
+class Allowance:
+    """What the clients of an address may use: `most` at once, and `per_second` more as time goes by (a token bucket).
+
+    The addresses that used something last are remembered. Of IPv6 an address is a network of 64 bits, which is what a
+    client gets. clock: seconds.
+    """
+
+    def __init__(self, per_second: float, most: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_second, self._most, self._clock = per_second, most, clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait_s(self, address: str, amount: float = 1) -> float:
+        """The seconds until an address may use `amount`; 0 where it may now."""
+        return max(0.0, amount - self._left_of(_network(address))) / self._per_second
+
+    def take(self, address: str, amount: float = 1) -> float:
+        """Use `amount`, at most all, and return 0; or leave it and return the seconds until there is so much."""
+        amount = min(amount, self._most)
+        wait_s = self.wait_s(address, amount)
+        if not wait_s:
+            network = _network(address)
+            self._left[network] = self._left_of(network) - amount, self._clock()
+            self._left.move_to_end(network)
+            if len(self._left) > _ADDRESSES:
+                self._left.popitem(last=False)
+        return wait_s
+
+    def _left_of(self, network: str) -> float:
+        left, at = self._left.get(network, (self._most, self._clock()))
+        return min(self._most, left + (self._clock() - at) * self._per_second)
+
+
+def _network(address: str) -> str:
+    address, _, _ = address.partition("%")  # the interface of a link-local one
+    return str(ipaddress.ip_network(f"{address}/64", strict=False)) if ":" in address else address
+
+
+def client_of(request: Request) -> str:
+    """The address that a request comes from."""
+    return request.client.host if request.client else ""
 
 
 class Guard:
@@ -42,51 +99,100 @@ class Guard:
         open_paths: frozenset[str] = frozenset(),
     ) -> None:
         self._app, self._address, self._token, self._open = app, address, token, open_paths
+        self._wrong_tokens = Allowance(1 / _WRONG_TOKENS_S, _WRONG_TOKENS)
+        self._known_clients: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a refusal, or pass the request on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request = Request(scope)
-        refusal = self._refusal(request)
-        chosen = self._app if refusal is None else refusal
+        request, begun = Request(scope), False
+
+        async def headed(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await _with_headers(message, send)
+
         try:
-            await chosen(scope, receive, _with_headers(send))
+            async with asyncio.timeout(ANSWER_S):
+                chosen = self._refusal(request) or self._app
+                await chosen(scope, receive, headed)
+        except TimeoutError:
+            if not begun:
+                message = f"the answer takes longer than {ANSWER_S:g} seconds; ask for less, or later"
+                await fault(HTTPStatus.SERVICE_UNAVAILABLE, message)(scope, receive, headed)
         except Exception:
             traceback.print_exc()  # the response was sent by `failed`
 
     def _refusal(self, request: Request) -> Response | None:
-        if self._token is None:
-            if not self._address.is_named_by(request.headers.get("host")):
-                return fault(HTTPStatus.FORBIDDEN, f"this server answers as {self._address.url} alone")
-        elif _path(request) not in self._open and not _equal(self._token, _given(request)):
-            return self._introduced(request, self._token)
+        if self._token is None and not self._address.is_named_by(request.headers.get("host")):
+            return fault(HTTPStatus.FORBIDDEN, f"this server answers as {self._address.url} alone")
         if _is_of_another_site(request):
             return fault(HTTPStatus.FORBIDDEN, "pages of other sites get no answer; open this server's own page")
-        if int(request.headers.get("content-length", "0")) > BODY_BYTES:  # FastAPI would say so in plain text
+        for name, value in request.query_params.multi_items():
+            longest = max(len(name), len(value))
+            if longest > LONGEST_PARAMETER:
+                message = f"{name[:20]} has {longest} characters; {LONGEST_PARAMETER} are allowed"
+                return fault(HTTPStatus.BAD_REQUEST, one_line(message))
+        if self._token is not None and _path(request) not in self._open:
+            refusal = self._introduced(request, self._token)
+            if refusal is not None:
+                return refusal
+        if _length(request) > BODY_BYTES:  # FastAPI would say so in plain text
             return fault(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body is larger than {BODY_BYTES} bytes")
         return None
 
-    def _introduced(self, request: Request, token: str) -> Response:
-        """The cookie for whoever opens the page with the token, which then leaves the address bar."""
-        if request.method != "GET" or not _equal(token, request.query_params.get("token", "")):
-            refusal = fault(HTTPStatus.UNAUTHORIZED, "give the server's token: Authorization: Bearer …, or /?token=…")
-            refusal.headers["WWW-Authenticate"] = "Bearer"
-            return refusal
-        rest = urlencode([(name, value) for name, value in request.query_params.multi_items() if name != "token"])
-        answer = RedirectResponse(f"{_path(request)}{'?' if rest else ''}{rest}", HTTPStatus.SEE_OTHER)
-        answer.set_cookie(COOKIE, token, httponly=True, samesite="strict")
-        return answer
+    def _introduced(self, request: Request, token: str) -> Response | None:
+        """None for who has the token; the cookie for who opens the page with it, which then leaves the address bar.
+
+        An address with too many wrong tokens is not listened to, unless it had the right one before: others may share
+        it, behind a proxy.
+        """
+        client = client_of(request)
+        wait_s = self._wrong_tokens.wait_s(client)
+        if wait_s and client not in self._known_clients:
+            return _of_http(request, refused_for(wait_s, "this address has sent too many wrong tokens"))
+        given, in_address = _given(request), request.query_params.get("token", "")
+        is_known = _equal(token, given)
+        if is_known or (request.method == "GET" and _equal(token, in_address)):
+            self._known_clients.add(client)
+            if not in_address or request.method != "GET":
+                return None
+            answer = RedirectResponse(_without_token(request), HTTPStatus.SEE_OTHER)
+            if not is_known:
+                answer.set_cookie(COOKIE, token, httponly=True, samesite="strict")
+            return answer
+        if given or in_address:
+            self._wrong_tokens.take(client)
+        if wait_s:
+            return _of_http(request, refused_for(wait_s, "this address has sent too many wrong tokens"))
+        refusal = fault(HTTPStatus.UNAUTHORIZED, "give the server's token: Authorization: Bearer …, or /?token=…")
+        refusal.headers["WWW-Authenticate"] = "Bearer"
+        return refusal
+
+
+def _without_token(request: Request) -> str:
+    """The path and the other parameters; a path that begins with two slashes would lead to another site."""
+    rest = urlencode([(name, value) for name, value in request.query_params.multi_items() if name != "token"])
+    path = quote(_path(request).lstrip("/\\"))
+    return f"/{path}{'?' if rest else ''}{rest}"
 
 
 def _is_of_another_site(request: Request) -> bool:
     """Whether a page of another origin asks, as browsers say; whoever follows a link to this server's page may."""
     origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "none")
-    if origin is not None and urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower():
+    own = request.headers.get("host", "").lower()
+    if origin is not None and origin.lower() not in (f"http://{own}", f"https://{own}"):
         return True
     is_link = request.method == "GET" and request.headers.get("sec-fetch-mode") == "navigate" and _path(request) == "/"
     return site not in ("none", "same-origin") and not is_link
+
+
+def _length(request: Request) -> float:
+    """The length of the body as its header says."""
+    length = request.headers.get("content-length", "0")
+    return int(length) if length.isascii() and length.isdigit() and len(length) < 20 else math.inf
 
 
 def _path(request: Request) -> str:
@@ -105,30 +211,44 @@ def _equal(token: str, given: str) -> bool:
     return hmac.compare_digest(token.encode(), given.encode())
 
 
-def _with_headers(send: Send) -> Send:
-    async def headed(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            headers.update(HEADERS)
-            headers.setdefault("Cache-Control", "no-store")
-            headers.setdefault("Content-Security-Policy", "default-src 'none'")
-        await send(message)
-
-    return headed
+async def _with_headers(message: Message, send: Send) -> None:
+    if message["type"] == "http.response.start":
+        headers = MutableHeaders(scope=message)
+        headers.update(HEADERS)
+        headers.setdefault("Cache-Control", "no-store")
+        headers.setdefault("Content-Security-Policy", "default-src 'none'")
+    await send(message)
 
 
-def fault(status: int, message: str) -> JSONResponse:
+def fault(status: int, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """An error as JSON: {"error": message}."""
-    return JSONResponse({"error": message}, status)
+    return JSONResponse({"error": message}, status, headers)
+
+
+def refused_for(wait_s: float, reason: str) -> HTTPException:
+    """The refusal of a client that asks for more than it may have."""
+    seconds = math.ceil(wait_s)
+    message = f"{reason}; ask again in {seconds} s"
+    return HTTPException(HTTPStatus.TOO_MANY_REQUESTS, message, {"Retry-After": str(seconds)})
 
 
 def _not_usable(_request: Request, error: Exception) -> Response:
     return fault(HTTPStatus.BAD_REQUEST, str(error))
 
 
+def _unavailable(_request: Request, error: Exception) -> Response:
+    """The answer where the index, its data set or the cluster is not as it must be: its places are not for clients."""
+    logger.error("%s", error)
+    return fault(HTTPStatus.SERVICE_UNAVAILABLE, "this cannot be answered now; the server's terminal says why")
+
+
+def _busy(_request: Request, _error: Exception) -> Response:
+    return fault(HTTPStatus.SERVICE_UNAVAILABLE, "too many requests wait; ask again soon", {"Retry-After": "1"})
+
+
 def _of_http(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return fault(error.status_code, error.detail)
+    return fault(error.status_code, error.detail, error.headers)
 
 
 def failed(_request: Request, _error: Exception) -> Response:
@@ -137,7 +257,9 @@ def failed(_request: Request, _error: Exception) -> Response:
 
 
 FAULTS: dict[type[Exception], Callable[[Request, Exception], Response]] = {
-    VtrError: _not_usable,
+    InputError: _not_usable,
+    VtrError: _unavailable,
+    BusyError: _busy,
     HTTPException: _of_http,
     Exception: failed,
 }
@@ -161,8 +283,6 @@ _QUERIES = (1, 2, 4, 8, 16, 32, 64)
 class Metrics:
     """Counts and times of one application."""
 
-    media_type = CONTENT_TYPE_LATEST
-
     def __init__(self, num_items: int) -> None:
         self._registry = CollectorRegistry()
         labels = ("path", "status")
@@ -175,9 +295,9 @@ class Metrics:
         )
         Gauge("vtr_index_items", "Items of the index", registry=self._registry).set(num_items)
 
-    def text(self) -> bytes:
+    async def page(self, _request: Request) -> Response:
         """The metrics now."""
-        return generate_latest(self._registry)
+        return Response(generate_latest(self._registry), media_type=CONTENT_TYPE_LATEST)
 
     def batched(
         self, answer: Callable[[Sequence[Question]], Awaitable[Sequence[Answer]]]

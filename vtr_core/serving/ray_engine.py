@@ -15,7 +15,7 @@ from typing import Any
 
 import ray
 from ray import serve
-from ray.exceptions import ActorUnavailableError, RayActorError
+from ray.exceptions import ActorUnavailableError, RayActorError, RayTaskError
 from ray.serve.exceptions import ReplicaUnavailableError
 from ray.serve.handle import DeploymentHandle
 
@@ -86,6 +86,8 @@ async def _asked_again(shard: DeploymentHandle, method: str, *arguments: object)
     for attempt in range(1, ATTEMPTS + 1):
         try:
             return await shard.options(method_name=method).remote(*arguments)
+        except RayTaskError as error:  # its text has the replica's traceback
+            raise error.cause from error
         except _ENDED as error:
             if attempt == ATTEMPTS:
                 raise ClusterError(f"{ATTEMPTS} replicas ended while they searched: {one_line(str(error))}") from error

@@ -11,6 +11,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from vtr_core.errors import ConfigError
+from vtr_core.serving.connections import HEAD_BYTES, ConnectionLimits, Connections
 
 
 @dataclass(frozen=True)
@@ -74,18 +75,24 @@ _SECONDS_TO_END = 5
 class AppServer:
     """HTTP server bound at construction, so that its port is known and an occupied port is an error; `run` serves.
 
-    app: makes the application for the bound address. Port 0 selects a free port. ConfigError if the address cannot be
-    bound.
+    app: makes the application for the bound address. Port 0 selects a free port. limits: of connections, by default
+    those of this process. ConfigError if the address cannot be bound.
     """
 
-    def __init__(self, host: str, port: int, app: Callable[[Address], ASGIApp]) -> None:
+    def __init__(
+        self, host: str, port: int, app: Callable[[Address], ASGIApp], limits: ConnectionLimits | None = None
+    ) -> None:
         self._socket = _listening(host, port)
         self.address = Address(host, self._socket.getsockname()[1])
+        connections = Connections(limits or ConnectionLimits.of_process())
         self._server = uvicorn.Server(
             uvicorn.Config(
-                app(self.address),
+                connections.watching(app(self.address)),
+                http=connections.protocol,  # type: ignore[arg-type]  # called as the class would be
+                h11_max_incomplete_event_size=HEAD_BYTES,
+                backlog=connections.limits.backlog,
                 log_config=None,
-                log_level="warning",
+                log_level="error",  # others' requests that are no HTTP are no warning
                 access_log=False,  # queries are private
                 server_header=False,
                 proxy_headers=False,  # who asks is who connects, whatever X-Forwarded-For says

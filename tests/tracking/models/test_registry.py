@@ -25,7 +25,13 @@ from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.systems.all import SYSTEMS
-from vtr_core.tracking.models.registry import check_model_name, model_name, register_checkpoint, registered_checkpoint
+from vtr_core.tracking.models.registry import (
+    check_model_name,
+    load_pyfunc,
+    model_name,
+    register_checkpoint,
+    registered_checkpoint,
+)
 from vtr_core.tracking.run import Point, TrackedRun, open_run
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.checkpoint_files import MARKER, Checkpoint, Progress, save_checkpoint
@@ -204,6 +210,38 @@ def test_the_alias_moves_and_a_checkpoint_is_registered_once(
     assert [(m.key, m.value) for m in model.metrics] == [("val/t2v/r1", 12.5)]
     assert json.loads(model.tags["mlflow.modelVersions"]) == [{"name": NAME, "version": 1}]
     assert "mlflow.model.isExternal" not in model.tags
+
+
+def test_a_version_that_carries_no_code_is_registered_anew(checkpoint: str, run: TrackedRun) -> None:
+    register_checkpoint(run, checkpoint, NAME, SYSTEMS)
+    run.client.delete_model_version_tag(NAME, "1", "code.fingerprint")
+    assert register_checkpoint(run, checkpoint, NAME, SYSTEMS) == "2"
+    assert register_checkpoint(run, checkpoint, NAME, SYSTEMS) == "2"
+    assert mlflow.pyfunc.load_model(f"models:/{NAME}@champion").metadata.flavors["python_function"]["code"] == "code"
+    assert register_checkpoint(run, checkpoint, "another", SYSTEMS) == "1"
+
+
+@pytest.mark.parametrize("place", ["code/vtr_core/train/tracked.py", "code/pandas.py", "MLmodel"])
+def test_a_model_whose_code_was_changed_is_not_run(
+    place: str, checkpoint: str, run: TrackedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even what its files put before other modules, or name as the loader."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    register_checkpoint(run, checkpoint, NAME, SYSTEMS)
+    uri, ran = f"models:/{NAME}@champion", tmp_path / "ran"
+    loaded = load_pyfunc(uri)
+    assert set(loaded.predict(loaded.input_example)) == {"text", "video", "audio"}
+    (made,) = (tmp_path / "store").rglob("MLmodel")
+    text = (made.parent / place).read_text() if (made.parent / place).exists() else ""
+    attack = f"open({str(ran)!r}, 'w')\n"
+    if place == "MLmodel":
+        (made.parent / "code" / "evil.py").write_text(attack)
+        (made.parent / place).write_text(text.replace("vtr_core.train.tracked", "evil"))
+    else:
+        (made.parent / place).write_text(attack + text)
+    with pytest.raises(CheckpointError, match="other code than the one that was registered"):
+        load_pyfunc(uri)
+    assert not ran.exists()
 
 
 def test_it_is_a_checkpoint_wherever_one_is_asked_for(data: Manifest, checkpoint: str, run: TrackedRun) -> None:

@@ -1,7 +1,9 @@
 """Conditions on the columns of an index's items, such as `category=cooking`, that hits have to meet."""
 
+import math
 import operator
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,6 +17,8 @@ from vtr_core.data.records.schema import kept_column
 from vtr_core.errors import InputError
 from vtr_core.retrieval.index.items import Item, Items
 
+_ROWS = 65_536
+"""Items that are looked at together: copies of a column are no larger."""
 _SYNTAX = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<relation>!=|<=|>=|=|<|>|~)(?P<value>.*)", re.DOTALL)
 _ORDERS: Mapping[str, Callable[[np.ndarray, float], np.ndarray]] = MappingProxyType(
     {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -47,17 +51,27 @@ def parse_conditions(texts: Sequence[str]) -> tuple[Condition, ...]:
     return tuple(conditions)
 
 
-def meeting(items: Sequence[Item], conditions: Sequence[Condition]) -> Int64[np.ndarray, " found"] | None:
+def meeting(
+    items: Sequence[Item], conditions: Sequence[Condition], within_s: float = math.inf
+) -> Int64[np.ndarray, " found"] | None:
     """The positions, ascending, of the items that meet all conditions; None for no condition.
 
-    Columns are those that ingest kept, and item_id, video_id, start, end, caption. InputError for another column.
+    Columns are those that ingest kept, and item_id, video_id, start, end, caption. InputError for another column, and
+    where it takes longer than `within_s` seconds.
     """
     if not conditions:
         return None
-    table = (items if isinstance(items, Items) else Items.of(items)).table
+    table, last = (items if isinstance(items, Items) else Items.of(items)).table, time.monotonic() + within_s
+    columns = [_column(table, condition) for condition in conditions]
     meets_all = np.ones(len(table), np.bool_)
-    for condition in conditions:
-        meets_all &= _mask(_column(table, condition), condition)
+    for first in range(0, len(table), _ROWS):
+        meets = meets_all[first : first + _ROWS]
+        for column, condition in zip(columns, conditions, strict=True):
+            if time.monotonic() > last:
+                raise InputError(f"the filters take longer than {within_s:g} seconds; give fewer")
+            meets &= _mask(column.slice(first, _ROWS), condition)
+            if not meets.any():
+                break
     return np.flatnonzero(meets_all).astype(np.int64)
 
 
@@ -82,7 +96,7 @@ def _mask(column: pa.ChunkedArray, condition: Condition) -> np.ndarray:
         return _array(pc.match_substring(texts, condition.value, ignore_case=True))
     same = _array(pc.equal(texts, condition.value))
     if number is not None:
-        same = same | (_numbers(column) == number)
+        same |= _numbers(column) == number
     return same if condition.relation == "=" else ~same
 
 

@@ -53,8 +53,8 @@ from vtr_core.text.tokens.vocabulary import Vocabulary
 NUM_TAGS = 5
 """Concepts that a hit lists."""
 _NAME = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_KEPT_TRANSFORMS = 4
-"""Transforms under which the concepts of all items are kept."""
+_KEPT_TRANSFORMS, _KEPT_BYTES = 4, 2**30
+"""Transforms under which the concepts of all items are kept, and the memory for them, at most; one is kept always."""
 
 
 @dataclass(frozen=True)
@@ -312,7 +312,8 @@ class DualSearcher(Searcher):
         self.vocabulary = loaded.vocabulary
         self.comparison = kind if self._scoring.concept_weight and concept is not None else None
         self._prepared = prepare(videos, self._scoring)
-        self._transformed = lru_cache(_KEPT_TRANSFORMS)(
+        size = 1 if concept is None else max(1, concept.numel() * concept.element_size())
+        self._transformed = lru_cache(max(1, min(_KEPT_TRANSFORMS, _KEPT_BYTES // size)))(
             lambda transform: DualSearcher(index, loaded, spaces, replace(options, transform=transform))
         )
         self._candidates = candidates_of(shard, "latent")

@@ -181,6 +181,23 @@ def write_model(folder: Path, config: TrainConfig, copied: bool, run_id: str, mo
     )
 
 
+_OF_DOWNLOAD = "registered_model_meta"
+"""What MLflow adds to a model that it downloads."""
+
+
+def code_fingerprint(model: Path) -> str:
+    """sha256 of all by which MLflow loads the model in a folder: its files but the checkpoint, by name and content.
+
+    So it is of its code, of the loader that `MLmodel` names, and of whatever else lies there to be imported.
+    """
+    lines = []
+    for file in sorted(model.rglob("*")):
+        name = file.relative_to(model).as_posix()
+        if file.is_file() and name != _OF_DOWNLOAD and not name.startswith(f"data/{DATA}/"):
+            lines.append(f"{hashlib.sha256(file.read_bytes()).hexdigest()} {name}\n")
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
 def signature(config: TrainConfig) -> ModelSignature:
     """The model's input and output columns, as its system defines them."""
     columns = config.model.system().implementation().signature(config.model)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+import mlflow.pyfunc
 from mlflow import MlflowClient
 from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
@@ -24,6 +25,7 @@ from vtr_core.tracking.models.model_folder import (
     DATA,
     KeptFiles,
     checked_file,
+    code_fingerprint,
     keep_files,
     kept_checkpoint,
     model_page,
@@ -43,8 +45,8 @@ T = TypeVar("T")
 CHAMPION = "champion"
 _EXTERNAL, _VERSIONS = "mlflow.model.isExternal", "mlflow.modelVersions"
 """Tags by which MLflow's pages recognise a logged model without files, and a logged model's registered versions."""
-_CODE = "code.version"
-"""The tag of versions that carry code; older versions without it are registered anew."""
+_CODE = "code.fingerprint"
+"""The tag of versions that carry code that can be compared; older versions without it are registered anew."""
 _URI = re.compile(r"models:/(?P<name>[^/@]+)(?:@(?P<alias>[^/@]+)|/(?P<version>[1-9][0-9]*))")
 
 
@@ -101,9 +103,28 @@ def registered_checkpoint(uri: str, tracking_uri: str | None = None) -> Iterator
     """
     store = tracking_uri or default_tracking_uri()
     with tempfile.TemporaryDirectory(prefix="vtr-model-") as folder:
-        version, files = _asked(store, uri, lambda: _download(store, uri, folder))
+        version, files = _asked(store, uri, lambda: _download(store, uri, f"data/{DATA}", folder))
         checkpoint = kept_checkpoint(locate(files), version.tags["checkpoint.fingerprint"])
         yield RegisteredCheckpoint(f"models:/{version.name}/{version.version}", checkpoint)
+
+
+def load_pyfunc(uri: str, tracking_uri: str | None = None) -> mlflow.pyfunc.PyFuncModel:
+    """What `mlflow.pyfunc.load_model` loads, after its code and checkpoint were compared with what was registered.
+
+    MLflow itself runs whatever code a model's files hold by now, and a loader among them cannot judge itself. Here
+    nothing of them runs before they are compared with the version's tags: whoever can write the files alone changes
+    nothing unseen, but whoever can write the tags can. Raises CheckpointError as `registered_checkpoint` does.
+    """
+    store = tracking_uri or default_tracking_uri()
+    with tempfile.TemporaryDirectory(prefix="vtr-model-") as folder:
+        version, model = _asked(store, uri, lambda: _download(store, uri, "", folder))
+        if code_fingerprint(Path(model)) != version.tags.get(_CODE):
+            raise CheckpointError(
+                f"{uri} has other code than the one that was registered, or none was recorded; register it anew "
+                "(vtr train --register), or load its checkpoint alone: vtr_core.load"
+            )
+        kept_checkpoint(locate(model) / "data" / DATA, version.tags["checkpoint.fingerprint"])
+        return mlflow.pyfunc.load_model(model)
 
 
 @dataclass(frozen=True)
@@ -144,7 +165,7 @@ def _new_version(client: MlflowClient, made: _Made) -> str:
         made.name,
         source=client.get_logged_model(model_id).artifact_location,
         run_id=made.tracked.run_id,
-        tags=_tags(made),
+        tags={**_tags(made), _CODE: code_fingerprint(made.folder / "model")},
         description=_description(made, _figures(client, model_id)),
         model_id=model_id,
     )
@@ -158,7 +179,7 @@ def _tags(made: _Made) -> dict[str, str]:
         "checkpoint.fingerprint": made.kept.fingerprint,
         "checkpoint.kept": "copy" if made.kept.copied else "reference",
         "preset": made.config.preset,
-        _CODE: vtr_core.__version__,
+        "code.version": vtr_core.__version__,
     }
 
 
@@ -186,8 +207,8 @@ def _link(client: MlflowClient, model_id: str, name: str, version: int) -> None:
         client.set_logged_model_tags(model_id, {_VERSIONS: json.dumps([*known, {"name": name, "version": version}])})
 
 
-def _download(tracking_uri: str, uri: str, folder: str) -> tuple[ModelVersion, str]:
-    """The version that a URI names, and the downloaded folder with the kept part of its checkpoint."""
+def _download(tracking_uri: str, uri: str, part: str, folder: str) -> tuple[ModelVersion, str]:
+    """The version that a URI names, and the downloaded folder `part` of its files; "" for all."""
     parts = _URI.fullmatch(uri)
     if parts is None:
         raise CheckpointError(f"{uri} names no registered model; give models:/NAME@ALIAS or models:/NAME/VERSION")
@@ -200,7 +221,7 @@ def _download(tracking_uri: str, uri: str, folder: str) -> tuple[ModelVersion, s
         raise CheckpointError(f"{uri} is not a checkpoint of vtr; give a model of vtr train --register")
     source = client.get_model_version_download_uri(name, version.version)
     repository = get_artifact_repository(source, tracking_uri=tracking_uri)
-    return version, repository.download_artifacts(f"data/{DATA}", folder)
+    return version, repository.download_artifacts(part, folder)
 
 
 def _asked(tracking_uri: str, subject: str, ask: Callable[[], T]) -> T:
