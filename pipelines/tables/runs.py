@@ -180,7 +180,8 @@ class Sweep:
         """Train, and return the run's checkpoint; interrupted runs are resumed, finished ones reused."""
         storage.write_json(locate(settings_file(folder)), settings_of(config))
         if storage.exists(locate(folder) / "run.json"):
-            return resume(folder).checkpoint
+            data, validation = training_sets(self.data, self.validation)
+            return resume(folder, named={"data": data, "validation": validation}).checkpoint
         return train(config, self._flags(folder)).checkpoint
 
     def _evaluate(self, checkpoint: str, test_set: TestSet) -> dict[str, Any]:

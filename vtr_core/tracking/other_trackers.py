@@ -15,8 +15,9 @@ from vtr_core import storage
 from vtr_core.config.run import TrackerKind
 from vtr_core.errors import ConfigError
 from vtr_core.patience import TRACKER
+from vtr_core.redaction import redact
 from vtr_core.storage import Location
-from vtr_core.tracking.run import Status, redact
+from vtr_core.tracking.run import Status
 from vtr_core.tracking.run_log import Line, read_lines
 
 logger = logging.getLogger(__name__)
