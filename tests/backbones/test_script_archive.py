@@ -136,11 +136,11 @@ def test_damage_is_named(archive: Path) -> None:
     faults = {
         "it holds no module": tree(View(3, (1,))),
         "no dictionary": b"\x80\x02c__torch__\nNetwork\n)\x81)b.",
-        "missing 1 required": b"\x80\x02c__torch__\nNetwork\n}b.",
+        "of what is no module": b"\x80\x02c__torch__\nNetwork\n}b.",
         "bytes, not 5 values": tree(View(5, (5,))),
         "out of bounds|larger": tree(View(3, (4,))),
         "out of bounds": tree(View(3, (2,), offset=2)),
-        "ran out of input|Ran out of input|pickle": b"",
+        "cut off|Ran out of input|pickle": b"",
     }
     for message, content in faults.items():
         archive.write_bytes(whole)

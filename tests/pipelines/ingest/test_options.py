@@ -39,7 +39,7 @@ def test_a_flag_must_not_contradict_the_preset(flags: dict[str, object], message
 
 
 def test_a_caption_keeps_at_least_a_word() -> None:
-    with pytest.raises(ConfigError, match="--max-words is 0; it must be at least 1, or longest"):
+    with pytest.raises(ConfigError, match="--max-words is 0; it must be from 1 to 4096, or longest"):
         ingest_options(IngestFlags(out="d", max_words=0))
 
 
