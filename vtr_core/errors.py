@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from vtr_core.redaction import redact
+
 _LONGEST_MESSAGE = 1000
 
 
@@ -16,11 +18,12 @@ class Interrupted(KeyboardInterrupt):
 class VtrError(Exception):
     """A fault in what the user gave. Commands print its one line and exit with code 2, without a traceback.
 
-    Messages quote input, which may hold anything: what is not printable is escaped, what is too long is cut.
+    Messages quote input, which may hold anything: what is not printable is escaped, what is too long is cut, and
+    secrets of URIs are taken out.
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__(one_line(message))
+        super().__init__(one_line(redact(message)))
 
 
 class ConfigError(VtrError):

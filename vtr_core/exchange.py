@@ -3,6 +3,7 @@
 import hashlib
 import html
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -120,12 +121,32 @@ _PUBLIC = ("version.", "git.commit", "data.fingerprint", "extraction")
 
 def public_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
     """What of a checkpoint's provenance may be published."""
-    return {name: value for name, value in provenance.items() if name.startswith(_PUBLIC)}
+    return {name: without_places(value) for name, value in provenance.items() if name.startswith(_PUBLIC)}
+
+
+_PLACE = re.compile(r"((?:[A-Za-z_]\w*:)*?)(?:[A-Za-z][A-Za-z0-9+.-]*://|[/~]|\.{1,2}/)\S.*")
+
+
+def without_places(value: Any) -> Any:
+    """JSON in which paths of this machine and URIs are cut to their last part, behind the kind of an encoder.
+
+    `hf:/home/me/models/clip` becomes `hf:clip`: a stranger needs to know which encoder it was, not where it lay.
+    """
+    match value:
+        case dict():
+            return {name: without_places(inner) for name, inner in value.items()}
+        case list():
+            return [without_places(inner) for inner in value]
+        case str() if (place := _PLACE.fullmatch(value)) is not None:
+            return place[1] + value.partition("?")[0].rstrip("/").rpartition("/")[2]
+        case _:
+            return value
 
 
 def export_model(checkpoint: Location, folder: Location, card: str) -> None:
     """Write the model of `checkpoint` and its `card` to the new `folder`, the list of files last.
 
+    Places in its configuration are cut to their last part, see `without_places`.
     Raises ConfigError where the folder holds anything, CheckpointError where the checkpoint is damaged.
     """
     if storage.exists(folder) and next(storage.children(folder), None) is not None:
@@ -134,6 +155,7 @@ def export_model(checkpoint: Location, folder: Location, card: str) -> None:
     names = ["config.json", "vocabulary.json", "progress.json"]
     files = {name: reader.read(name) for name in (names if reader.concepts() is None else [*names, CONCEPTS])}
     files["model.safetensors"] = safetensors.torch.save(reader.weights(), metadata={"format": "pt"})
+    files["config.json"] = _json(without_places(json.loads(files["config.json"])))
     files["provenance.json"] = _json(public_provenance(reader.provenance()))
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     marker = _json({"version": VERSION, "files": hashes})

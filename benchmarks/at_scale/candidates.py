@@ -79,7 +79,7 @@ def measured(flags: Flags) -> dict[str, Any]:
     return {
         "build_s": float(built[0]),
         "build_cpu_s": float(built[1]),
-        "candidates_gb": len(content) / 2**30,
+        "candidates_gb": sum(array.nbytes for array in content.values()) / 2**30,
         "vectors_gb": clips.nbytes / 2**30,
         **{f"p{share}_s": _quantiles(taken, share / 100, 0) for share in (50, 99)},
         **{f"p{share}_cpu_s": _quantiles(taken, share / 100, 1) for share in (50, 99)},

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pipelines.arguments import check_counts
 from vtr_core.config.data_sets import Tokenizer, UnknownWords
+from vtr_core.config.override import LONGEST
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -120,8 +121,8 @@ def ingest_options(flags: IngestFlags) -> "IngestOptions":
             )
         words[name] = value
     if isinstance(flags.max_words, int):
-        if flags.max_words < 1:
-            raise ConfigError(f"--max-words is {flags.max_words}; it must be at least 1, or longest")
+        if not 1 <= flags.max_words <= LONGEST:
+            raise ConfigError(f"--max-words is {flags.max_words}; it must be from 1 to {LONGEST}, or longest")
         max_words: int | None = flags.max_words
     else:
         max_words = caption_length(flags.vocabulary) if flags.max_words is None else None

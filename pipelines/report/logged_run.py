@@ -11,9 +11,10 @@ from matplotlib.figure import Figure
 from pipelines.report.figures import print_link
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
+from vtr_core.redaction import redact
 from vtr_core.storage import Location, locate
 from vtr_core.tracking.environment import environment, provenance
-from vtr_core.tracking.run import TrackedRun, code, default_tracking_uri, failures, open_run, page_tags, redact
+from vtr_core.tracking.run import TrackedRun, code, default_tracking_uri, failures, open_run, page_tags
 from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 

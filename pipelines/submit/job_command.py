@@ -12,7 +12,7 @@ from typing import Any
 
 from pipelines.commands import COMMANDS
 from vtr_core.errors import ConfigError
-from vtr_core.tracking.run import redact
+from vtr_core.redaction import redact
 
 _CONFIGURABLE = ("train", "sweep")
 _WITH_DEFAULT_OUT = ("train", "sweep", "tables", "demo")

@@ -74,6 +74,12 @@ class ResumeFlags:
 
     resume: str
     """Sweep folder or URI."""
+    data: str | None = None
+    """The training set again, where the sweep has the URI of a store with settings, which no folder may state."""
+    validation: str | None = None
+    """The validation set again, likewise."""
+    concepts: str | None = None
+    """The concept table again, likewise."""
     json: bool = False
     """Print what was made as JSON, and everything else on standard error."""
     worker_logs: bool = False
@@ -89,7 +95,8 @@ def main(argv: Sequence[str]) -> None:
         from pipelines.sweep.run import resume
 
         with json_alone(resumed.json):
-            folder = resume(resumed.resume, resumed.worker_logs)
+            named = {"data": resumed.data, "validation": resumed.validation, "concepts": resumed.concepts}
+            folder = resume(resumed.resume, resumed.worker_logs, named)
         if resumed.json:
             _print_best(folder)
     else:

@@ -38,12 +38,14 @@ from vtr_core.data.manifest import Manifest, training_sets
 from vtr_core.data.plan import Plan
 from vtr_core.errors import ConfigError, DatasetError, VtrError, one_line
 from vtr_core.patience import SWEEP
+from vtr_core.redaction import redact
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import require_features, usable_concepts, usable_data, with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import Location, check_writable, locate
 from vtr_core.tracking.environment import provenance
-from vtr_core.tracking.run import Status, default_tracking_uri, full_tracking_uri, redact
+from vtr_core.tracking.run import Status, default_tracking_uri, full_tracking_uri
+from vtr_core.train.checkpoint.run_folder import resumed_places
 from vtr_core.train.fleet.lease import Lease, is_released
 from vtr_core.train.job import total_steps
 from vtr_core.train.tracked import Child, Tracking
@@ -242,13 +244,18 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> Location:
     return folder.location
 
 
-def resume(uri: str, worker_logs: bool = False) -> Location:
-    """Resume the sweep at `uri`: ended trials are kept, others continue from their newest checkpoints; its folder."""
+def resume(uri: str, worker_logs: bool = False, named: Mapping[str, str | None] | None = None) -> Location:
+    """Resume the sweep at `uri`: ended trials are kept, others continue from their newest checkpoints; its folder.
+
+    named: the places of its data that the user names again, by flag, see `resumed_places`.
+    """
     folder = SweepFolder(locate(uri))
     check_writable(folder.location)
     folder.read(SYSTEMS)
     with Lease.take(folder.location):
         record, base = folder.read(SYSTEMS)
+        stated = {"data": record.data, "validation": record.validation, "concepts": record.concepts}
+        record = replace(record, **resumed_places(stated, named or {}, folder.location.uri))
         if usable_data(base.model, record.data, base.on_bad_shard).fingerprint != record.data_fingerprint:
             raise DatasetError(f"{record.data} has changed since the sweep began; restore it, or start a new sweep")
         _connect(base, record, worker_logs)

@@ -148,7 +148,8 @@ class Sweep:
         """Train, and return the run's checkpoint; interrupted runs are resumed, finished ones reused."""
         storage.write_json(locate(settings_file(folder)), settings_of(config))
         if storage.exists(locate(folder) / "run.json"):
-            return resume(folder).checkpoint
+            data, validation = training_sets(self.data, self.validation)
+            return resume(folder, named={"data": data, "validation": validation}).checkpoint
         flags = TrainFlags(
             data=self.data, validation=self.validation, out=folder, init=self.init, experiment=self.experiment
         )

@@ -1,8 +1,8 @@
 """`vtr train <preset> --data URI [--a.b value]`: train on any number of Ray workers; `--resume RUN` resumes."""
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -84,6 +84,12 @@ class ResumeFlags:
 
     resume: str
     """Run folder or URI."""
+    data: str | None = None
+    """The training set again, where the run has the URI of a store with settings, which no folder may state."""
+    validation: str | None = None
+    """The validation set again, likewise."""
+    concepts: str | None = None
+    """The concept table again, likewise."""
     on_bad_shard: OnBadShard | None = None
     """From now on, for row groups that cannot be read or fail their checksum: fail or skip (default: as the run
     began)."""
@@ -103,7 +109,10 @@ def main(argv: Sequence[str]) -> None:
         print_json(as_json()) if parse(ListFlags, argv, "vtr train --list").json else print(listing())
     elif any(word.partition("=")[0] == "--resume" for word in argv):
         flags = parse(ResumeFlags, argv, "vtr train --resume RUN")
-        _print_end(flags.json, lambda: resume(flags.resume, flags.worker_logs, flags.on_bad_shard, flags.register))
+        named = {"data": flags.data, "validation": flags.validation, "concepts": flags.concepts}
+        _print_end(
+            flags.json, lambda: resume(flags.resume, flags.worker_logs, flags.on_bad_shard, flags.register, named)
+        )
     else:
         _new(argv)
 
@@ -157,10 +166,11 @@ def plan_run(config: TrainConfig, flags: TrainFlags) -> PlannedRun:
     """A new run, checked: its data sets, model, memory and folder; RunConflict where the folder is another run's."""
     from pipelines.train.reports import check_name, intention, require_memory
     from vtr_core.data.plan import Plan
+    from vtr_core.redaction import redact
     from vtr_core.run.build import check_model, frozen_weights
     from vtr_core.run.inputs import require_features, usable_concepts, with_inputs
     from vtr_core.storage import check_writable
-    from vtr_core.tracking.run import default_tracking_uri, redact
+    from vtr_core.tracking.run import default_tracking_uri
     from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 
     check_name(flags.register)
@@ -201,14 +211,21 @@ def train(config: TrainConfig, flags: TrainFlags) -> "Finished":
 
 
 def resume(
-    uri: str, worker_logs: bool = False, on_bad_shard: OnBadShard | None = None, register: str | None = None
+    uri: str,
+    worker_logs: bool = False,
+    on_bad_shard: OnBadShard | None = None,
+    register: str | None = None,
+    named: Mapping[str, str | None] | None = None,
 ) -> "Finished":
-    """Resume the run at `uri` from its newest checkpoint, with the same configuration and data."""
+    """Resume the run at `uri` from its newest checkpoint, with the same configuration and data.
+
+    named: the places of its data that the user names again, by flag, see `resumed_places`.
+    """
     from pipelines.train.reports import check_name
     from vtr_core.errors import DatasetError
     from vtr_core.run.inputs import usable_data
     from vtr_core.storage import check_writable
-    from vtr_core.train.checkpoint.run_folder import RunFolder
+    from vtr_core.train.checkpoint.run_folder import RunFolder, resumed_places
     from vtr_core.train.fleet.lease import Lease
 
     check_name(register)
@@ -217,6 +234,10 @@ def resume(
     folder.read(SYSTEMS)
     with Lease.take(folder.location) as lease:
         record, config = folder.read(SYSTEMS)
+        stated = {"data": record.data, "validation": record.validation, "concepts": record.concepts}
+        if folder.latest(SYSTEMS) is None:
+            stated["init"] = record.init
+        record = replace(record, **resumed_places(stated, named or {}, folder.location.uri))
         if on_bad_shard is not None:
             config = override(config, {"on_bad_shard": on_bad_shard})
             folder.write_config(config)

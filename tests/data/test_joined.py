@@ -74,7 +74,7 @@ def test_data_sets_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_cannot_say_that_its_shards_lie_elsewhere() -> None:
-    shard = Shard("p.parquet", 1, 2, "", "", ((1,),))
+    shard = Shard("p.parquet", 1, 16, "", "", ((1,),))
     assert json.loads(json.dumps(replace(shard, folder="/elsewhere").to_json())) == shard.to_json()
     assert Shard.from_json({**shard.to_json(), "folder": "/elsewhere"}) == shard
 

@@ -15,7 +15,7 @@ from tests.builders.toy import toy_videos
 from vtr_core.data.manifest import Manifest
 from vtr_core.embedding.embedded_rows import model_fingerprint
 from vtr_core.errors import CheckpointError, ConfigError
-from vtr_core.exchange import model_card, public_provenance
+from vtr_core.exchange import model_card, public_provenance, without_places
 from vtr_core.train.checkpoint import load_model
 
 
@@ -63,6 +63,19 @@ def test_nothing_of_the_machine_is_told(exported: Path, checkpoint: str, videos:
         "data": "/home/me/data", "data.fingerprint": "f", "ray.submission_id": "s", "init": "/home/me/run",
     }  # fmt: skip
     assert public_provenance(told).keys() == {"git.commit", "version.torch", "data.fingerprint"}
+
+
+def test_places_are_cut_to_what_a_stranger_needs() -> None:
+    config = {
+        "text": {"name": "hf:/home/me/models/clip", "weights": "~/x.safetensors", "layers": 2},
+        "other": ["st:./mine", "file:///home/me/w.pt", "s3://private/a/b?endpoint_override=h", "/home/me/"],
+        "known": ["hf:openai/clip", "bundled", "val/t2v/sum_r", "open_clip:ViT-B-32/laion", None, 0.5],
+    }
+    assert without_places(config) == {
+        "text": {"name": "hf:clip", "weights": "x.safetensors", "layers": 2},
+        "other": ["st:mine", "w.pt", "b", "me"],
+        "known": config["known"],
+    }
 
 
 def test_a_card_is_text_and_not_markup(checkpoint: str) -> None:

@@ -1,5 +1,6 @@
 """What an index that somebody else made may bring: no foreign bytes for faiss, and no places that are opened."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +11,7 @@ import vtr_core
 from tests.optional import optional
 from tests.retrieval.index.test_index import toy_index
 from vtr_core.errors import DatasetError
-from vtr_core.retrieval.index.candidates import Candidates
-from vtr_core.retrieval.index.index import load_index, save_index
+from vtr_core.retrieval.index.index import MARKER, StoredFile, load_index, save_index
 from vtr_core.retrieval.search.index_search import indexed_data
 from vtr_core.storage import StorageError, locate
 
@@ -19,20 +19,25 @@ from vtr_core.storage import StorageError, locate
 def test_an_exact_index_brings_no_candidates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vtr_core.retrieval.index.candidates.load_faiss", lambda: pytest.fail("faiss is asked"))
     index = toy_index()
-    shard = replace(index.shards[0], candidates=memoryview(b"IHNs and what somebody else wrote"))
+    shard = replace(index.shards[0], candidates={"levels": np.ones(3, np.int32)})
     save_index(locate(str(tmp_path)), replace(index, shards=(shard,)))
     with pytest.raises(DatasetError, match="lists candidates, which an exact index does not have"):
         load_index(locate(str(tmp_path)))
 
 
-def test_other_classes_of_faiss_are_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    faiss = optional("faiss", "faiss")
-    flat = faiss.IndexFlatIP(16)
-    flat.add(np.zeros((4, 16), np.float32))
-    content = faiss.serialize_index(flat).data
-    monkeypatch.setattr("vtr_core.retrieval.index.candidates.load_faiss", lambda: pytest.fail("faiss is asked"))
-    with pytest.raises(DatasetError, match="of no kind that vtr index writes"):
-        Candidates(content, 4, 16)
+def test_what_faiss_wrote_is_not_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Indexes of earlier versions had it; they are made anew."""
+    for name in ("deserialize_index", "read_index"):
+        monkeypatch.setattr(optional("faiss", "faiss"), name, pytest.fail)
+    index = toy_index()
+    saved = save_index(locate(str(tmp_path)), replace(index, record=replace(index.record, backend="hnsw")))
+    (tmp_path / "candidates.faiss").write_bytes(b"IHNs and what somebody else wrote")
+    stored = saved.shards[0]
+    files = {**stored.files, "candidates": StoredFile("candidates.faiss", 33, "0" * 64)}
+    earlier = replace(saved, shards=(replace(stored, files=files),))
+    (tmp_path / MARKER).write_text(json.dumps(earlier.to_json()))
+    with pytest.raises(DatasetError, match=r"make it anew with vtr index .* --backend hnsw"):
+        load_index(locate(str(tmp_path)))
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,10 @@ from tests.builders.toy import toy_dataset
 from tests.fuzz.test_checkpoints import CONFIG, write
 from vtr_core.errors import VtrError
 from vtr_core.ray_private import read_token_settings
+from vtr_core.redaction import redact
 from vtr_core.storage import locate
 from vtr_core.tracking.environment import provenance
-from vtr_core.tracking.run import default_tracking_uri, open_run, redact
+from vtr_core.tracking.run import default_tracking_uri, open_run
 from vtr_core.tracking.run_log import EventLog, MetricLog
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 from vtr_core.train.tracked import tracked_run
@@ -96,6 +97,11 @@ URIS = (
     f"mysql+pymysql://u:{SECRET}@host/db?ssl=true",
     f"https://host/mlflow?access_token={SECRET}",
     f"https://host/x?X-Amz-Signature={SECRET}&y=1",
+    f"https://{SECRET}:@host/mlflow",
+    f"https://host/mlflow#access_token={SECRET}",
+    f"https://host/mlflow?sig={SECRET}",
+    f"https://host/mlflow?secret_key={SECRET}",
+    f"https://host/mlflow?key={SECRET}",
 )
 
 
@@ -126,6 +132,8 @@ def _unreachable(uri: str) -> None:
         f"s3://bucket/data?secret_key={SECRET}",
         f"s3://bucket/data?access_key=AKIA&secret_key={SECRET}",
         f"s3://bucket/data?session_token={SECRET}",
+        f"gs://user:{SECRET}@bucket/data",
+        f"gs://bucket/data?access_token={SECRET}",
     ],
 )
 def test_object_stores_take_no_credentials_in_uris(

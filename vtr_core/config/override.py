@@ -15,6 +15,12 @@ _LARGEST = 2**31 - 1
 
 PositiveInt = Annotated[int, Field(gt=0, le=_LARGEST)]
 NonNegativeInt = Annotated[int, Field(ge=0, le=_LARGEST)]
+LONGEST, DEEPEST = 4096, 1024
+"""Upper bounds of what no weight's shape confirms: the work of a model grows with them however small its file is."""
+Length = Annotated[int, Field(gt=0, le=LONGEST)]
+"""Words of a caption, frames of a clip, pixels of a side: memory grows with them, of attention with their square."""
+Depth = Annotated[int, Field(gt=0, le=DEEPEST)]
+"""Layers, iterations, beams: each is built, or computed, in turn."""
 
 
 class Settings(BaseModel):
@@ -70,7 +76,7 @@ class ModelInputs(Settings):
     """Words in the vocabulary, without the padding id 0."""
     word_dim: PositiveInt = 300
     """Dimension of the word vectors (set to the word-vector file's where one was used)."""
-    max_words: PositiveInt = 20
+    max_words: Length = 20
     """Words kept of a caption."""
 
 

@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from vtr_core.config.override import NonNegativeInt, PositiveInt, Settings
+from vtr_core.config.override import DEEPEST, Depth, Length, NonNegativeInt, PositiveInt, Settings
 
 
 def _layers_or_all(value: Any) -> Any:
@@ -26,7 +26,7 @@ class TransformerSize(Settings):
 
     width: PositiveInt
     """Channels of a token."""
-    layers: PositiveInt
+    layers: Depth
     """Number of layers."""
     heads: PositiveInt
     """Attention heads of a layer; a divisor of the width."""
@@ -54,6 +54,21 @@ class JointRecord(Settings):
     deviation: tuple[float, float, float]
     """Their standard deviation."""
 
+    @field_validator("architecture")
+    @classmethod
+    def _bounded(cls, architecture: dict[str, Any]) -> dict[str, Any]:
+        """ValueError for more layers than DEEPEST, which transformers would build one by one."""
+        nested: list[Any] = [architecture]
+        while nested:
+            for name, value in nested.pop().items():
+                if isinstance(value, dict):
+                    nested.append(value)
+                elif "layers" in name or "depth" in name:
+                    sizes = value if isinstance(value, list) else [value]
+                    if any(isinstance(size, int) and size > DEEPEST for size in sizes):
+                        raise ValueError(f"architecture: {name} is {value}; at most {DEEPEST} are built")
+        return architecture
+
 
 class ClipConfig(Settings):
     """CLIP with a vision transformer (Radford et al. 2021), whose defaults are ViT-B/32; or any pretrained model of
@@ -62,13 +77,13 @@ class ClipConfig(Settings):
     source: str | None = None
     """Pretrained encoder, `hf:` and a folder or the id of a model on the Hugging Face hub: CLIP, SigLIP, SigLIP 2,
     MetaCLIP 2. None: CLIP of the sizes below."""
-    image_size: PositiveInt = 224
+    image_size: Length = 224
     """Width and height of the pictures in pixels."""
     patch: PositiveInt = 32
     """Width and height of a patch in pixels; 16 is ViT-B/16."""
     vision: TransformerSize = TransformerSize(width=768, layers=12, heads=12)
     text: TransformerSize = TransformerSize(width=512, layers=12, heads=8)
-    context: PositiveInt = 77
+    context: Length = 77
     """Maximum number of tokens of a caption, with those of its start and its end."""
     embedding_dim: PositiveInt = 512
     """Dimension of the space of pictures and captions."""
@@ -147,15 +162,15 @@ def _size(side: Mapping[str, Any]) -> TransformerSize:
 
 _PATCH, _STEP = 4, 2
 """Pixels per side of a patch, and its frames."""
-Stages = Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+Stages = Annotated[tuple[Depth, ...], Field(min_length=1, max_length=16)]
 
 
 class SwinConfig(Settings):
     """Video Swin Transformer (Liu et al. 2022); the defaults are Video Swin-B."""
 
-    image_size: PositiveInt = 224
+    image_size: Length = 224
     """Width and height of the pictures in pixels."""
-    frames: PositiveInt = 32
+    frames: Length = 32
     """Frames of a clip, an even number; of clips that have fewer each is seen several times, in slow motion."""
     width: PositiveInt = 128
     """Width of the first stage; each further one is twice as wide and has half as many rows and columns."""

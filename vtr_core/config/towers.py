@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat
 
-from vtr_core.config.override import PositiveInt, Probability, Settings
+from vtr_core.config.override import Depth, PositiveInt, Probability, Settings
 
 OverComponents = Literal["sum", "mean"]
 
@@ -49,7 +49,7 @@ class DynamicRouting(Settings):
     kind: Literal["dynamic"] = "dynamic"
     pose_dim: PositiveInt = 16
     """d2, the dimension of the routed poses (Table 3's; every pair of capsules has a d1 × d2 matrix of its own)."""
-    num_iterations: PositiveInt = 3
+    num_iterations: Depth = 3
     """Number of routing iterations."""
     agreement: OverComponents = "sum"
     """Of a vote with a pose, over the products of their d2 components. "sum" is the dot product of Sabour et al. By
@@ -65,7 +65,7 @@ class EmRouting(Settings):
     kind: Literal["em"] = "em"
     pose_dim: PositiveInt = 16
     """d2, a square number, and the same as `primary_dim`: poses are matrices √d2 × √d2."""
-    num_iterations: PositiveInt = 3
+    num_iterations: Depth = 3
     """Number of M-steps; an E-step lies between two of them."""
     inverse_temperature: PositiveFloat = 1.0
     """λ of the last iteration; iteration t of T has λ·t/T."""
@@ -103,7 +103,7 @@ class MambaLearner(Settings):
     """A selective state space model over the sequence (Gu and Dao 2023; both directions: Zhu et al. 2024)."""
 
     kind: Literal["mamba"] = "mamba"
-    layers: PositiveInt = 4
+    layers: Depth = 4
     """Number of layers L (Table 8)."""
     expansion: PositiveInt = 1
     """Inner channels per channel of the tokens."""
@@ -123,7 +123,7 @@ class TransformerLearner(Settings):
     """Self-attention that holds the matrix of all pairs of tokens."""
 
     kind: Literal["transformer"] = "transformer"
-    layers: PositiveInt = 4
+    layers: Depth = 4
     """Number of layers."""
     num_heads: PositiveInt = 8
     """Attention heads; the scale is 1/sqrt(head width)."""
@@ -133,7 +133,7 @@ class FlashLearner(Settings):
     """The same self-attention by torch's fused operation, which does not hold that matrix."""
 
     kind: Literal["flash"] = "flash"
-    layers: PositiveInt = 4
+    layers: Depth = 4
     """Number of layers."""
     num_heads: PositiveInt = 8
     """Attention heads; the scale is 1/sqrt(head width)."""
@@ -143,7 +143,7 @@ class MambaOutLearner(Settings):
     """Mamba without the state space model: a gated convolution (Yu and Wang 2024)."""
 
     kind: Literal["mamba_out"] = "mamba_out"
-    layers: PositiveInt = 4
+    layers: Depth = 4
     """Number of layers."""
     expansion: PositiveInt = 1
     """Inner channels per channel of the tokens."""
@@ -227,7 +227,7 @@ class CapsuleTower(Settings):
     count, 5,898,240."""
     face_dim: PositiveInt = 16
     """Pose dimension of a face capsule."""
-    iterations: PositiveInt = 4
+    iterations: Depth = 4
     """Number of routing iterations: 4 on AT&T, 6 on LFW."""
     couplings: Couplings = "outputs"
     """Axis of the softmax of the routing coefficients: the face capsules of a primary capsule, or (`inputs`) the

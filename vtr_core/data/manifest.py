@@ -59,10 +59,14 @@ class Shard:
         shard = record(cls, {**value, "row_groups": groups, "thumbnails": thumbnails, "folder": None})
         if shard.rows != sum(map(sum, groups)) or any(count < 1 for group in groups for count in group):
             raise ValueError(f"the row groups of {shard.file} do not make {shard.rows} rows")
+        if shard.rows * KEY_BYTES > shard.bytes:  # plans of batches take memory by rows
+            raise ValueError(f"{shard.file} has {shard.rows} rows in {shard.bytes} bytes")
         return shard
 
 
 FILE = "manifest.json"
+KEY_BYTES = 8
+"""Of the key that every row has."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 _SUFFIXES = (".jpg", ".jpeg", ".png")
-_MOST_PIXELS = 2**26
+_MOST_PIXELS, _MOST_PICTURE = 2**26, 2**28
 """Maximum size of an image: a few compressed bytes can expand to any number of pixels."""
 
 
@@ -114,7 +114,7 @@ def read_image(file: Location) -> UInt8[np.ndarray, "height width 3"]:
     """An image's pixels, RGB. Raises UnusableError, naming the file, for one that cannot be read."""
     from PIL import Image
 
-    content = read_file(file)
+    content = read_file(file, _MOST_PICTURE)
     try:
         with Image.open(io.BytesIO(content), formats=("JPEG", "PNG")) as image:
             if image.width * image.height > _MOST_PIXELS:

@@ -57,7 +57,7 @@ class BigFile:
         dim = self.shape[1]
         rows = [self.row[name] for name in names]
         values = np.empty((len(rows), dim), np.float32)
-        with self.location.filesystem.open_input_file(f"{self.location.path}/feature.bin") as stream:
+        with (self.location / "feature.bin").open_file() as stream:
             first = 0
             while first < len(rows):
                 last = first + 1
@@ -70,7 +70,7 @@ class BigFile:
 
     def _content(self, place: Location) -> bytes:
         try:
-            with place.filesystem.open_input_stream(place.path) as stream:
+            with place.open_stream() as stream:
                 content: bytes = stream.read()
                 return content
         except OSError as error:

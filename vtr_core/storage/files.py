@@ -128,7 +128,7 @@ def exists(location: Location) -> bool:
 
 def read_bytes(location: Location) -> bytes:
     """The whole file; FileNotFoundError where there is none."""
-    with location.filesystem.open_input_stream(location.path) as stream:
+    with location.open_stream() as stream:
         return cast(bytes, stream.read())
 
 

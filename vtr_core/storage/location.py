@@ -1,14 +1,18 @@
 """Locations of files and folders: the URI as given, its file system, and whether one can write there."""
 
+import errno
 import os
+import stat
 import tempfile
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
+from vtr_core.redaction import has_secret
 from vtr_core.storage.bucket import parse_s3
 from vtr_core.storage.fault import StorageError
 from vtr_core.storage.s3_filesystem import S3Store, filesystem
@@ -52,12 +56,43 @@ class Location:
     uri: str
     filesystem: pafs.FileSystem
     path: str
+    root: str | None = field(default=None, compare=False, repr=False)
+    """The path of the folder that somebody named, of a file or folder below it."""
 
     def __str__(self) -> str:
         return self.uri
 
     def __truediv__(self, name: str) -> "Location":
-        return Location(below(self.uri, name), self.filesystem, f"{self.path.rstrip('/')}/{name}")
+        return Location(
+            below(self.uri, name), self.filesystem, f"{self.path.rstrip('/')}/{name}", self.root or self.path
+        )
+
+    @property
+    def leads_out(self) -> bool:
+        """Whether a link on the way from the folder that was named leads out of it; the folder itself may be a link."""
+        if not self.is_local or self.root is None:
+            return False
+        root = os.path.realpath(self.root)
+        return os.path.commonpath([root, os.path.realpath(self.path)]) != root
+
+    def open_file(self) -> pa.NativeFile:
+        """A random-access reader; OSError where there is no file, and for devices, pipes and sockets."""
+        self._check_regular()
+        return self.filesystem.open_input_file(self.path)
+
+    def open_stream(self) -> pa.NativeFile:
+        """A reader of the bytes as they are, also of compressed files; errors as for `open_file`."""
+        self._check_regular()
+        return self.filesystem.open_input_stream(self.path, compression=None)
+
+    def _check_regular(self) -> None:
+        """OSError for what is neither a file nor a folder: opening a pipe alone waits for its other end."""
+        mode = None
+        if self.is_local:
+            with suppress(OSError):  # the file system says what is wrong
+                mode = os.stat(self.path).st_mode
+        if mode is not None and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise OSError(errno.EINVAL, "it is a device, a pipe or a socket, and no file")
 
     @property
     def parent(self) -> "Location":
@@ -99,6 +134,11 @@ def locate(uri: str | os.PathLike[str]) -> Location:
     if text.startswith("s3://"):
         place = parse_s3(text)
         return Location(text, filesystem(place.settings), place.path)
+    if has_secret(text):
+        raise StorageError(
+            f"{text} has a password or key in it, which is refused, because URIs are shown and logged; leave it out, "
+            "and set it in the environment"
+        )
     try:
         filesystem_of_uri, path = pafs.FileSystem.from_uri(text)
     except (pa.ArrowInvalid, OSError) as error:

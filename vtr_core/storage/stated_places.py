@@ -35,6 +35,23 @@ def stated_place(place: str, file: str, flag: str) -> str:
     return place.partition("?")[0] + (f"?{named.query}" if named.query else "")
 
 
+_OWN_ENDPOINTS = ("s3", "gs")
+"""Stores of which a URI without settings leads to the endpoint of the user's environment, and nowhere else."""
+
+
+def resumed_place(place: str, folder: str, flag: str) -> str:
+    """The place that the folder of a run or a sweep states for going on with it.
+
+    As `stated_place`, and so is every bucket whose URI has no settings: it is asked of the user's own endpoint, so that
+    credentials go where they always go. Settings of a store (endpoint_override, scheme, anonymous, region …) are never
+    taken from a folder, which may be somebody else's: StorageError with `flag`, by which the user gives the URI again.
+    """
+    parts = urlsplit(place)
+    if parts.scheme in _OWN_ENDPOINTS and parts.netloc and not (parts.query or parts.fragment or "@" in parts.netloc):
+        return place
+    return stated_place(place, folder, flag)
+
+
 @contextmanager
 def stated_by(file: str | None) -> Iterator[None]:
     """While a name is looked up that `file` states, nothing is fetched: `check_fetch` refuses. None: the user's own."""

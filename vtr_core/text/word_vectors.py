@@ -177,7 +177,7 @@ def _from_big_file(file: BigFile, words: Collection[str] | None) -> WordVectors:
 
 
 def _open(location: Location) -> io.BufferedReader:
-    raw = location.filesystem.open_input_stream(location.path, compression=None)
+    raw = location.open_stream()
     stream: io.BufferedReader = io.BufferedReader(cast(io.RawIOBase, raw), _BUFFER)
     if stream.peek(2)[:2] == b"\x1f\x8b":
         return io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=stream)), _BUFFER)

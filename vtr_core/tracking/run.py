@@ -3,7 +3,6 @@
 import getpass
 import logging
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import ConfigError
 from vtr_core.fingerprint import short
+from vtr_core.redaction import is_redacted, redact
 from vtr_core.storage import client_failures, locate
 
 if TYPE_CHECKING:
@@ -74,28 +74,6 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             flat[name] = value
     return flat
-
-
-_PASSWORD = re.compile(r"(://[^:/@\s]*):\S*@")
-_LONE_TOKEN = re.compile(r"://(?!\*\*\*@)[^:/@\s]+@")
-_SECRET_VALUE = re.compile(r"(?i)([?&;][\w-]*(?:password|passwd|pwd|token|secret|signature|api_?key)=)[^&;\s]*")
-
-
-def redact(text: str) -> str:
-    """`text`, a URI or a message with URIs in it, with `***` for passwords, tokens and secret query values.
-
-    `postgresql://user:password@host/db` becomes `postgresql://user:***@host/db`, `http://token@host` becomes
-    `http://***@host`; a text without secrets stays as it is. In doubt, as for
-    an @ in the path behind a port, more is taken out.
-    """
-    text = _PASSWORD.sub(r"\1:***@", text)
-    text = _LONE_TOKEN.sub("://***@", text)
-    return _SECRET_VALUE.sub(r"\1***", text)
-
-
-def is_redacted(uri: str) -> bool:
-    """Whether `redact` took something out of this URI."""
-    return "***" in uri
 
 
 logger = logging.getLogger(__name__)
@@ -250,16 +228,22 @@ def default_tracking_uri() -> str:
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{os.path.abspath('mlflow.db')}"
 
 
+_LOCAL_STORES = ("sqlite:", "file:", "/")
+
+
 def full_tracking_uri(shown: str) -> str:
-    """The full URI of a store whose redacted URI is in the run's record; ConfigError where MLFLOW_TRACKING_URI is
-    another one."""
-    if not is_redacted(shown):
+    """The full URI of a store whose redacted URI is in the run's record.
+
+    A file of this machine is opened as it is stated. A server is sent the user's token or password, so that the record,
+    which may be somebody else's, cannot name it: ConfigError where MLFLOW_TRACKING_URI is another one.
+    """
+    if shown.startswith(_LOCAL_STORES) or "://" not in shown:
         return shown
     uri = default_tracking_uri()
     if redact(uri) != shown:
+        password = ", with the password, which is kept nowhere" if is_redacted(shown) else ""
         raise ConfigError(
-            f"the run is logged in {shown}, MLFLOW_TRACKING_URI is {redact(uri)}; set it to the run's store, "
-            "with the password, which is kept nowhere"
+            f"the run is logged in {shown}, MLFLOW_TRACKING_URI is {redact(uri)}; set it to the run's store{password}"
         )
     return uri
 

@@ -15,8 +15,9 @@ from typing import Any
 from vtr_core import storage
 from vtr_core.json_text import parse_json
 from vtr_core.patience import MLFLOW
+from vtr_core.redaction import redact
 from vtr_core.storage import Location, StorageError
-from vtr_core.tracking.run import Point, TrackedRun, failures, redact
+from vtr_core.tracking.run import Point, TrackedRun, failures
 
 Line = dict[str, Any]
 

@@ -16,6 +16,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError, InputError
 from vtr_core.fingerprint import fingerprint, short
 from vtr_core.patience import MLFLOW
+from vtr_core.redaction import redact
 from vtr_core.storage import locate
 from vtr_core.tracking.environment import environment
 from vtr_core.tracking.models.model_folder import kept_checkpoint
@@ -30,7 +31,6 @@ from vtr_core.tracking.run import (
     import_client,
     open_run,
     page_tags,
-    redact,
     reopen_run,
     run_name,
 )

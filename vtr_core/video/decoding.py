@@ -89,7 +89,7 @@ def opened(location: Location) -> Iterator[InputContainer]:
     that neither name nor content can make the decoder open anything else.
     """
     try:
-        source = location.filesystem.open_input_file(location.path)
+        source = location.open_file()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UnusableError(Reason.MISSING_FILE, f"there is no file {location}") from error
     except (OSError, StorageError) as error:

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from vtr_core.backbones.weights import READ_FAULTS
+from vtr_core.backbones.weights import READ_FAULTS, load_tensors
 from vtr_core.config.override import override
 from vtr_core.errors import CheckpointError
 from vtr_core.run.build import check_model
@@ -27,7 +27,7 @@ def read_published(file: str | Path) -> tuple[State, State, State, State]:
     """
     try:
         with torch.serialization.safe_globals([argparse.Namespace]):
-            content = torch.load(file, map_location="cpu", weights_only=True)
+            content = load_tensors(file)
     except READ_FAULTS as error:
         reason = " ".join(str(error).split())[:200]
         raise CheckpointError(

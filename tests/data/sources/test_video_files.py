@@ -14,7 +14,7 @@ from vtr_core.data.sources.instructional import narration
 from vtr_core.data.sources.pairs import PairRow
 from vtr_core.data.sources.published_captions import Member, read_values
 from vtr_core.data.sources.source import Drops
-from vtr_core.data.sources.video_files import Inventory, VideoFile
+from vtr_core.data.sources.video_files import Inventory
 from vtr_core.storage import Location
 
 SETTINGS = "?endpoint_override=localhost:1&scheme=http"
@@ -49,8 +49,8 @@ def test_subtitles_are_looked_for_beside_a_film_in_a_store(monkeypatch: pytest.M
     assert drops.counts == {"missing_file": 1}
 
 
-def _one_film(folder: Location) -> list[VideoFile]:
-    return [VideoFile("a.mp4", (folder / "a.mp4").uri)]
+def _one_film(folder: Location) -> list[str]:
+    return ["a.mp4"]
 
 
 def _films(folder: Path) -> None:

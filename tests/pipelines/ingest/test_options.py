@@ -34,6 +34,11 @@ def test_a_flag_must_not_contradict_the_preset(flags: dict[str, object], message
         ingest_options(IngestFlags(out="d", preset="hybrid-msrvtt-published", **flags))  # type: ignore[arg-type]
 
 
+def test_a_caption_keeps_at_least_a_word() -> None:
+    with pytest.raises(ConfigError, match="--max-words is 0; it must be from 1 to 4096, or longest"):
+        ingest_options(IngestFlags(out="d", max_words=0))
+
+
 def test_captions_are_as_long_as_those_of_the_vocabulary_s_data_set(tmp_path: Path) -> None:
     first = written(CaptionedVideos({"a": ["a dog runs", "a cat"]}), tmp_path / "first", IngestOptions(max_words=7))[0]
     flags = IngestFlags(out="d", vocabulary=first.uri, preset="hybrid-msrvtt-published")

@@ -200,7 +200,7 @@ def test_a_graph_finds_the_same(
 ) -> None:
     optional("faiss", "faiss")
     record = index(IndexFlags(checkpoint, data.uri, str(tmp_path / "i"), backend="hnsw"))
-    assert (record.backend, "candidates" in record.shards[0].files) == ("hnsw", True)
+    assert (record.backend, "candidates.levels" in record.shards[0].files) == ("hnsw", True)
     near = found(capsys, SearchFlags((QUERY,), index=str(tmp_path / "i"), k=3, candidates=7))
     exact = found(capsys, SearchFlags((QUERY,), index=place, k=3, candidates=7))
     assert near["hits"] == exact["hits"]

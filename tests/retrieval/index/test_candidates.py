@@ -2,14 +2,22 @@
 
 import subprocess
 import sys
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 from tests.optional import optional
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.retrieval.index.candidates import Candidates, build_candidates, candidates_of, load_faiss, normalized
+from vtr_core.retrieval.index.candidates import (
+    CONSTRUCTION,
+    NEIGHBOURS,
+    Candidates,
+    build_candidates,
+    candidates_of,
+    load_faiss,
+    normalized,
+)
 from vtr_core.retrieval.index.index import Approximate, Shard
 from vtr_core.retrieval.index.items import Item
 
@@ -65,14 +73,85 @@ def test_too_few_vectors_for_lists_are_searched_exactly() -> None:
     assert candidates_of(shard, "latent") is None
 
 
-def test_damaged_candidates_are_named() -> None:
+@pytest.mark.parametrize("kind", get_args(Approximate))
+def test_candidates_of_arrays_are_those_of_faiss(kind: Approximate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Position for position, as of the object that faiss trains and fills by itself."""
+    faiss = optional("faiss", "faiss")
+    monkeypatch.setattr("vtr_core.retrieval.index.candidates.FEWEST", 400)
+    items, dim = vectors(3000, 0, 32), 32
+    queries = normalized(items[:20] + 0.3 * vectors(20, 1, 32))
+    arrays = build_candidates(items, kind)
+    assert arrays is not None
+    if kind == "hnsw":
+        whole = faiss.IndexHNSWSQ(dim, faiss.ScalarQuantizer.QT_8bit, NEIGHBOURS, faiss.METRIC_INNER_PRODUCT)
+        whole.hnsw.efConstruction, training = CONSTRUCTION, len(items)
+        effort = faiss.SearchParametersHNSW(efSearch=200)
+    else:
+        lists = len(arrays["centroids"])
+        centroids = faiss.IndexFlatIP(dim)
+        whole = faiss.IndexIVFPQFastScan(centroids, dim, lists, 8, 4, faiss.METRIC_INNER_PRODUCT)
+        whole.cp.niter, whole.pq.cp.niter, training = 10, 10, 40 * lists
+        effort = faiss.SearchParametersIVF(nprobe=max(8, lists // 2))
+    chosen = np.random.default_rng(0).choice(len(items), min(len(items), training), replace=False)
+    whole.train(items[np.sort(chosen)])
+    whole.add(items)
+    _, expected = whole.search(queries, 100, params=effort)
+    for near, row in zip(Candidates(arrays, *items.shape).find(queries, 100), expected, strict=True):
+        assert near.tolist() == sorted(row[row >= 0].tolist())
+
+
+def changed(kind: Approximate, name: str, value: Any) -> dict[str, np.ndarray]:
+    """Arrays of which one holds another value at its end, or is another one."""
+    arrays = build_candidates(vectors(500, 0), kind)
+    assert arrays is not None
+    array = value(arrays[name]) if callable(value) else arrays[name].copy()
+    if not callable(value):
+        array.reshape(-1)[-1] = value
+    return {**arrays, name: array}
+
+
+def _to_the_lowest(neighbours: np.ndarray) -> np.ndarray:
+    """All links lead to one vector, which is on the lowest level alone."""
+    return np.where(neighbours >= 0, LOWEST, neighbours).astype(np.int32)
+
+
+LOWEST = 1
+FAULTS: list[tuple[Approximate, str, Any, str]] = [
+    ("hnsw", "neighbours", 500, "a link leads to no vector"),
+    ("hnsw", "neighbours", -2, "a link leads to no vector"),
+    ("hnsw", "neighbours", _to_the_lowest, "a vector that is not on it"),
+    ("hnsw", "neighbours", lambda links: links[:-1], "neighbours has the shape"),
+    ("hnsw", "levels", 0, "vectors are of 1 to 6 levels"),
+    ("hnsw", "levels", 7, "vectors are of 1 to 6 levels"),
+    ("hnsw", "levels", 3, "the shape"),
+    ("hnsw", "entry", 500, "begins at no vector"),
+    ("hnsw", "entry", -1, "begins at no vector"),
+    ("hnsw", "entry", LOWEST, "begins at no vector of the highest level"),
+    ("hnsw", "codes", lambda codes: codes[:, :15], "codes has the shape"),
+    ("hnsw", "ranges", np.nan, "values beyond 4"),
+    ("hnsw", "ranges", 1e30, "values beyond 4"),
+    ("hnsw", "levels", lambda levels: levels.astype(np.int64), "of no kind that vtr index writes"),
+    ("ivf-pq", "rows", 500, "a row that there is not"),
+    ("ivf-pq", "rows", -1, "a row that there is not"),
+    ("ivf-pq", "sizes", -1, "do not hold 500 vectors"),
+    ("ivf-pq", "sizes", 2**62, "do not hold 500 vectors"),
+    ("ivf-pq", "sizes", lambda sizes: sizes + 1, "do not hold 500 vectors"),
+    ("ivf-pq", "codes", lambda codes: codes[:, :1], "codes has the shape"),
+    ("ivf-pq", "parts", np.inf, "values beyond 4"),
+    ("ivf-pq", "parts", lambda parts: parts[:3], "no 3 parts"),
+    ("ivf-pq", "centroids", lambda centroids: centroids[:0], "it has no lists"),
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "value", "fault"), FAULTS)
+def test_damaged_candidates_are_named(
+    kind: Approximate, name: str, value: Any, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     optional("faiss", "faiss")
-    content = build_candidates(vectors(50, 0), "hnsw")
-    assert content is not None
-    with pytest.raises(DatasetError, match=r"50 vectors of 16 dimensions, the index 51 of 16"):
-        Candidates(content, 51, 16)
-    with pytest.raises(DatasetError, match=r"candidates are damaged .*run vtr index again"):
-        Candidates(content[: len(content) // 2], 50, 16)
+    monkeypatch.setattr("vtr_core.retrieval.index.candidates.FEWEST", 400)
+    arrays = changed(kind, name, value)
+    with pytest.raises(DatasetError, match=rf"candidates are damaged .*{fault}.*run vtr index again"):
+        Candidates(arrays, 500, 16)
 
 
 def test_rows_of_zeros_stay() -> None:

@@ -19,6 +19,7 @@ from vtr_core.config.override import record
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint, short
 from vtr_core.storage import Location, is_file_name, locate
+from vtr_core.storage.bounded_tables import COMPRESSED, check_parquet
 from vtr_core.text.tagging.tagger import Part
 
 SCHEMA = pa.schema(
@@ -93,7 +94,11 @@ class ConceptCounts:
     @classmethod
     def from_bytes(cls, content: bytes, num_names: int) -> "ConceptCounts":
         """What `to_bytes` wrote of so many names; ValueError (or an ArrowException, which is one) for anything else."""
-        table = pq.read_table(io.BytesIO(content), schema=SCHEMA)
+        file = pq.ParquetFile(pa.BufferReader(content))
+        check_parquet(pa.BufferReader(content), file.metadata, range(file.num_row_groups), ratio=COMPRESSED)
+        if file.schema_arrow.remove_metadata() != SCHEMA.remove_metadata():
+            raise ValueError(f"its columns are {', '.join(file.schema_arrow.names)}")
+        table = file.read()
         lengths = table.column("concepts").combine_chunks().value_lengths().to_numpy(zero_copy_only=False)
         if not table.column("counts").combine_chunks().value_lengths().equals(pa.array(lengths, pa.int32())):
             raise ValueError("its concepts and counts do not go together")

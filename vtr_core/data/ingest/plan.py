@@ -8,6 +8,7 @@ from typing import assert_never
 import numpy as np
 
 from vtr_core.config.data_sets import TextUnit, Tokenizer, UnknownWords
+from vtr_core.config.override import LONGEST
 from vtr_core.data.plan import assign_splits
 from vtr_core.data.records.schema import (
     ClipSchema,
@@ -163,9 +164,9 @@ def plan_ingest(
 
 
 def _longest(captions: Iterable[str], words: WordTable | None, tokenizer: TextUnit) -> int:
-    """The number of words of the longest caption, at least 1."""
+    """The number of words of the longest caption, from 1 to LONGEST, after which longer ones are cut."""
     tokenizer = tokenizer if words is None else words.vocabulary.tokenizer
-    return max(1, max((len(words_of(caption, tokenizer)) for caption in captions), default=1))
+    return min(LONGEST, max(1, max((len(words_of(caption, tokenizer)) for caption in captions), default=1)))
 
 
 def _schema(source: AnySource, max_words: int) -> Schema:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar, get_args
 import numpy as np
 import pyarrow as pa
 
+from vtr_core.config.override import LONGEST
 from vtr_core.errors import ConfigError, SchemaMismatch
 
 FEATURE_DTYPE = np.dtype(np.float16)
@@ -107,6 +108,8 @@ class RecordSchema(ABC):
         features, max_words = value["features"], value["max_words"]
         assert isinstance(features, dict)
         _require_sizes(max_words=max_words)
+        if max_words > LONGEST:
+            raise ValueError(f"a caption has {max_words} words; at most {LONGEST} are read")
         for name, spec in features.items():
             if spec["dtype"] != FEATURE_DTYPE.name:
                 raise SchemaMismatch(f"{where}: column {name} is {spec['dtype']}, this code reads {FEATURE_DTYPE.name}")

@@ -18,6 +18,7 @@ from vtr_core.data.records.schema import Schema
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import key64
 from vtr_core.storage import Location, open_for_writing
+from vtr_core.storage.bounded_tables import check_parquet
 from vtr_core.storage.files import HashingSink, Sink
 from vtr_core.text.tokens.vocabulary import tokenise
 
@@ -145,7 +146,7 @@ class ShardFile:
 
     def __enter__(self) -> "ShardFile":
         try:
-            self._source = self._location.filesystem.open_input_file(self._location.path)
+            self._source = self._location.open_file()
         except FileNotFoundError as error:
             raise DamagedShard(
                 f"{self._location} is missing though the manifest lists it; restore or rebuild it"
@@ -172,6 +173,7 @@ class ShardFile:
             file = pq.ParquetFile(
                 self._source, metadata=self.metadata, page_checksum_verification=True, pre_buffer=buffered
             )
+            check_parquet(self._source, self.metadata, [group], names)
             table = file.read_row_group(group, list(names), use_threads=False)
             if table.num_rows != self.rows(group):
                 raise _Fault(f"it has {table.num_rows} rows, its footer says {self.rows(group)}")

@@ -15,6 +15,7 @@ from vtr_core import storage
 from vtr_core.data.manifest import Manifest, ThumbnailFile
 from vtr_core.errors import DatasetError
 from vtr_core.storage import Location
+from vtr_core.storage.bounded_tables import check_parquet
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,10 @@ class Thumbnails:
 
     def _table(self, place: Location, group: int | None, columns: Sequence[str]) -> Any:
         try:
-            with place.filesystem.open_input_file(place.path) as source:
+            with place.open_file() as source:
                 file = pq.ParquetFile(source, page_checksum_verification=True)
+                groups = range(file.num_row_groups) if group is None else [group]
+                check_parquet(source, file.metadata, groups, columns)
                 return file.read(columns) if group is None else file.read_row_group(group, columns)
         except (OSError, pa.ArrowException) as error:
             raise DatasetError(f"{place} cannot be read ({error}); restore or rebuild the data set") from error

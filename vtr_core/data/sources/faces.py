@@ -75,7 +75,7 @@ def _opened(place: Location) -> "Image":
     from PIL import Image
 
     try:
-        image = Image.open(io.BytesIO(read_file(place)), formats=_FORMATS)
+        image = Image.open(io.BytesIO(read_file(place, 2**28)), formats=_FORMATS)
         image.load()
     except UnusableError as error:
         raise InputError(f"{error}; restore it, or remove it from its folder") from error

@@ -17,16 +17,36 @@ from vtr_core import storage
 from vtr_core.errors import InputError
 from vtr_core.json_text import parse_json
 from vtr_core.storage import MAX_NAME_BYTES, Location, StorageError, is_file_name
+from vtr_core.storage.bounded_tables import scalar_batches, scalar_columns
 from vtr_core.unusable import Reason, UnusableError
 
-_NO_FILE = (errno.ELOOP, errno.ENAMETOOLONG)
+_NO_FILE = (errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL)
 
 
-def read_file(location: Location) -> bytes:
-    """The whole file; UnusableError, with the reason, where it does not exist, may not be read, or is a folder.
+MOST_BYTES, _MOST_TEXT = 2**32, 2**30
+"""Of a file that is read whole, features or text; features of a day at one row a second have 1.4 GB."""
+
+
+def check_source(location: Location, most: int = MOST_BYTES) -> None:
+    """UnusableError for a link that leads out of the folder that was named, and for a file of more than `most`
+    bytes."""
+    if location.leads_out:
+        raise UnusableError(
+            Reason.UNSAFE_ID, f"{location} is a link that leads out of its folder; put the file itself there"
+        )
+    if location.is_local:
+        size = location.filesystem.get_file_info(location.path).size
+        if size is not None and size > most:
+            raise UnusableError(Reason.UNREADABLE_FILE, f"{location} has {size} bytes; at most {most} are read")
+
+
+def read_file(location: Location, most: int = MOST_BYTES) -> bytes:
+    """The whole file; UnusableError, with the reason, where it does not exist, may not be read, or is a folder, a
+    device, a pipe, a link that leads out of its folder, or of more bytes than `most`.
 
     Other faults of the storage (a network that is down) are a StorageError, since they are no fault of the file.
     """
+    check_source(location, most)
     try:
         return storage.read_bytes(location)
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -35,6 +55,21 @@ def read_file(location: Location) -> bytes:
         if isinstance(error, PermissionError) or error.errno in _NO_FILE or is_folder(location):
             raise UnusableError(Reason.UNREADABLE_FILE, f"{location} cannot be read ({error})") from error
         raise StorageError(f"{location} cannot be read ({error}); run the same command again to resume") from error
+
+
+def read_source_json(location: Location) -> Any:
+    """The content of a JSON file of raw data; InputError for a link that leads out of its folder, errors as
+    `storage.read_json` otherwise."""
+    require_source(location, _MOST_TEXT)
+    return storage.read_json(location)
+
+
+def require_source(location: Location, most: int = 2**50) -> None:
+    """InputError where a file that is needed fails `check_source`; tables are read row by row, whatever their size."""
+    try:
+        check_source(location, most)
+    except UnusableError as fault:
+        raise InputError(str(fault)) from fault
 
 
 def is_folder(location: Location) -> bool:
@@ -48,7 +83,7 @@ def read_text(location: Location) -> str:
     Raises UnusableError where it is missing, cannot be read, or is in another encoding.
     """
     try:
-        return read_file(location).decode("utf-8-sig")
+        return read_file(location, _MOST_TEXT).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UnusableError(Reason.UNREADABLE_FILE, f"{location} is not text in UTF-8 ({error})") from error
 
@@ -80,6 +115,7 @@ def read_table(location: Location, *required: Collection[str]) -> Iterator[Row]:
     Raises InputError for a missing or damaged file, another format, or missing columns.
     """
     suffix = "." + location.name.rsplit(".", 1)[-1].lower()
+    require_source(location)
     try:
         if suffix in (".csv", ".tsv"):
             yield from _csv_rows(location, required, "," if suffix == ".csv" else "\t")
@@ -118,11 +154,19 @@ def columns_of(location: Location, columns: Collection[str], required: Collectio
     raise InputError(f"{location} has the columns {', '.join(columns) or '(none)'}; it needs {needed}")
 
 
+def _lines(location: Location, text: io.TextIOWrapper) -> Iterator[str]:
+    """The lines of a table with their ends; InputError for one that is longer than a cell may be."""
+    while line := text.readline(_MAX_CELL):
+        if len(line) == _MAX_CELL:
+            raise InputError(f"{location} has a line of {_MAX_CELL >> 20} MiB or more; give a table of rows")
+        yield line
+
+
 def _csv_rows(location: Location, required: Collection[Collection[str]], delimiter: str) -> Iterator[Row]:
     csv.field_size_limit(_MAX_CELL)
-    with location.filesystem.open_input_stream(location.path) as stream:
+    with location.open_stream() as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-        reader = csv.DictReader(text, delimiter=delimiter, restval="", strict=True)
+        reader = csv.DictReader(_lines(location, text), delimiter=delimiter, restval="", strict=True)
         columns_of(location, reader.fieldnames or (), required)
         for row in reader:
             row.pop(None, None)  # cells beyond the header's
@@ -130,8 +174,9 @@ def _csv_rows(location: Location, required: Collection[Collection[str]], delimit
 
 
 def _json_rows(location: Location, required: Collection[Collection[str]]) -> Iterator[Row]:
-    with location.filesystem.open_input_stream(location.path) as stream:
-        for number, line in enumerate(io.TextIOWrapper(stream, encoding="utf-8-sig"), start=1):
+    with location.open_stream() as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig")
+        for number, line in enumerate(_lines(location, text), start=1):
             if not line.strip():
                 continue
             try:
@@ -145,10 +190,10 @@ def _json_rows(location: Location, required: Collection[Collection[str]]) -> Ite
 
 
 def _parquet_rows(location: Location, required: Collection[Collection[str]]) -> Iterator[Row]:
-    with location.filesystem.open_input_file(location.path) as source:
+    with location.open_file() as source:
         table = pq.ParquetFile(source)
-        columns_of(location, table.schema_arrow.names, required)
-        for batch in table.iter_batches():
+        columns_of(location, scalar_columns(table.schema_arrow), required)
+        for batch in scalar_batches(table, source):
             yield from batch.to_pylist()
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, assert_never
 
 from vtr_core import storage
-from vtr_core.data.sources.files import filled_lines, read_table
+from vtr_core.data.sources.files import filled_lines, read_source_json, read_table, require_source
 from vtr_core.data.sources.source import Drops, worded_captions
 from vtr_core.data.sources.video_files import without_suffix
 from vtr_core.errors import ConfigError, InputError
@@ -45,8 +45,9 @@ def members(location: Location) -> Iterator[Member]:
     for a file of another form, naming the member where a value is not an object; StorageError where the file ends too
     early, is not valid or cannot be read, as `storage.read_json` does.
     """
+    require_source(location)
     try:
-        with location.filesystem.open_input_stream(location.path) as stream:
+        with location.open_stream() as stream:
             yield from _members(str(location), iter(lambda: stream.read(BLOCK), b""))
     except OSError as error:
         raise StorageError(f"{location} cannot be read ({error}); a file of JSON is needed") from error
@@ -98,7 +99,7 @@ def read_values(location: Location, chosen: Sequence[Member]) -> Iterator[Any]:
     Raises StorageError where one is not valid JSON or cannot be read.
     """
     try:
-        with location.filesystem.open_input_file(location.path) as file:
+        with location.open_file() as file:
             for run in _runs(chosen):
                 first = run[0].begin
                 content = file.read_at(run[-1].end - first, first)
@@ -218,7 +219,7 @@ def read_activitynet(folder: str, drops: Drops) -> Iterator[AnnotatedVideo]:
 
 
 def _activitynet(file: Location) -> Mapping[str, Mapping[str, Any]]:
-    content = storage.read_json(file)
+    content = read_source_json(file)
     if not isinstance(content, dict):
         raise InputError(f"{file} is no JSON object of videos; give ActivityNet Captions in their published form")
     for video_id, described in content.items():
@@ -247,7 +248,7 @@ def read_didemo(folder: str, drops: Drops) -> Iterator[AnnotatedVideo]:
 
 
 def _didemo(file: Location) -> Mapping[str, list[object]]:
-    content = storage.read_json(file)
+    content = read_source_json(file)
     if not isinstance(content, list):
         raise InputError(f"{file} is no JSON list; give DiDeMo's lists of objects with video and description")
     descriptions: dict[str, list[object]] = {}
@@ -272,7 +273,7 @@ def read_msvd(folder: str, drops: Drops) -> Iterator[AnnotatedVideo]:
     file = locate(folder) / _MSVD
     if not storage.exists(file):
         raise InputError(f"there is no {file}; give the folder of {', '.join((_MSVD, *_MSVD_LISTS))}")
-    captions = storage.read_json(file)
+    captions = read_source_json(file)
     if not isinstance(captions, dict) or not all(isinstance(texts, list) for texts in captions.values()):
         raise InputError(f"{file} is no JSON object of lists of captions by video; give MSVD's captions in that form")
     listed: set[str] = set()
@@ -329,7 +330,7 @@ def read_msrvtt(uri: str, split: Literal["official", "1k-a"], drops: Drops) -> S
 
 
 def _msrvtt(file: Location, drops: Drops) -> Iterator[AnnotatedVideo]:
-    content = storage.read_json(file)
+    content = read_source_json(file)
     captions: dict[str, list[str]] = {}
     for sentence in _records(content, "sentences", ("video_id", "caption"), file):
         captions.setdefault(str(sentence["video_id"]), []).append(str(sentence["caption"]))

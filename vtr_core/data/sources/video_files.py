@@ -65,7 +65,7 @@ class Inventory:
             return file
         if self._folder is None:
             raise UnusableError(Reason.UNKNOWN_VIDEO, f"the video {name!r} is not among those of {self.place}")
-        return VideoFile(name, (self._folder / name).uri)
+        return self._below(self._folder, name)
 
     def __contains__(self, name: object) -> bool:
         """Whether a video of this name is listed."""
@@ -103,6 +103,13 @@ class Inventory:
         check_label(name)
         return VideoFile(PurePosixPath(name.partition("?")[0]).name, name)
 
+    def _below(self, folder: Location, name: str) -> VideoFile:
+        """A file of a folder; UnusableError where it is a link that leads out, which only `anywhere` allows."""
+        if not self.anywhere and (folder / name).leads_out:
+            message = f"the video {name[:80]!r} is a link that leads out of {folder}; say --anywhere to follow it"
+            raise UnusableError(Reason.UNSAFE_ID, message)
+        return VideoFile(name, (folder / name).uri)
+
     @cached_property
     def _folder(self) -> Location | None:
         """The folder that names are relative to; None for lists, whose names are those in them."""
@@ -123,12 +130,25 @@ class Inventory:
         return {**{key: next(iter(files)) for key, files in keys.items() if len(files) == 1}, **exact}
 
     def _listed(self) -> Iterator[VideoFile]:
-        if self._folder is not None:
-            yield from _in_folder(self._folder)
-        elif _is_glob(self.place):
-            yield from _in_glob(self.place)
-        else:
-            yield from self._in_list(locate(self.place))
+        try:
+            if self._folder is not None:
+                yield from (self._below(self._folder, name) for name in _in_folder(self._folder))
+            elif _is_glob(self.place):
+                yield from self._in_glob()
+            else:
+                yield from self._in_list(locate(self.place))
+        except UnusableError as fault:
+            raise InputError(str(fault)) from fault
+
+    def _in_glob(self) -> Iterator[VideoFile]:
+        """The files of a glob; names of an absolute one are relative to its last folder without a wildcard."""
+        parts = PurePosixPath(self.place).parts
+        first = next(number for number, part in enumerate(parts) if any(mark in part for mark in _GLOB))
+        folder = PurePosixPath(*parts[:first])
+        for path in glob.glob(self.place, recursive=True):
+            name = str(PurePosixPath(path).relative_to(folder))
+            self._below(locate(folder), name)
+            yield VideoFile(name if folder.is_absolute() else path, path)
 
     def _in_list(self, listing: Location) -> Iterator[VideoFile]:
         for name in dict.fromkeys(_names(listing)):
@@ -137,7 +157,7 @@ class Inventory:
                     yield self._elsewhere(name)
                 else:
                     check_path(name)
-                    yield VideoFile(name, (listing.parent / name).uri)
+                    yield self._below(listing.parent, name)
             except UnusableError as fault:
                 raise InputError(f"{listing}: {fault}") from fault
 
@@ -159,20 +179,10 @@ def _names(listing: Location) -> Sequence[str]:
     return filled_lines(listing)
 
 
-def _in_glob(pattern: str) -> Iterator[VideoFile]:
-    """The files that a glob gives; names of an absolute one are relative to its last folder without a wildcard."""
-    parts = PurePosixPath(pattern).parts
-    first = next(number for number, part in enumerate(parts) if any(mark in part for mark in _GLOB))
-    folder = PurePosixPath(*parts[:first])
-    for path in glob.glob(pattern, recursive=True):
-        yield VideoFile(str(PurePosixPath(path).relative_to(folder)) if folder.is_absolute() else path, path)
-
-
-def _in_folder(folder: Location) -> Iterator[VideoFile]:
-    """The files below a folder whose names end as those of videos do; InputError where it is no folder."""
+def _in_folder(folder: Location) -> Iterator[str]:
+    """The names of files below a folder that end as those of videos do; InputError where it is no folder."""
     if not is_folder(folder):
         raise InputError(f"{folder} is no folder; give a folder, a glob, a list (.txt) or a table of videos")
     for info in folder.filesystem.get_file_info(pafs.FileSelector(folder.path, recursive=True)):
         if info.type == pafs.FileType.File and info.path.lower().endswith(SUFFIXES):
-            name = info.path.removeprefix(folder.path.rstrip("/") + "/")
-            yield VideoFile(name, (folder / name).uri)
+            yield info.path.removeprefix(folder.path.rstrip("/") + "/")

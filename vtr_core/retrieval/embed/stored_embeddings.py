@@ -16,6 +16,7 @@ from vtr_core.embedding.embedded_rows import EmbeddedRows
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint, short
 from vtr_core.storage import Location, is_file_name, locate
+from vtr_core.storage.bounded_tables import check_parquet
 
 VERSION, FILE = 1, "embeddings.json"
 _VECTOR = np.dtype(np.float32)
@@ -142,7 +143,9 @@ def _read_rows(location: Location, shard: StoredShard, dims: dict[str, int]) -> 
     if hashlib.sha256(content).hexdigest() != shard.sha256:
         raise damaged(location, "its sha256 differs")
     try:
-        table = pq.read_table(pa.BufferReader(content))
+        file = pq.ParquetFile(pa.BufferReader(content))
+        check_parquet(pa.BufferReader(content), file.metadata, range(file.num_row_groups))
+        table = file.read()
         column = {name: table.column(name).combine_chunks() for name in table.column_names}
         rows = EmbeddedRows(
             vectors={name: as_rows(_single_chunk(column[name]), _VECTOR) for name in dims},

@@ -1,9 +1,9 @@
 """An index: vectors and items of videos in files that are mapped into memory, with a record of model and data.
 
 The items lie in shards of consecutive ones. Files of a shard: one `.npy` for each tensor, the items as Arrow IPC, the
-hashes of their ids, optionally faiss's candidates, each named after its content. `index.json` is written last and
-atomically: it names the files of the current revision, and a folder without it is no index. Nothing is unpickled, and
-the files of a local index are mapped into memory, not read.
+hashes of their ids, optionally a `.npy` for each array of candidates, each named after its content. `index.json` is
+written last and atomically: it names the files of the current revision, and a folder without it is no index. Nothing is
+unpickled, and the files of a local index are mapped into memory, not read.
 """
 
 import hashlib
@@ -27,7 +27,11 @@ from vtr_core.fingerprint import fingerprint, key64
 from vtr_core.retrieval.index.items import Item, Items
 from vtr_core.storage import Location, is_file_name
 
-MARKER, ITEMS, CANDIDATES, KEYS, ORDER = "index.json", "items", "candidates", "id_keys", "id_order"
+MARKER, ITEMS, KEYS, ORDER = "index.json", "items", "id_keys", "id_order"
+CANDIDATES = "candidates."
+"""Before the name of an array of candidates."""
+_FAISS = "candidates"
+"""The file of an earlier version: what faiss itself wrote, which is not parsed."""
 VERSION = 3
 CONCEPTS = "concept"
 """The tensor of concept scores (dual), or of z of the concepts that explain a similarity (joint)."""
@@ -57,7 +61,8 @@ class StoredShard:
 
     num_items: int
     files: dict[str, StoredFile]
-    """By the name of a tensor, or `items`, `candidates`, `id_keys`, `id_order`."""
+    """By the name of a tensor, `items`, `id_keys`, `id_order`, or `candidates.` and the name of an array of candidates.
+    """
 
 
 @dataclass(frozen=True)
@@ -121,10 +126,15 @@ def load_record(location: Location) -> IndexRecord:
             raise ValueError("its files are not those of an index")
         if not all(is_file_name(stored.file) for stored in loaded.files):
             raise ValueError("a file is not in its folder")
-        if loaded.backend == "exact" and any(CANDIDATES in shard.files for shard in shards):
+        if loaded.backend == "exact" and any(name.startswith(CANDIDATES) for shard in shards for name in shard.files):
             raise ValueError("it lists candidates, which an exact index does not have")
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise _damaged(location / MARKER, error) from error
+    if any(_FAISS in shard.files for shard in shards):
+        raise DatasetError(
+            f"{location} has candidates as faiss wrote them, which are not read; make it anew with vtr index "
+            f"{loaded.checkpoint} --data {loaded.data} --out {location} --backend {loaded.backend}"
+        )
     return loaded
 
 
@@ -153,7 +163,7 @@ class Lookup:
         """The position of the item with this id, None where there is none; items: those that the lookup is of."""
         key = np.int64(key64(item_id))
         first, end = np.searchsorted(self.keys, key), np.searchsorted(self.keys, key, "right")
-        positions = (int(position) for position in self.order[first:end])
+        positions = (int(position) for position in self.order[first:end] if 0 <= position < len(items))
         return next((position for position in positions if items[position].item_id == item_id), None)
 
 
@@ -164,16 +174,16 @@ class Shard:
     tensors: dict[str, np.ndarray]
     items: Items
     lookup: Lookup
-    candidates: memoryview | None = None
-    """Candidates by faiss in serialised form; a shard without is searched exactly."""
+    candidates: Mapping[str, np.ndarray] | None = None
+    """Arrays of candidates by name, see `candidates.py`; a shard without is searched exactly."""
     stored: StoredShard | None = None
     """Its files, where it was loaded."""
 
     @classmethod
-    def of(cls, tensors: dict[str, np.ndarray], items: Iterable[Item], candidates: memoryview | None = None) -> "Shard":
+    def of(cls, tensors: dict[str, np.ndarray], items: Iterable[Item]) -> "Shard":
         """A new shard."""
         table = items if isinstance(items, Items) else Items.of(items)
-        return cls(tensors, table, Lookup.of(table), candidates)
+        return cls(tensors, table, Lookup.of(table))
 
     @property
     def modalities(self) -> list[str]:
@@ -304,10 +314,9 @@ def _current(location: Location) -> IndexRecord | None:
 
 def _store(location: Location, shard: Shard, written: list[StoredFile]) -> StoredShard:
     arrays = {**shard.tensors, KEYS: shard.lookup.keys, ORDER: shard.lookup.order}
+    arrays |= {f"{CANDIDATES}{name}": array for name, array in (shard.candidates or {}).items()}
     contents: dict[str, tuple[bytes | memoryview, ...]] = {f"{name}.npy": _npy(a) for name, a in arrays.items()}
     contents[f"{ITEMS}.arrow"] = (shard.items.to_bytes(),)
-    if shard.candidates is not None:
-        contents[f"{CANDIDATES}.faiss"] = (shard.candidates,)
     files: dict[str, StoredFile] = {}
     for file_name, parts in contents.items():
         name, _, suffix = file_name.rpartition(".")
@@ -358,12 +367,18 @@ def load_index(location: Location, part: int = 0, parts: int = 1) -> VideoIndex:
 
 def _load(location: Location, whole: IndexRecord, stored: StoredShard) -> Shard:
     buffers = {name: _read(location / file.file, file) for name, file in stored.files.items()}
-    candidates, items = buffers.pop(CANDIDATES, None), Items.from_buffer(pa.py_buffer(buffers.pop(ITEMS)))
+    items = Items.from_buffer(pa.py_buffer(buffers.pop(ITEMS)))
     arrays = {name: _as_array(buffer) for name, buffer in buffers.items()}
+    listed = [name for name in arrays if name.startswith(CANDIDATES)]
+    candidates = {name.removeprefix(CANDIDATES): arrays.pop(name) for name in listed} or None
     rows = {name: len(array) for name, array in arrays.items()}
     if set(rows.values()) != {len(items)} or len(items) != stored.num_items:
         raise ValueError(f"it lists {len(items)} items of {stored.num_items}, its tensors hold {rows}")
     lookup = Lookup(arrays.pop(KEYS), arrays.pop(ORDER))
+    if any(array.dtype != np.int64 or array.ndim != 1 for array in (lookup.keys, lookup.order)):
+        raise ValueError("its keys are no integers of 64 bits")
+    if any(array.dtype.kind not in "fb" or array.ndim > 2 for array in arrays.values()):
+        raise ValueError("a tensor holds no floats")
     shard = Shard(arrays, items, lookup, candidates, stored)
     if not shard.sizes or not shard.sizes.items() <= whole.sizes.items():
         raise ValueError(f"its tensors have the sizes {shard.sizes}, its record says {whole.sizes}")
@@ -375,6 +390,7 @@ def _read(location: Location, stored: StoredFile) -> memoryview:
     if not storage.exists(location):
         raise DatasetError(f"{location} is missing though the index lists it; run vtr index again")
     if location.is_local:
+        location.open_file().close()  # an OSError for a pipe, which could not be opened
         with open(location.path, "rb") as file:
             content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
     else:

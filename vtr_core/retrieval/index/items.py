@@ -13,6 +13,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.schema import ClipSchema, FrameSchema, VideoSchema, kept_column
+from vtr_core.storage.bounded_tables import read_uncompressed
 
 _COLUMNS = pa.schema(
     [
@@ -60,15 +61,20 @@ class VideoIds(Sequence[str]):
         return item.video_id if isinstance(item, Item) else VideoIds(item)
 
 
+def _expected(schema: pa.Schema) -> pa.Schema:
+    """The columns of items, and those of a schema that are kept."""
+    kept_names = [name for name in schema.names if name.startswith(_KEPT)]
+    return pa.schema([*_COLUMNS, *(pa.field(name, pa.string()) for name in kept_names)])
+
+
 class Items(Sequence[Item]):
     """The items of an index; an Item is made when it is asked for."""
 
     def __init__(self, table: pa.Table) -> None:
         """table: the columns of every table of items, and the kept ones; ValueError for others."""
-        columns = [name for name in table.column_names if name.startswith(_KEPT)]
-        expected = pa.schema([*_COLUMNS, *(pa.field(name, pa.string()) for name in columns)])
+        expected = _expected(table.schema)
         self.table = table.select(expected.names).cast(expected)
-        self._kept = [name.removeprefix(_KEPT) for name in columns]
+        self._kept = [name.removeprefix(_KEPT) for name in expected.names if name.startswith(_KEPT)]
 
     @classmethod
     def of(cls, items: Iterable[Item]) -> "Items":
@@ -122,7 +128,7 @@ class Items(Sequence[Item]):
     @classmethod
     def from_buffer(cls, content: pa.Buffer) -> "Items":
         """The inverse of `to_bytes`, without a copy; ValueError for a table of other columns."""
-        table = pa.ipc.open_file(content).read_all()
+        table = read_uncompressed(content, _expected)
         table.validate(full=True)
         return cls(table)
 

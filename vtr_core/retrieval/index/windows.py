@@ -32,6 +32,7 @@ from vtr_core.retrieval.index.build import SHARD_ITEMS, joint_record, new_shard
 from vtr_core.retrieval.index.index import CONCEPTS, Backend, PlannedIndex, Shard
 from vtr_core.retrieval.index.items import Items
 from vtr_core.storage import Location, StorageError, locate
+from vtr_core.storage.bounded_tables import check_parquet
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.spaces import JointSpace, clip_space_of
 from vtr_core.unusable import UnusableError
@@ -234,7 +235,7 @@ class WindowStore:
     def tables(self) -> Iterator[pa.Table]:
         """The windows of each part, with all columns but pictures."""
         for part in self.parts():
-            names = self._opened(part, lambda file: file.schema_arrow.names)
+            names = self._opened(part, lambda file, _: file.schema_arrow.names)
             table = self._read(part, [name for name in names if name != "jpeg"])
             yield table.filter(pc.is_valid(table.column("start")))
 
@@ -290,15 +291,21 @@ class WindowStore:
 
     def pictures(self, part: Location, group: int) -> pa.Table:
         """A row group of a part, with places, times and pictures."""
-        return self._opened(part, lambda file: file.read_row_group(group, ["file", "uri", "start", "end", "jpeg"]))
+        return self._read(part, ["file", "uri", "start", "end", "jpeg"], group)
 
-    def _read(self, part: Location, names: Sequence[str] | None) -> pa.Table:
-        return self._opened(part, lambda file: file.read(names))
+    def _read(self, part: Location, names: Sequence[str] | None, group: int | None = None) -> pa.Table:
+        """Columns of a part (None: all), or of one of its row groups."""
 
-    def _opened(self, part: Location, use: Callable[[pq.ParquetFile], Any]) -> Any:
+        def read(file: pq.ParquetFile, source: pa.NativeFile) -> pa.Table:
+            check_parquet(source, file.metadata, range(file.num_row_groups) if group is None else [group], names)
+            return file.read(names) if group is None else file.read_row_group(group, names)
+
+        return self._opened(part, read)
+
+    def _opened(self, part: Location, use: Callable[[pq.ParquetFile, pa.NativeFile], Any]) -> Any:
         try:
-            with part.filesystem.open_input_file(part.path) as source:
-                return use(pq.ParquetFile(source, page_checksum_verification=True))
+            with part.open_file() as source:
+                return use(pq.ParquetFile(source, page_checksum_verification=True), source)
         except (OSError, pa.ArrowException) as error:
             raise DatasetError(f"{part} cannot be read ({error}); delete it and run vtr index again") from error
 

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, NonNegativeFloat, model_validator
 
 from vtr_core.config.losses import FusionConfig, GranularityMarginConfig
-from vtr_core.config.override import ModelInputs, PositiveInt, Probability, Settings
+from vtr_core.config.override import (
+    Depth,
+    Length,
+    ModelInputs,
+    PositiveInt,
+    Probability,
+    Settings,
+)
 from vtr_core.config.pretrained import SwinConfig
 from vtr_core.config.run import ModelConfig
 from vtr_core.errors import ConfigError
@@ -35,7 +42,7 @@ class DecodingConfig(Settings):
         "min_words": 1,
     }
 
-    beams: PositiveInt = 1
+    beams: Depth = 1
     """Beam size; 1 is greedy decoding."""
     length_penalty: NonNegativeFloat = 1.0
     """Length penalty α: hypotheses are compared by log p / length^α."""
@@ -49,19 +56,19 @@ class CaptionerConfig(ModelConfig):
     inputs: ModelInputs = ModelInputs()
     feature: str = "video"
     """The feature column of the frames."""
-    grid: PositiveInt | None = None
+    grid: Length | None = None
     """Side of the grid of places of a frame: the feature has grid · grid rows for each frame, row by row of the grid,
     as `video-swin` has 7 × 7 for each of 16 pairs of frames (None: one row). Each place has a position embedding;
     `batch.max_frames` counts rows: 784."""
     backbone: SwinConfig | None = None
     """A network over frames as pictures, trained with the captioner: data are frames instead of features, and the
     places that come out of it are tokens (None: `feature` is read)."""
-    stored_size: PositiveInt = 224
+    stored_size: Length = 224
     """With a backbone: width and height of the data set's frames in pixels (set to those of the training data)."""
     random_crop: bool = False
     """With a backbone: in training, a random place instead of the centre of frames that are stored larger than
     `backbone.image_size`; the same place for all frames of a clip."""
-    video_tokens: PositiveInt | None = None
+    video_tokens: Length | None = None
     """Maximum number of video tokens, with a grid for each of its places; longer videos are average-pooled over
     neighbouring frames (None: a token per row)."""
     standardize: bool = False
@@ -71,7 +78,7 @@ class CaptionerConfig(ModelConfig):
     and LAVENDER, whose weights `vtr import lavender` takes."""
     hidden_dim: PositiveInt = 768
     """Width of all tokens."""
-    layers: PositiveInt = 12
+    layers: Depth = 12
     """Transformer blocks."""
     heads: PositiveInt = 12
     """Attention heads per block."""

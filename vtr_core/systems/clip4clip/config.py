@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, NonNegativeFloat, model_validator
 
-from vtr_core.config.override import ModelInputs, PositiveInt, Settings
+from vtr_core.config.override import Depth, Length, ModelInputs, PositiveInt, Settings
 from vtr_core.config.pretrained import ClipConfig
 from vtr_core.config.run import ModelConfig
 from vtr_core.config.towers import Aggregation, LearnerConfig, MambaLearner, NormPlace
@@ -22,11 +22,11 @@ class SequenceTransformer(Settings):
     """seqTransf: a transformer over the frames, whose output is added to them, and then their mean."""
 
     kind: Literal["transformer"] = "transformer"
-    layers: PositiveInt = 4
+    layers: Depth = 4
     """Number of layers."""
     heads: PositiveInt = 8
     """Attention heads of a layer."""
-    max_frames: PositiveInt = 77
+    max_frames: Length = 77
     """Positions of frames in time."""
 
 
@@ -61,7 +61,7 @@ class Clip4ClipConfig(ModelConfig):
     inputs: ModelInputs = ModelInputs(max_words=32)
     backbone: ClipConfig = ClipConfig()
     frames: FramesConfig = MeanPooling()
-    stored_size: PositiveInt = 224
+    stored_size: Length = 224
     """Width and height of the data set's frames in pixels (set to those of the training data)."""
     random_crop: bool = False
     """In training, a random place instead of the centre of frames that are stored larger than `backbone.image_size`;

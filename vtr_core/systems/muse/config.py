@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, model_validator
 
-from vtr_core.config.override import ModelInputs, PositiveInt, Probability, Settings
+from vtr_core.config.override import Length, ModelInputs, PositiveInt, Probability, Settings
 from vtr_core.config.pretrained import EncoderRecord, NamedEncoder
 from vtr_core.config.run import ModelConfig
 from vtr_core.config.towers import (
@@ -67,7 +67,7 @@ class MuseConfig(ModelConfig):
     """The feature column of frames: a vector of (1 + grid²) · dim values, [CLS] followed by the grid's patches row by
     row; without a grid a single vector per frame.
     """
-    grid: PositiveInt | None = 7
+    grid: Length | None = 7
     """Patches per side of a frame (None: a frame is a single vector)."""
     token_dim: PositiveInt | None = None
     """Tokens of a network that was not trained with captions: standardised with the training data's statistics, and

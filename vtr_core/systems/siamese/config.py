@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
-from vtr_core.config.override import ModelInputs, PositiveInt, Settings
+from vtr_core.config.override import Length, ModelInputs, PositiveInt, Settings
 from vtr_core.config.run import ModelConfig
 from vtr_core.config.towers import CapsuleTower, TowerConfig
 from vtr_core.errors import ConfigError
@@ -24,9 +24,9 @@ Scales = Annotated[float, Field(ge=0.0, lt=0.5)]
 class ImageShape(Settings):
     """Rows, columns and colours of every image of a data set; filled in from its manifest when a run starts."""
 
-    height: PositiveInt = 100
+    height: Length = 100
     """Rows of pixels."""
-    width: PositiveInt = 100
+    width: Length = 100
     """Columns of pixels."""
     channels: Colours = 1
     """1 is grey, 3 is red, green and blue."""
@@ -77,7 +77,7 @@ class SiameseConfig(ModelConfig):
     kind: Literal["siamese"] = "siamese"
     inputs: ModelInputs = ModelInputs()
     image: ImageShape = ImageShape()
-    size: PositiveInt | None = 100
+    size: Length | None = 100
     """Side of the square that images are resized to (None: original size)."""
     tower: TowerConfig = CapsuleTower()
     encoding_dim: PositiveInt = 20

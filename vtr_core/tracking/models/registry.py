@@ -19,6 +19,7 @@ import vtr_core
 from vtr_core.config.run import TrainConfig
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.json_text import parse_json
+from vtr_core.redaction import redact
 from vtr_core.storage import Location, locate
 from vtr_core.systems.system import Systems
 from vtr_core.tracking.models.model_folder import (
@@ -38,7 +39,6 @@ from vtr_core.tracking.run import (
     figures_table,
     open_client,
     patient,
-    redact,
 )
 
 T = TypeVar("T")

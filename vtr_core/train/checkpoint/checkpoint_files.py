@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from vtr_core import storage
+from vtr_core.backbones.weights import load_tensors
 from vtr_core.config.override import record
 from vtr_core.config.run import TrainConfig
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError
@@ -303,7 +304,7 @@ class CheckpointReader:
         """The state that only resuming needs. Nothing is unpickled: only tensors and plain containers are read."""
         content = self.read("optimizer.pt")
         try:
-            value = torch.load(io.BytesIO(content), map_location=device, weights_only=True)
+            value = load_tensors(io.BytesIO(content), device)
         except Exception as error:  # the restricted unpickler raises many kinds of errors
             place = self._location / "optimizer.pt"
             raise CheckpointError(f"{place} is refused: it is damaged or holds more than tensors") from error

@@ -2,14 +2,17 @@
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from vtr_core import storage
+from vtr_core.config.data_sets import joined, joined_uris, joined_weights
 from vtr_core.config.override import record
 from vtr_core.config.run import TrainConfig
 from vtr_core.errors import RunConflict
 from vtr_core.storage import Location, StorageError, locate
+from vtr_core.storage.stated_places import resumed_place
 from vtr_core.systems.system import Systems
 from vtr_core.train.checkpoint.checkpoint_files import (
     Checkpoint,
@@ -37,6 +40,27 @@ class RunRecord:
     """The concept table, of a model with a concept space."""
     init: str | None = None
     """The model whose weights the run starts from; None: freshly drawn ones."""
+
+
+def resumed_places(stated: Mapping[str, str | None], named: Mapping[str, str | None], folder: str) -> dict[str, Any]:
+    """The places by which the run or sweep in `folder` goes on: those `named` by the user, else those it states.
+
+    Both by the name of the flag that names one. A data set that is named again keeps its weight beside others.
+    StorageError, which asks for the flag, for one that a folder may not state, see `resumed_place`.
+    """
+
+    def place(flag: str, uri: str | None) -> str | None:
+        again = named.get(flag)
+        if uri is None:
+            return again
+        if again is not None and len(joined_uris(again)) == len(joined_uris(uri)):
+            return joined(joined_uris(again), joined_weights(uri))
+        if again is not None:
+            return again
+        parts = [resumed_place(part, folder, f"--{flag}") for part in joined_uris(uri)]
+        return joined(parts, joined_weights(uri))
+
+    return {flag: place(flag, uri) for flag, uri in stated.items()}
 
 
 @dataclass(frozen=True)

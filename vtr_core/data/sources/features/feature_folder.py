@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import TypeVar
@@ -68,7 +68,8 @@ class FeatureFolder:
             return locate(name)
         if self.by_path:
             check_path(name)
-            return self.location / name
+            file = self.location / name
+            return replace(file, root=None) if self.anywhere else file
         check_id(name)
         return self.location / f"{name}.npy"
 
