@@ -19,7 +19,7 @@ class WeightsFlags:
     """Flags of `vtr import weights`."""
 
     file: Annotated[str, tyro.conf.Positional]
-    """File of weights by torch.save; only tensors are read."""
+    """File of weights by torch.save, or a TorchScript archive such as OpenAI's ViT-B-32.pt; only tensors are read."""
     out: str = tyro.MISSING
     """New file that ends in .safetensors."""
     json: bool = False

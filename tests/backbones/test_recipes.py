@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import nn
 
-from pipelines.cli import run
 from vtr_core.backbones.davenet import Davenet
 from vtr_core.backbones.davenet import load as load_davenet
 from vtr_core.backbones.howto import (
@@ -124,24 +123,6 @@ def test_a_file_of_another_network_is_named(tmp_path: Path) -> None:
     torch.save([1, 2], tmp_path / "l.pth")
     with pytest.raises(CheckpointError, match="holds no tensors by name"):
         read_state(tmp_path / "l.pth")
-    torch.jit.script(nn.Linear(2, 3)).save(str(tmp_path / "s.pt"))
-    with pytest.raises(CheckpointError, match="is a TorchScript archive, a program with its weights; give"):
-        read_state(tmp_path / "s.pt")
-
-
-def test_a_file_is_converted_once(tmp_path: Path) -> None:
-    state = {"conv1.weight": torch.randn(5, 4).T, "count": torch.tensor(7)}
-    state["tied"] = state["conv1.weight"]
-    torch.save({"state_dict": state}, tmp_path / "w.pth")
-    out = tmp_path / "new" / "w.safetensors"
-    run("import", ["weights", str(tmp_path / "w.pth"), "--out", str(out)])
-    converted = load_file(out)
-    assert converted.keys() == state.keys()
-    assert all(torch.equal(converted[name], value) for name, value in state.items())
-    with pytest.raises(ConfigError, match="exists; give the name of a new file"):
-        run("import", ["weights", str(tmp_path / "w.pth"), "--out", str(out)])
-    with pytest.raises(ConfigError, match="does not end in"):
-        run("import", ["weights", str(tmp_path / "w.pth"), "--out", str(tmp_path / "network.pt2")])
 
 
 class _Harmful:

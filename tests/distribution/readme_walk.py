@@ -31,7 +31,7 @@ NOT_WALKED = {
     "runs/clip-index": "the same",
     "muse-clip": "the same",
     "hub:": "somebody's account; tests/storage/test_hub.py",
-    "import weights": "a published file; tests/backbones/test_recipes.py",
+    "import weights": "a published file; tests/backbones/test_script_archive.py",
     "import lavender": "a published file; tests/pipelines/systems/captioning/commands/test_lavender.py",
     "caption-swin": "clips with pictures; tests/integration/test_video_captioning.py",
     "ingest captions": "a table of one's own; tests/data/sources/test_captions.py",

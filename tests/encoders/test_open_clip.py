@@ -121,10 +121,23 @@ def test_what_cannot_be_loaded_is_told_in_one_line(open_clip: Any, tiny: Any, tm
         with pytest.raises(ConfigError, match=message):
             encoder(f"open-clip:{name}")
     torch.save(tiny.state_dict(), tmp_path / "weights.pt")
-    with pytest.raises(CheckpointError, match=r"weights\.pt is pickled; give safetensors"):
+    with pytest.raises(CheckpointError, match=r"weights\.pt is pickled; give safetensors \(OpenAI's"):
         encoder(f"open-clip:vtr-tiny/{tmp_path}/weights.pt")
     with pytest.raises(CheckpointError, match="holds no weights of ViT-B-16"):
         encoder(f"open-clip:ViT-B-16/{tmp_path}/weights.safetensors")
     (tmp_path / "weights.safetensors").write_bytes(b"?")
     with pytest.raises(CheckpointError, match="holds no weights of vtr-tiny"):
         encoder(f"open-clip:vtr-tiny/{tmp_path}/weights.safetensors")
+
+
+def test_openais_archives_are_read_and_not_run(open_clip: Any, tiny: Any, tmp_path: Path) -> None:
+    """Saved by TorchScript, with the code that OpenAI's have; they were trained with QuickGELU."""
+    with torch.jit.optimized_execution(False):
+        traced = torch.jit.trace_module(tiny, {"encode_image": torch.zeros(1, 3, 24, 24)}, check_trace=False)
+    traced.save(str(tmp_path / "ViT-tiny.pt"))
+    made = encoder(f"open-clip:vtr-tiny/{tmp_path}/ViT-tiny.pt")
+    quick = open_clip.create_model("vtr-tiny", load_weights=False, force_quick_gelu=True).eval()
+    quick.load_state_dict(tiny.state_dict())
+    with torch.no_grad():
+        expected = normalize(quick.encode_image(pixels(open_clip, frames(24, 24))), dim=-1)
+    np.testing.assert_allclose(made.encode_frames(frames(24, 24)), expected.numpy(), atol=1e-5)

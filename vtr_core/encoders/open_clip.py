@@ -1,10 +1,12 @@
 """`open-clip:`: models of open_clip, whose package is the extra `clip`; torchvision must be of torch's build.
 
 A name is `open-clip:<architecture>/<weights>`; the weights are a file, a folder, a repository of the hub, or a name
-that open_clip knows. They are safetensors.
+that open_clip knows. They are read as tensors alone: safetensors, or OpenAI's TorchScript archives, of which no code is
+run.
 """
 
 import logging
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +16,11 @@ import numpy as np
 import torch
 from jaxtyping import Float32, UInt8
 from PIL import Image
+from safetensors.torch import save_file
 from torch import Tensor
 
 from vtr_core.backbones.recipes import file_sha256
+from vtr_core.backbones.weights import is_script_archive, read_state
 from vtr_core.encoders.encoder import Encoder, UnitHead, unit
 from vtr_core.encoders.preparation import FramePreparation
 from vtr_core.encoders.weights import model_folder, one_line_fault
@@ -26,6 +30,8 @@ from vtr_core.json_text import parse_json
 from vtr_core.video.streams import PictureStream, Rate
 
 _IN_REPOSITORY = ("open_clip_model.safetensors", "model.safetensors")
+_NO_PARAMETERS = ("input_resolution", "context_length", "vocab_size", "attn_mask")
+"""What OpenAI's archives hold beside parameters."""
 _AT_ONCE = 32
 
 
@@ -165,11 +171,7 @@ def _weights(package: Any, architecture: str, weights: str) -> _Weights:
     if place.suffix in (".safetensors", ".pt", ".pth", ".bin"):
         if not place.is_file():
             raise ConfigError(f"there are no weights {place}; put the file there, on every machine that takes part")
-        if place.suffix != ".safetensors":
-            raise CheckpointError(
-                f"{place} is pickled; give safetensors (vtr import weights makes them of a file by torch.save)"
-            )
-        return _Weights(place, {}, quick_gelu=False)
+        return _Weights(place, {}, quick_gelu=_is_openai(place))
     settings = package.get_pretrained_cfg(architecture, weights)
     if settings:
         repository = str(settings.get("hf_hub", "")).rstrip("/")
@@ -201,6 +203,17 @@ def _in_folder(folder: Path, settings: dict[str, Any]) -> _Weights:
     return _Weights(file, preprocessing, quick, folder)
 
 
+def _is_openai(file: Path) -> bool:
+    """Whether a file is one of OpenAI's; CheckpointError for one that is pickled otherwise."""
+    if file.suffix == ".safetensors":
+        return False
+    if not is_script_archive(file):
+        raise CheckpointError(
+            f"{file} is pickled; give safetensors (OpenAI's TorchScript archives alone are read as they are)"
+        )
+    return True
+
+
 def _loaded(package: Any, architecture: str, source: _Weights) -> Any:
     """The model with its weights; CheckpointError where they are of another one."""
     root = logging.getLogger()
@@ -213,7 +226,14 @@ def _loaded(package: Any, architecture: str, source: _Weights) -> Any:
             pretrained_text=False,
             force_quick_gelu=source.quick_gelu,
         )
-        package.load_checkpoint(model, str(source.file), weights_only=True)
+        if source.file.suffix == ".safetensors":
+            package.load_checkpoint(model, str(source.file), weights_only=True)
+        else:
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder) / "weights.safetensors"
+                state = {name: value for name, value in read_state(source.file).items() if name not in _NO_PARAMETERS}
+                save_file({name: value.float().clone().contiguous() for name, value in state.items()}, file)
+                package.load_checkpoint(model, str(file), weights_only=True)
     except Exception as error:  # the library's own faults are of many kinds
         raise one_line_fault(f"{source.file} holds no weights of {architecture}", error) from error
     finally:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
+from torch import Tensor
 
 import vtr_core
 from pipelines.extract.command import ExtractFlags, extract
@@ -150,6 +151,40 @@ def test_weights_load_under_each_published_name(names: str, tmp_path: Path) -> N
     assert torch.equal(net.temporal.positions[:7], state["positional_embedding"])
     first = net.temporal.transformer.layers[1].state_dict()["mlp.fc1.weight"]
     assert torch.equal(first, state["transformer.resblocks.1.mlp.c_fc.weight"])
+
+
+class Nested(torch.nn.Module):
+    """Tensors at the places that their dotted names say, in half precision; `buffers` as constants."""
+
+    def __init__(self, state: dict[str, Tensor], buffers: dict[str, Tensor]) -> None:
+        super().__init__()
+        children: dict[str, dict[str, Tensor]] = {}
+        for name, value in state.items():
+            first, _, rest = name.partition(".")
+            if rest:
+                children.setdefault(first, {})[rest] = value
+            else:
+                self.register_parameter(first, torch.nn.Parameter(value.half()))
+        for name, inner in children.items():
+            constants = {"attn_mask": torch.zeros(2, 2)} if "attn.in_proj_weight" in inner else {}
+            self.add_module(name, Nested(inner, constants))
+        for name, value in buffers.items():
+            self.register_buffer(name, value)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+
+def test_a_script_archive_with_openais_names_loads(tmp_path: Path) -> None:
+    """With the sizes and masks that such files hold beside the parameters."""
+    state = openai_state()
+    sizes = {name: torch.tensor(1) for name in ("input_resolution", "context_length", "vocab_size")}
+    file = str(tmp_path / "ViT-tiny.pt")
+    torch.jit.script(Nested({**state, "logit_scale": torch.tensor(4.6)}, sizes)).save(file)
+    net = model(**{"model.backbone.weights": file})
+    load_pretrained(net)
+    for name, value in net.clip.model.state_dict().items():
+        assert torch.equal(value, transformers_state(state)[name].half().float()), name
 
 
 def test_weights_of_another_vocabulary_say_what_to_do(tmp_path: Path) -> None:
