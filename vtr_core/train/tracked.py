@@ -19,7 +19,6 @@ from vtr_core.patience import MLFLOW
 from vtr_core.redaction import redact
 from vtr_core.storage import locate
 from vtr_core.tracking.environment import environment
-from vtr_core.tracking.models.model_folder import kept_checkpoint
 from vtr_core.tracking.run import (
     NOTE,
     Point,
@@ -58,6 +57,8 @@ class ServedModel:
 
 def _load_pyfunc(data_path: str) -> ServedModel:
     """The model whose files are in the folder `data_path`; called by MLflow."""
+    from vtr_core.tracking.models.model_folder import kept_checkpoint  # imports MLflow
+
     device = "cuda" if torch.cuda.is_available() else "cpu"
     return ServedModel(load_model(kept_checkpoint(locate(data_path)).uri, device))
 
