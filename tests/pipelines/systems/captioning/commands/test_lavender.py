@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from pipelines.cli import run
-from pipelines.systems.captioning.import_lavender import captioner_weights, pieces_of
+from pipelines.systems.captioning.captioner_weights import captioner_weights, pieces_of
 from tests.builders.captioned import captioned_videos
 from tests.builders.captioning import config
 from tests.reference import lavender as slow
