@@ -79,7 +79,6 @@ def test_a_page_is_made_by_a_command_or_says_at_which_commit_it_was(page: Path) 
     [
         "checkpoint_stop",
         "cider",
-        "knock_outs",
         "published_sizes",
         "routing",
         "scale_model",

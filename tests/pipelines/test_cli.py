@@ -174,7 +174,7 @@ FAULTS = [
         "no setting loss.margn; known there: loss.margin.kind, loss.margin.value",
     ),
     (
-        ["submit", "--address", "http://127.0.0.1:1", "--", "evaluate", "c"],
+        ["submit", "--include", "d", "--address", "http://127.0.0.1:1", "--", "evaluate", "c"],
         "no Ray cluster answers at http://127.0.0.1",
     ),
 ]

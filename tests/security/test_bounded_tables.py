@@ -64,6 +64,12 @@ def test_what_says_more_than_it_holds_is_refused(name: str) -> None:
         checked(table, **layout)
 
 
+@pytest.mark.parametrize("layout", [{"compression": "none"}, {"compression": "none", "use_dictionary": False}])
+def test_a_table_without_rows_passes(layout: dict[str, object]) -> None:
+    """Its columns have no pages; the places where they would begin are 0."""
+    checked(pa.table({"a": pa.array([], pa.string()), "b": pa.array([], pa.list_(pa.int32()))}), **layout)
+
+
 def test_ordinary_tables_pass() -> None:
     random = np.random.default_rng(0)
     table = pa.table(

@@ -8,8 +8,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import IO, Any, ClassVar, cast
 
 import torch
 from safetensors import SafetensorError
@@ -61,7 +62,7 @@ def check_proportion(content: object, size: int) -> None:
             raise pickle.UnpicklingError(f"its tensors need more memory than {_VIEWS} times its {size} bytes")
 
 
-def load_tensors(file: str | Path | BinaryIO, device: torch.device | str = "cpu") -> Any:
+def load_tensors(file: str | Path | BufferedIOBase, device: torch.device | str = "cpu") -> Any:
     """What `torch.save` wrote, of which only tensors and plain values are unpickled, in proportion to the file's size.
 
     Raises `READ_FAULTS`, also for tensors that need more memory than the file holds.
@@ -70,6 +71,21 @@ def load_tensors(file: str | Path | BinaryIO, device: torch.device | str = "cpu"
         with open(file, "rb") as opened:
             return load_tensors(opened, device)
     size = file.seek(0, os.SEEK_END)
+    try:
+        _look_through(file, size)
+    except (KeyError, ValueError, *ARCHIVE_FAULTS) as error:  # what is no pickle has operations that are none
+        raise pickle.UnpicklingError("no pickle of tensors alone") from error
+    file.seek(0)
+    try:
+        content = torch.load(cast("IO[bytes]", file), map_location=device, weights_only=True)
+    except pickle.UnpicklingError as error:  # torch's own words advise to run the pickle's code
+        raise pickle.UnpicklingError("no pickle of tensors alone") from error
+    check_proportion(content, size)
+    return content
+
+
+def _look_through(file: BufferedIOBase, size: int) -> None:
+    """Go through the pickles of a file before torch does; UnpicklingError for what it must not be given."""
     if zipfile.is_zipfile(file):
         with zipfile.ZipFile(file) as archive:
             _check_stored(archive.infolist(), size)
@@ -77,18 +93,11 @@ def load_tensors(file: str | Path | BinaryIO, device: torch.device | str = "cpu"
                 if name.endswith("/data.pkl"):
                     with archive.open(name) as tree:
                         _Outline(tree).load()
-    else:
-        file.seek(0)
-        with suppress(EOFError):
-            for _ in range(_PICKLES):
-                _Outline(file).load()
+        return
     file.seek(0)
-    try:
-        content = torch.load(file, map_location=device, weights_only=True)
-    except pickle.UnpicklingError as error:  # torch's own words advise to run the pickle's code
-        raise pickle.UnpicklingError("no pickle of tensors alone") from error
-    check_proportion(content, size)
-    return content
+    with suppress(EOFError):
+        for _ in range(_PICKLES):
+            _Outline(file).load()
 
 
 def is_script_archive(file: str | Path) -> bool:

@@ -169,6 +169,8 @@ class _Page:
 
 def _pages(source: pa.NativeFile, column: Any) -> Iterator[_Page]:
     """The pages of a column, of their headers alone; ArrowInvalid for one that is larger than it may be."""
+    if column.num_values == 0:  # no page is read of such a column, and its places say nothing
+        return
     place = column.data_page_offset
     if column.has_dictionary_page and 0 < (column.dictionary_page_offset or 0) < place:
         place = column.dictionary_page_offset

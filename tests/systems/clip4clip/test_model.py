@@ -239,7 +239,6 @@ def test_crops_are_the_centre_or_the_same_random_place_on_any_worker() -> None:
 PUBLISHED = {
     "msrvtt": (12, 32, 20),
     "msvd": (12, 32, 41),
-    "lsmdc": (12, 32, 1),
     "didemo": (64, 64, 1),
     "activitynet": (64, 64, 1),
 }
