@@ -115,4 +115,4 @@ def test_flags_settings_and_presets_are_the_recorded_ones() -> None:
 
 def test_what_stored_models_name_can_load_them() -> None:
     """MLflow keeps this name in the folder of every registered model."""
-    assert callable(import_module("vtr_core.train.tracked")._load_pyfunc)
+    assert callable(import_module("vtr_core.train.served_model")._load_pyfunc)

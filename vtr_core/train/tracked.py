@@ -1,23 +1,18 @@
-"""A training that MLflow records, and the model that it serves."""
+"""A training that MLflow records: its run, opened, sent to and closed by the driver."""
 
 import logging
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
-
-import pandas as pd
-import torch
 
 from vtr_core import storage
 from vtr_core.config.run import TrainConfig
 from vtr_core.data.manifest import Manifest
-from vtr_core.errors import CheckpointError, InputError
+from vtr_core.errors import CheckpointError
 from vtr_core.fingerprint import fingerprint, short
 from vtr_core.patience import MLFLOW
 from vtr_core.redaction import redact
-from vtr_core.storage import locate
 from vtr_core.tracking.environment import environment
 from vtr_core.tracking.run import (
     NOTE,
@@ -34,34 +29,8 @@ from vtr_core.tracking.run import (
     run_name,
 )
 from vtr_core.tracking.run_log import Line, PointSender, read_lines
-from vtr_core.train.checkpoint import LoadedModel, load_model
 from vtr_core.train.checkpoint.checkpoint_files import find_checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
-
-
-class ServedModel:
-    """Embeds or describes the rows of tables, on the first GPU where there is one.
-
-    Inputs and outputs are defined by each system's `served.py` and by the model's signature.
-    """
-
-    def __init__(self, loaded: LoadedModel) -> None:
-        self._loaded = loaded
-
-    def predict(self, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
-        """The model's output for a table's rows; InputError for a missing column or an invalid value."""
-        if params:
-            raise InputError(f"the model has no parameters, {', '.join(params)} were given")
-        return self._loaded.config.model.system().implementation().predict(self._loaded, model_input)
-
-
-def _load_pyfunc(data_path: str) -> ServedModel:
-    """The model whose files are in the folder `data_path`; called by MLflow."""
-    from vtr_core.tracking.models.model_folder import kept_checkpoint  # imports MLflow
-
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    return ServedModel(load_model(kept_checkpoint(locate(data_path)).uri, device))
-
 
 logger = logging.getLogger(__name__)
 _PAUSES_S = (15.0, 300.0)

@@ -31,7 +31,7 @@ from vtr_core.systems.spaces import clip_space_of
 from vtr_core.tracking.models.model_folder import example, signature
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
-from vtr_core.train.tracked import ServedModel
+from vtr_core.train.served_model import ServedModel
 
 
 @pytest.fixture(scope="module")

@@ -221,7 +221,7 @@ def test_a_version_that_carries_no_code_is_registered_anew(checkpoint: str, run:
     assert register_checkpoint(run, checkpoint, "another", SYSTEMS) == "1"
 
 
-@pytest.mark.parametrize("place", ["code/vtr_core/train/tracked.py", "code/pandas.py", "MLmodel"])
+@pytest.mark.parametrize("place", ["code/vtr_core/train/served_model.py", "code/pandas.py", "MLmodel"])
 def test_a_model_whose_code_was_changed_is_not_run(
     place: str, checkpoint: str, run: TrackedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,7 +236,7 @@ def test_a_model_whose_code_was_changed_is_not_run(
     attack = f"open({str(ran)!r}, 'w')\n"
     if place == "MLmodel":
         (made.parent / "code" / "evil.py").write_text(attack)
-        (made.parent / place).write_text(text.replace("vtr_core.train.tracked", "evil"))
+        (made.parent / place).write_text(text.replace("vtr_core.train.served_model", "evil"))
     else:
         (made.parent / place).write_text(attack + text)
     with pytest.raises(CheckpointError, match="other code than the one that was registered"):

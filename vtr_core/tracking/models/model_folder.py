@@ -155,7 +155,7 @@ def requirement(name: str, installed: str) -> str:
     return f"{name}{'>=' if version.is_prerelease else '=='}{version.public}"
 
 
-LOADER = "vtr_core.train.tracked"
+LOADER = "vtr_core.train.served_model"
 """The module by which MLflow loads a model."""
 DATA = "checkpoint"
 """The folder with the kept part of the checkpoint, in the model's `data/`."""

@@ -77,7 +77,7 @@ def register_checkpoint(
     """Register a checkpoint, a folder with checkpoint.json, as a version of the model `name`; returns the version.
 
     The alias is moved to it. `mlflow.pyfunc.load_model(f"models:/{name}@{alias}")` loads it to embed or describe the
-    rows of tables, see vtr_core.train.tracked; the model's signature has the columns. The model belongs to the run
+    rows of tables, see vtr_core.train.served_model; the model's signature has the columns. The model belongs to the run
     `tracked`, and keeps a copy of the checkpoint, or its URI where that is on an object store (see models/files.py). A
     checkpoint that is already a version of that model, and carries its code, is not registered again; only the alias is
     moved.
