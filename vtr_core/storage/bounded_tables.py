@@ -7,7 +7,7 @@ metadata of Arrow's messages (Message.fbs).
 """
 
 import struct
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -177,13 +177,21 @@ def _pages(source: pa.NativeFile, column: Any) -> Iterator[_Page]:
     end = min(place + column.total_compressed_size, source.size())
     while 0 <= place < end:
         fields, length = _header(source, place, end)
-        kind, size, stored = (fields.get(number, -1) for number in (1, 2, 3))
-        inner = fields.get({_DATA: 5, _DICTIONARY_PAGE: 7, _DATA_2: 8}.get(kind, -1), {})
+        kind, size, stored = (_number(fields, number) for number in (1, 2, 3))
+        inner = fields.get({_DATA: 5, _DICTIONARY_PAGE: 7, _DATA_2: 8}.get(kind, -1))
+        inner = inner if isinstance(inner, dict) else {}
         plain = column.compression == "UNCOMPRESSED"
         if not 0 <= stored <= end - place or not 0 <= size <= (stored if plain else _LARGEST_PAGE):
             raise pa.ArrowInvalid(f"{column.path_in_schema} has a page of {size} bytes")
-        yield _Page(kind, place + length, size, inner.get(1, 0), inner.get(4 if kind == _DATA_2 else 2, -1))
+        encoding = _number(inner, 4 if kind == _DATA_2 else 2)
+        yield _Page(kind, place + length, size, max(0, _number(inner, 1)), encoding)
         place += length + stored
+
+
+def _number(fields: Mapping[int, Any], number: int) -> int:
+    """A field that is a number; -1 where it is absent, or something else."""
+    value = fields.get(number)
+    return value if isinstance(value, int) else -1
 
 
 def _header(source: pa.NativeFile, place: int, end: int) -> tuple[dict[int, Any], int]:

@@ -107,7 +107,7 @@ def test_a_video_whose_streams_last_unequally_long_is_refused_by_name(world):
 
 def test_a_rate_that_all_videos_contradict_ends_the_ingest(world):
     """3D features of 1.5 rows a second that are read as one a second: second 60 would get the rows of second 90."""
-    with pytest.raises(InputError, match=r"first 4 videos all contradict .*v1 .*at 1 a second \(--fps-3d\) last"):
+    with pytest.raises(InputError, match=r"first 4 videos all contradict .*v1\.npy .*at 1 a second \(--fps-3d\) last"):
         clips_of(world.source(fps_3d=1.0))
 
 

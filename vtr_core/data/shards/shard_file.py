@@ -203,7 +203,7 @@ class ShardFile:
         """Context that converts errors into a DamagedShard with their position."""
         try:
             yield
-        except (_Fault, pa.ArrowException, OSError) as error:
+        except (_Fault, pa.ArrowException, UnicodeDecodeError, OSError) as error:  # pyarrow decodes names itself
             raise self._damaged(error, group) from error
 
     def _damaged(self, error: Exception, group: int | None = None) -> DamagedShard:
@@ -220,7 +220,12 @@ def _parsed(footer: bytes) -> pq.FileMetaData:
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    """One array of it; ArrowInvalid for texts that are not UTF-8, which pyarrow reads all the same."""
+    array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    values = array.type.value_type if pa.types.is_list(array.type) else array.type
+    if pa.types.is_string(values):
+        array.validate(full=True)
+    return array
 
 
 def usable(uri: str, require: Callable[[Schema, str], object], on_bad_shard: OnBadShard = "fail") -> Manifest:

@@ -118,5 +118,5 @@ class Thumbnails:
                 groups = range(file.num_row_groups) if group is None else [group]
                 check_parquet(source, file.metadata, groups, columns)
                 return file.read(columns) if group is None else file.read_row_group(group, columns)
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
             raise DatasetError(f"{place} cannot be read ({error}); restore or rebuild the data set") from error

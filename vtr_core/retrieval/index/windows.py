@@ -306,7 +306,7 @@ class WindowStore:
         try:
             with part.open_file() as source:
                 return use(pq.ParquetFile(source, page_checksum_verification=True), source)
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
             raise DatasetError(f"{part} cannot be read ({error}); delete it and run vtr index again") from error
 
 

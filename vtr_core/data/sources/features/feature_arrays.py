@@ -60,21 +60,24 @@ Lasting: TypeAlias = tuple[str, int, float]
 """Of a stream of a video: the flag of its rate, its rows, and rows a second."""
 
 
-def contradiction(video_id: str, streams: Sequence[Lasting]) -> UnusableError | None:
-    """The error of a video whose streams last unequally long, by more than TOLERANCE_S; None where they agree."""
+def contradiction(video: str, streams: Sequence[Lasting]) -> UnusableError | None:
+    """The error of a video whose streams last unequally long, by more than TOLERANCE_S; None where they agree.
+
+    video: its id, or the file of its first stream.
+    """
     seconds = [rows / rate for _, rows, rate in streams]
     if not seconds or max(seconds) - min(seconds) <= TOLERANCE_S:
         return None
     lasting = "; ".join(
         f"{rows} rows at {rate:g} a second ({flag}) last {rows / rate:.1f} s" for flag, rows, rate in streams
     )
-    message = f"the streams of {video_id} differ by {max(seconds) - min(seconds):.1f} s: {lasting}"
+    message = f"the streams of {video} differ by {max(seconds) - min(seconds):.1f} s: {lasting}"
     return UnusableError(Reason.STREAMS_DISAGREE, f"{message}; give their rates by these flags, or extract them again")
 
 
-def check_durations(video_id: str, streams: Sequence[Lasting]) -> None:
+def check_durations(video: str, streams: Sequence[Lasting]) -> None:
     """Raises the `contradiction` of a video's streams, if there is one."""
-    fault = contradiction(video_id, streams)
+    fault = contradiction(video, streams)
     if fault is not None:
         raise fault
 

@@ -141,7 +141,7 @@ class ClipStreams:
                 if fault.reason is not Reason.MISSING_FILE:
                     raise
         arrays = ClipArrays(self, name, visual, audio)
-        check_durations(name, arrays.lasting)
+        check_durations(str(self.visual[0].file(name)), arrays.lasting)
         return arrays
 
     def _contradictions(self) -> Iterator[UnusableError | None]:
@@ -152,7 +152,7 @@ class ClipStreams:
                 audio = None if self.audio is None else self.audio.read(name)
             except UnusableError:
                 continue
-            yield contradiction(name, ClipArrays(self, name, visual, audio).lasting)
+            yield contradiction(str(self.visual[0].file(name)), ClipArrays(self, name, visual, audio).lasting)
 
 
 @dataclass(frozen=True)
