@@ -46,7 +46,7 @@ from vtr_core.storage import Location, check_writable, locate
 from vtr_core.tracking.environment import provenance
 from vtr_core.tracking.run import Status, default_tracking_uri, full_tracking_uri
 from vtr_core.train.checkpoint.run_folder import resumed_places
-from vtr_core.train.fleet.lease import Lease, is_released
+from vtr_core.train.fleet.lease import Lease, may_be_held
 from vtr_core.train.job import total_steps
 from vtr_core.train.tracked import Child, Tracking
 
@@ -198,8 +198,9 @@ def _reason(trial: Trial) -> str:
 
 
 def _wait_until_released(run: Location) -> None:
+    """Return once the trial has left its folder, or was killed in it, or SWEEP's patience is over."""
     deadline = time.monotonic() + SWEEP.seconds()
-    while not is_released(run) and time.monotonic() < deadline:
+    while may_be_held(run) and time.monotonic() < deadline:
         time.sleep(0.5)
 
 

@@ -15,7 +15,7 @@ from vtr_core.run.presets import preset
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.train import trial as module
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
-from vtr_core.train.fleet.lease import is_released
+from vtr_core.train.fleet.lease import may_be_held
 from vtr_core.train.job import Job
 from vtr_core.train.trial import Standing, Trial
 
@@ -59,9 +59,9 @@ def test_validations_then_the_end_with_the_last_one(folder: RunFolder, monkeypat
     assert jobs[0].provenance == {"git.commit": "c", "mlflow.run_id": "run-id", "mlflow.tracking_uri": "sqlite:///x"}
     assert jobs[0].tracked is None
     assert "started" in (Path(folder.location.path) / "events.jsonl").read_text()
-    assert not is_released(folder.location)
+    assert may_be_held(folder.location)
     trial.stop()
-    assert is_released(folder.location)
+    assert not may_be_held(folder.location)
 
 
 def test_an_early_end_of_its_own(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +116,7 @@ def test_stop_asks_the_training_to_end_and_waits(folder: RunFolder, monkeypatch:
     trial.next()
     trial.stop()
     assert ended.is_set()
-    assert is_released(folder.location)
+    assert not may_be_held(folder.location)
 
 
 def test_the_objective_is_the_best_that_is_a_number(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 from vtr_core.errors import RunConflict
 from vtr_core.storage import locate
 from vtr_core.train.fleet import lease
-from vtr_core.train.fleet.lease import Lease, is_held
+from vtr_core.train.fleet.lease import Lease, is_held, may_be_held
 
 BEAT_S = 0.1
 
@@ -61,6 +61,12 @@ def test_a_number_that_another_process_has_by_now_is_no_sign_of_life(tmp_path: P
     held_by(tmp_path, 1, process_start="1")
     with Lease.take(locate(str(tmp_path)), sleep=no_waiting) as taken:
         assert taken.number == 2
+
+
+def test_a_folder_whose_holder_was_killed_is_not_held(tmp_path: Path) -> None:
+    """A resumed sweep does not wait for a trial that was killed in its folder and does not begin again."""
+    held_by(tmp_path, 1, process_start="1")
+    assert not may_be_held(locate(str(tmp_path)))
 
 
 @pytest.mark.parametrize("unreadable", [False, True])

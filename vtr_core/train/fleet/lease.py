@@ -124,13 +124,6 @@ def is_held(folder: Location, number: int) -> bool:
     return _newest(folder) == number
 
 
-def is_released(run: Location) -> bool:
-    """Whether the last holder of the run folder at `run` has released it."""
-    number = _newest(run / "owner")
-    holder = _read(_file(run / "owner", number)) if number else None
-    return number == 0 or (holder is not None and holder.released)
-
-
 def may_be_held(run: Location) -> bool:
     """Whether a driver holds the run folder at `run`, unless it is known to be gone; does not wait for a heartbeat."""
     number = _newest(run / "owner")
