@@ -1,4 +1,12 @@
-"""The folder of a sweep, and its parent run in MLflow."""
+"""A sweep's folder: its settings and the state of its trials, complete for resumption; and its parent run in MLflow.
+
+sweep.json          the space, data sets, scheduler, search, MLflow run
+config.json         the configuration that trials change
+trials.json         every trial: its point, its state, its validations
+trials/000/…        the trials' run folders, as those of vtr train
+best_trials.json    written at the end
+owner/              lease of the process that writes the folder (vtr_core.train.fleet.lease)
+"""
 
 import threading
 import time

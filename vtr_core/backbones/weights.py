@@ -1,4 +1,9 @@
-"""Weights of other projects' networks, read without unpickling objects; TorchScript archives, too."""
+"""Weights of other projects' networks, read without unpickling objects; TorchScript archives, too.
+
+torch.load(weights_only=True) refuses such archives, such as OpenAI's files of CLIP, and torch.jit.load compiles their
+code. Here the pickle of the module tree is read by an unpickler that can make tensors and attributes by name and
+nothing else; code is not opened.
+"""
 
 import os
 import pickle

@@ -1,4 +1,8 @@
-"""What a run is: data, loss, optimisation, scaling, checkpoints."""
+"""What a run is: `TrainConfig`, its blocks, and the base of the models that it may name.
+
+A model's configuration knows its system, so that code which has a configuration needs no list of systems. Only where
+one is made of plain values, `{"kind": "muse", …}`, must the kinds be known: `systems.system.Systems` reads those.
+"""
 
 import operator
 from collections.abc import Mapping

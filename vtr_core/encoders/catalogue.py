@@ -1,4 +1,7 @@
-"""The encoders that vtr knows by name, and the papers' extractors among them."""
+"""What encoders there are: the sources, and the recipes of features, the papers' extractors among them.
+
+Nothing is loaded, and nothing is asked of the hub.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,8 @@
-"""Ranks of matching items under ties, and scores normalised before they are ranked."""
+"""Ranks of matching items under ties, and scores corrected for hubs: dual softmax, query-bank normalisation.
+
+These corrections use more than the query being answered, so they are reported beside the plain metrics, never instead
+of them. Exponentials of similarities can overflow or underflow, so everything is computed from logarithms.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

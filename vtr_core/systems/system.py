@@ -1,4 +1,8 @@
-"""A system: what generic code asks of it, and the list of systems that is handed down."""
+"""`System`: the interface of a system, on which generic code depends; `Systems`: those of a process, handed down.
+
+The list itself is `systems/all.py`; commands have theirs from `pipelines/systems/registry.py`, notebooks from `api.py`.
+Ray's workers get the value that their driver has.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

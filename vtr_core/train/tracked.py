@@ -1,4 +1,8 @@
-"""A training that MLflow records: its run, opened, sent to and closed by the driver."""
+"""A training run as an MLflow run: opened and closed here, in the driver; the first worker logs to it by its id.
+
+An unreachable store never stops training. The driver keeps trying to open the run, sends the points of metrics.jsonl
+once that works, and checks at the end whether anything is missing, which a later --resume then sends.
+"""
 
 import logging
 import threading

@@ -1,4 +1,8 @@
-"""Decoding in a process of its own, which a broken file may end."""
+"""Decoding in a process of its own, which a broken file may end, and the program of that process.
+
+The program decodes video after video for the process that started it, within limits, and ends with its parent.
+Arguments: the descriptor of its connection, and the limit of bytes in addition to those in use at its start.
+"""
 
 import os
 import socket

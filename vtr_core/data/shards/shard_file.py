@@ -136,8 +136,8 @@ class _Fault(Exception):
 class ShardFile:
     """Context that reads row groups of `shard` at `location` by pyarrow, verified. Raises DamagedShard.
 
-    A core reads and verifies 72,000 clips of 10 KB a second, memory-mapped 95,000 (benchmarks/results/reading.md);
-    the fastest training measured takes 39,000. Files are not mapped: one that is cut short meanwhile would end the
+    A core read and verified 72,000 clips of 10 KB a second, memory-mapped 95,000, before headers of pages were looked
+    at, too (benchmarks/results/reading.md); the fastest training measured takes 39,000. Files are not mapped: one that is cut short meanwhile would end the
     process.
     """
 

@@ -1,4 +1,7 @@
-"""Pages of explained queries: examples with pictures, hits, words."""
+"""The pages of explanations and of hits, self-contained HTML files without scripts, and the pictures on them.
+
+A picture is of a folder of image files, the data set's thumbnails, or a placeholder.
+"""
 
 import base64
 from collections.abc import Collection, Iterable, Mapping, Sequence

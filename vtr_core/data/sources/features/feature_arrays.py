@@ -1,4 +1,8 @@
-"""Arrays of features by name and their rates, rows a second."""
+"""Arrays of features by name, and their rows a second: as given, as `vtr extract` recorded, or as published.
+
+A wrong rate is silent: at 1 row a second in place of 1.5, the clip from second 60 gets the rows of second 90. So a rate
+is read where it is recorded, and streams of one video have to last equally long.
+"""
 
 import io
 import math
