@@ -137,8 +137,8 @@ class ShardFile:
     """Context that reads row groups of `shard` at `location` by pyarrow, verified. Raises DamagedShard.
 
     A core read and verified 72,000 clips of 10 KB a second, memory-mapped 95,000, before headers of pages were looked
-    at, too (benchmarks/results/reading.md); the fastest training measured takes 39,000. Files are not mapped: one that is cut short meanwhile would end the
-    process.
+    at, too (benchmarks/results/reading.md); the fastest training measured takes 39,000. Files are not mapped: one that
+    is cut short meanwhile would end the process.
     """
 
     def __init__(self, location: Location, shard: Shard) -> None:
