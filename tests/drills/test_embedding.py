@@ -18,12 +18,12 @@ pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux]
 SHARD_ROWS, VIDEOS = 2, 40
 TOGETHER = f"""
 import sys
+import ray.data
 from ray.data import ActorPoolStrategy, DataContext
 from pipelines.cli import run
-from pipelines.embed import command as on_ray
 from vtr_core.retrieval.embed import embedding_job as job
 job.SHARD_ROWS = {SHARD_ROWS}
-on_ray.ActorPoolStrategy = lambda max_size, **_: ActorPoolStrategy(size=max_size)
+ray.data.ActorPoolStrategy = lambda max_size, **_: ActorPoolStrategy(size=max_size)
 DataContext.get_current().wait_for_min_actors_s = 1200
 run("embed", [*sys.argv[1:], "--workers", "2"])
 """
