@@ -27,6 +27,7 @@ def test_what_runs_is_counted_and_what_an_import_runs_is_not() -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.integration
 def test_the_flows_are_short() -> None:
     """In a process of its own: the checks of calls that tests have are files, too."""

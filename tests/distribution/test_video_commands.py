@@ -37,6 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_they_do_what_they_say(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = commands()
     names = ["index", "extract", "train", "evaluate", "evaluate", "index", *["extract"] * 6]

@@ -97,6 +97,7 @@ def test_tokens_of_an_encoder_are_stored_for_models_of_tokens(films: Path, model
     assert (video.name, video.dim) == ("video", 50 * 24)
 
 
+@pytest.mark.long
 @pytest.mark.integration
 def test_rays_workers_load_the_encoder_by_name(films: Path, models: Path, tmp_path: Path, local_ray: None) -> None:
     name = f"hf:{models / 'clip'}"

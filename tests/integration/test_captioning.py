@@ -44,6 +44,7 @@ def trained(described: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.long
 def test_training_lowers_the_loss_and_captions_beat_a_fixed_one(trained: Path, described: Path) -> None:
     assert len(losses(trained)) == EPOCHS * STEPS_PER_EPOCH
     (result,) = evaluate(CaptioningFlags(str(trained), (str(described / "test"),), meteor=False))
@@ -52,6 +53,7 @@ def test_training_lowers_the_loss_and_captions_beat_a_fixed_one(trained: Path, d
     assert all(text for text in result.videos.hypotheses.values())
 
 
+@pytest.mark.long
 def test_captions_are_written(trained: Path, described: Path, tmp_path: Path) -> None:
     videos = caption(CaptionFlags(str(trained), str(described / "test"), str(tmp_path / "out")))
     lines = (tmp_path / "out" / "captions.jsonl").read_text().splitlines()

@@ -41,6 +41,7 @@ def trained(described: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.long
 def test_training_lowers_the_loss_and_finds_videos(trained: Path, described: Path) -> None:
     found = losses(trained)
     assert len(found) == EPOCHS * STEPS_PER_EPOCH
@@ -79,6 +80,7 @@ def test_what_does_not_go_together_is_said_before_anything_starts(described: Pat
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.long
 def test_labels_of_another_table_stop_a_resumed_run(trained: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut"
     shutil.copytree(trained, cut)

@@ -41,6 +41,7 @@ def trained(described: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.long
 def test_training_lowers_the_loss_and_finds_videos(trained: Path, described: Path) -> None:
     found = losses(trained)
     assert len(found) == EPOCHS * STEPS_PER_EPOCH

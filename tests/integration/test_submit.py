@@ -88,6 +88,7 @@ def authorization() -> dict[str, str]:
     return {"Authorization": f"Bearer {TOKEN}"}
 
 
+@pytest.mark.long
 def test_a_submitted_ingest(head: Head) -> None:
     ingested = head.vtr(
         "--submission-id", "made", "--", "ingest", "synthetic", "--out", "world", "--workers", "0", *WORLD

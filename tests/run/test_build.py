@@ -185,6 +185,7 @@ def test_inputs_that_make_no_model_are_errors(name, features, message):
         _model(name, inputs=ModelInputs(features=features))
 
 
+@pytest.mark.long
 def test_a_model_is_checked_without_torchs_compiler():
     """Its import takes more than a second, which every command that loads a model would wait for."""
     code = """

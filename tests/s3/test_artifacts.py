@@ -95,6 +95,7 @@ def test_only_its_uri_and_hash_are_kept(tmp_path: Path, folder: str, run: Tracke
         load_model(f"models:/{NAME}/1")
 
 
+@pytest.mark.long
 def test_artifacts_on_the_store_hold_a_copy_of_a_local_checkpoint(
     tmp_path: Path, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

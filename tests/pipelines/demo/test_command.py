@@ -24,6 +24,7 @@ def test_too_few_films_are_refused() -> None:
         demo.demo(DemoFlags(films=100))
 
 
+@pytest.mark.long
 @pytest.mark.integration
 def test_the_demonstration_finds_unseen_films(
     tmp_path: Path, own_tracking_store: str, capsys: pytest.CaptureFixture[str]

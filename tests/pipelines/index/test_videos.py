@@ -172,6 +172,7 @@ def test_files_are_added_and_deleted(copied: tuple[Path, str], tmp_path: Path) -
     shutil.rmtree(folder)
 
 
+@pytest.mark.long
 def test_ray_makes_the_same_index(films: Path, place: str, tmp_path: Path) -> None:
     out = str(tmp_path / "found")
     index(IndexFlags(str(films), out=out, window=1.3, workers=1))

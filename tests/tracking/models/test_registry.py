@@ -114,6 +114,7 @@ np.savez(sys.argv[3], **{name: np.array([np.zeros(4) if v is None else v for v i
 """
 
 
+@pytest.mark.long
 def test_another_process_loads_it_by_its_alias_and_embeds_the_same(
     data: Manifest, checkpoint: str, run: TrackedRun, tmp_path: Path
 ) -> None:
