@@ -42,10 +42,14 @@ class Row(Change):
     """Rows of the same table whose settings it has too, where it does not give its own."""
     of_model: Callable[[Any], Change] | None = None
     """Further changes, by the model's configuration: half its capsules, another routing of the same width."""
+    of_run: Callable[[TrainConfig], Change] | None = None
+    """Further changes, by the whole configuration: the loss and the optimizer that a model is published with."""
     starter: bool = False
     """Whether `vtr train --help` shows it."""
     varied: bool = True
     """Whether the table's variants are made of it, too."""
+    recipes: bool = True
+    """Whether the table's recipes are made of it, too."""
 
 
 def base_config(table: Mapping[str, Row], base: str, name: str) -> TrainConfig:
@@ -67,6 +71,8 @@ def applied(config: TrainConfig, table: Mapping[str, Row], name: str) -> TrainCo
         config = applied(config, table, other)
     if row.of_model is not None:
         config = changed(config, row.of_model(config.model))
+    if row.of_run is not None:
+        config = changed(config, row.of_run(config))
     return changed(config, row)
 
 
