@@ -14,8 +14,6 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 
-import psutil
-
 from pipelines.progress import Meter
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.config.pretrained import ClipConfig, SwinConfig
@@ -23,6 +21,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
 from vtr_core.data.records.schema import ClipSchema
 from vtr_core.errors import ConfigError
+from vtr_core.process_limits import free_memory
 from vtr_core.run.config import TrainConfig
 from vtr_core.tracking.run_log import EventLog
 from vtr_core.train.fleet.lease import Lease
@@ -30,6 +29,8 @@ from vtr_core.train.tracked import Tracking
 
 Shapes = Mapping[str, Sequence[int]]
 _FLOAT32 = 4
+_ROOM = 0.9
+"""Share of the free memory that weights, gradients and moments may take; activations need some, too."""
 _FEW_STEPS = 100
 """Steps below which a training is called short; of 150 films, 30 steps stay at chance and 180 do not."""
 
@@ -48,14 +49,14 @@ def state_bytes(config: TrainConfig, shapes: Shapes, frozen: Collection[str] = (
 
 
 def require_memory(config: TrainConfig, shapes: Shapes, frozen: Collection[str] = (), there: int | None = None) -> None:
-    """ConfigError where a training in this process cannot hold its weights; there: bytes of memory (default: all)."""
-    needed, has = state_bytes(config, shapes, frozen), psutil.virtual_memory().total if there is None else there
+    """ConfigError where a training in this process cannot hold its weights; there: bytes of memory (default: free)."""
+    needed, has = state_bytes(config, shapes, frozen), int(_ROOM * free_memory()) if there is None else there
     if config.scaling.workers == 0 and config.scaling.device != "gpu" and needed > has:
         largest = max(shapes, key=lambda name: math.prod(shapes[name]))
         raise ConfigError(
             f"the model cannot be trained here: its weights, gradients and moments alone take {_size(needed)}, and "
-            f"this machine has {_size(has)}; the largest weight is {largest} {tuple(shapes[largest])}: choose less "
-            f"(vtr train {config.preset} --help), or a machine with more memory"
+            f"{_size(has)} of memory are free for them; the largest weight is {largest} {tuple(shapes[largest])}: "
+            f"choose less (vtr train {config.preset} --help), or a machine with more memory"
         )
 
 

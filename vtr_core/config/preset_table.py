@@ -48,8 +48,6 @@ class Row(Change):
     """Whether `vtr train --help` shows it."""
     varied: bool = True
     """Whether the table's variants are made of it, too."""
-    recipes: bool = True
-    """Whether the table's recipes are made of it, too."""
 
 
 def base_config(table: Mapping[str, Row], base: str, name: str) -> TrainConfig:

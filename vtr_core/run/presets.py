@@ -24,7 +24,7 @@ def _config(table: Presets, base: str, variant: str, recipe: str, name: str) -> 
 def _presets(table: Presets) -> Iterator[tuple[str, Callable[[], TrainConfig]]]:
     """`<base>`, `<base>-<variant>`, and what a recipe makes of both: `<base>-<recipe>`, `<base>-<recipe>-<variant>`."""
     for base, row in table.bases.items():
-        for recipe in ("", *table.recipes) if row.varied and row.recipes else ("",):
+        for recipe in ("", *table.recipes) if row.varied else ("",):
             for variant in ("", *table.variants) if row.varied else ("",):
                 name = "-".join(filter(None, (base, recipe, variant)))
                 yield name, partial(_config, table, base, variant, recipe, name)

@@ -42,9 +42,9 @@ def maximisation(
     R_ij = r_ij aᵢ,  n_j = Σᵢ R_ij,  μ_j = Σᵢ R_ij V_ij / n_j,  σ²_j = Σᵢ R_ij (V_ij − μ_j)² / n_j + floor
     cost_j = n_j Σ_h (β_u + log σ_jh),  log a_j = log sigmoid(λ(β_a − cost_j))
 
-    components: "mean" has the mean over the components h in the place of their sum. On average over j, n_j is 1/C of the
-    number of active input capsules, so at most about 1. A capsule that no vote is assigned to has μ = 0 and the floor as
-    variance.
+    components: "mean" has the mean over the components h in the place of their sum. On average over j, n_j is 1/C of
+    the number of active input capsules, so at most about 1. A capsule that no vote is assigned to has μ = 0 and the
+    floor as variance.
     """
     weights = assigned * activations.unsqueeze(1)
     total = weights.sum(dim=2)
@@ -112,7 +112,9 @@ class Em(Routing):
         self.side = side
         self.num_iterations = config.num_iterations
         self.components = config.components
-        self.activation_size = 0.55  # measured with "mean" at 4 to 64 capsules
+        self.activation_size = (
+            0.55 if config.components == "mean" else num_capsules**0.25
+        )  # of p̂ᵢx̂ᵢ, at 4 to 64 capsules
         self.inverse_temperature = config.inverse_temperature
         self.weight = nn.Parameter(torch.empty(num_capsules, num_capsules, side, side))
         nn.init.normal_(self.weight, std=(num_capsules / side) ** 0.5)

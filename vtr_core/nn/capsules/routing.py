@@ -168,7 +168,7 @@ class AttentionBlock(nn.Module):
 
 
 def _attended_size(items: int) -> float:
-    """Root mean square of a mean of `items` independent values of size 1, weighted by a softmax of logits of deviation 1."""
+    """Size of a mean of `items` independent values of size 1, weighted by a softmax of logits of deviation 1."""
     return SOFTMAX_SIZE / sqrt(items)
 
 

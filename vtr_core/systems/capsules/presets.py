@@ -82,7 +82,6 @@ _BASES = {
         about="the same for a few hundred videos: small, and regularised throughout",
         starter=True,
         like=("capsule-howto-tiny",),
-        recipes=False,
         model=CapsuleNetConfig(
             routing=SelfAttentionRouting(initial_gain=3.0, carried_presence=6.0),
             words=WordEncoderConfig(pooling="max_mean", layer_norm=True, word_dropout=0.2, dropout=0.5),
