@@ -293,6 +293,8 @@ def read_msvd(folder: str, drops: Drops) -> Iterator[AnnotatedVideo]:
 
 _MSRVTT = ("train_val_videodatainfo.json", "test_videodatainfo.json")
 _MSRVTT_SPLITS = {"train": "train", "validate": "val", "test": "test"}
+_MSRVTT_OF_HOWTO100M = "MSRVTT_data.json"
+"""Both files in one, as HowTo100M's authors have them."""
 _TRAIN_9K, _TEST_1K = "MSRVTT_train.9k.csv", "MSRVTT_JSFUSION_test.csv"
 
 
@@ -300,13 +302,17 @@ def read_msrvtt(uri: str, split: Literal["official", "1k-a"], drops: Drops) -> S
     """The videos of the annotation file or folder at `uri`, each once, under the given split.
 
     "1k-a" takes 9,000 videos with all captions for training, and 1,000 with the one given sentence each for the test.
-    Raises InputError for missing files or keys.
+    Where the table of those 9,000 is not there, the test alone, which needs no annotations. Raises InputError for
+    missing files or keys.
     """
     location = locate(uri)
     single = location.name.endswith(".json")
-    files = [location] if single else [location / name for name in _MSRVTT if storage.exists(location / name)]
-    if not files or not storage.exists(files[0]):
-        raise InputError(f"there are no MSR-VTT annotations at {location}; give the folder of {' and '.join(_MSRVTT)}")
+    names = _MSRVTT if storage.exists(location / _MSRVTT[0]) else (_MSRVTT_OF_HOWTO100M,)
+    files = [location] if single else [location / name for name in names if storage.exists(location / name)]
+    trains = split == "official" or single or storage.exists(location / _TRAIN_9K)
+    if trains and not (files and storage.exists(files[0])):
+        wanted = f"{' and '.join(_MSRVTT)}, or {_MSRVTT_OF_HOWTO100M}"
+        raise InputError(f"there are no MSR-VTT annotations at {location}; give the folder of {wanted}")
     videos: dict[str, AnnotatedVideo] = {}
     for file in files:
         for video in _msrvtt(file, drops):
@@ -317,7 +323,7 @@ def read_msrvtt(uri: str, split: Literal["official", "1k-a"], drops: Drops) -> S
     if single:
         raise ConfigError(f"the split 1k-a needs the folder with {_TRAIN_9K} and {_TEST_1K}, not the file {location}")
     chosen = []
-    for row in read_table(location / _TRAIN_9K, ("video_id",)):
+    for row in read_table(location / _TRAIN_9K, ("video_id",)) if trains else ():
         if row["video_id"] in videos:
             chosen.append(replace(videos[row["video_id"]], split="train"))
         else:
