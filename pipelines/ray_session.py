@@ -82,7 +82,9 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
         if address != _OWN:
             start()
         else:
-            folder = folder_of_files()
+            folder, fault = folder_of_files()
+            if fault:
+                logger.warning("%s: they are below %s (RAY_TMPDIR names another folder)", fault, folder)
             if not any(name.startswith("RAY_AUTH") for name in os.environ):
                 _set_token()
             with alone():
@@ -98,22 +100,20 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
         _Watch(address == _OWN).begin()
 
 
-def folder_of_files() -> str:
-    """The folder below which a new Ray on this machine keeps its files, absolute: RAY_TMPDIR, TMPDIR or /tmp.
+def folder_of_files() -> tuple[str, str]:
+    """Where a new Ray on this machine keeps its files, below RAY_TMPDIR, TMPDIR or /tmp; and what is wrong with TMPDIR.
 
-    A TMPDIR whose name is too long for Ray's sockets, such as a batch system sets, is left for /tmp, with a warning; a
-    RAY_TMPDIR that is too long is a ConfigError.
+    A TMPDIR whose name is too long for Ray's sockets, such as batch systems set, is left for /tmp; ConfigError for a
+    RAY_TMPDIR that is.
     """
     folder = os.path.abspath(ray_private.folder() or _SHORT)
     excess = len(os.fsencode(folder)) - ray_private.LONGEST_FOLDER
     if excess <= 0:
-        return folder
-    name = _FOLDER if os.environ.get(_FOLDER) else "TMPDIR"
-    fault = f"{name}, {folder}, is {excess} bytes too long for the names of Ray's sockets"
-    if name == _FOLDER:
-        raise ConfigError(f"{fault}; name a shorter folder, such as {_SHORT}")
-    logger.warning("%s: its files are below %s (RAY_TMPDIR names another folder)", fault, _SHORT)
-    return _SHORT
+        return folder, ""
+    fault = f"{folder}, is {excess} bytes too long for the names of Ray's sockets"
+    if os.environ.get(_FOLDER):
+        raise ConfigError(f"{_FOLDER}, {fault}; name a shorter folder, such as {_SHORT}")
+    return _SHORT, f"TMPDIR, {fault}"
 
 
 @contextmanager

@@ -56,7 +56,7 @@ class RunGauges:
     def add(self, report: Report) -> None:
         """Take over a point or an event."""
         if "event" in report:
-            self._events.inc(1.0, {**self._labels, "event": str(report["event"])})
+            self._events.inc(1.0, {**self._labels, "event": _ascii(str(report["event"]))})
             return
         values = dict(report)
         self._step.set(float(values.pop("step")), self._labels)
