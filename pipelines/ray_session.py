@@ -245,12 +245,15 @@ class _Watch(threading.Thread):
         main = threading.main_thread()
         for patience_s in _CLOSING_S:
             signal.pthread_kill(main.ident or 0, _SIGNAL)
-            main.join(patience_s)
-            if not main.is_alive():  # Ray's own end may wait for its servers
-                time.sleep(_EXIT_S)
-                break
-        else:
-            print(f"vtr: ClusterError: {self._fault}", file=sys.stderr, flush=True)
+            deadline = time.monotonic() + patience_s
+            while main.is_alive() and time.monotonic() < deadline:
+                time.sleep(_LOOK_S)
+                if not ray.is_initialized() and main.is_alive():  # the caller goes on without it
+                    return
+            if not main.is_alive():
+                time.sleep(_EXIT_S)  # Ray's own end may wait for its servers
+                os._exit(2)
+        print(f"vtr: ClusterError: {self._fault}", file=sys.stderr, flush=True)
         os._exit(2)
 
 

@@ -140,7 +140,7 @@ def head_fault(address: str) -> str | None:
     import grpc
     import ray
 
-    if os.environ.get(TLS) == "1":
+    if _is_encrypted():
         return None
     try:
         theirs = _ask_version(address)
@@ -161,13 +161,17 @@ def is_gone(address: str) -> bool:
     """Whether no server of Ray's, the head or a node's, listens at host:port. Without it losses are waited for."""
     import grpc
 
-    if os.environ.get(TLS) == "1":
+    if _is_encrypted():
         return False
     try:
         _ask_version(address)
     except grpc.RpcError as error:
         return bool(error.code() == grpc.StatusCode.UNAVAILABLE)
     return False
+
+
+def _is_encrypted() -> bool:
+    return os.environ.get(TLS, "0").lower() in ("1", "true")
 
 
 def _ask_version(address: str) -> str:

@@ -4,7 +4,9 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -232,3 +234,29 @@ def test_a_folder_that_cannot_be_written_is_one_line(
     play(start)
     with pytest.raises(ClusterError, match=r"below /dev/null \(.*\); name another folder with RAY_TMPDIR$"):
         ray_session.connect()
+
+
+@pytest.mark.parametrize(("gone", "server"), [("10.0.0.1:7", "this machine's node"), ("10.0.0.1:6", "the head")])
+def test_the_loss_of_the_cluster_ends_what_the_main_thread_waits_for(
+    gone: str, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ray's own calls would wait for ever."""
+    node = {"NodeID": "n", "NodeManagerAddress": "10.0.0.1", "NodeManagerPort": 7}
+    context = SimpleNamespace(gcs_address="10.0.0.1:6", get_node_id=lambda: "n")
+    is_connected = threading.Event()
+    is_connected.set()
+    monkeypatch.setattr(ray_session.ray, "is_initialized", is_connected.is_set)
+    monkeypatch.setattr(ray_session.ray, "get_runtime_context", lambda: context)
+    monkeypatch.setattr(ray_session.ray, "nodes", lambda: [node])
+    monkeypatch.setattr(ray_session.ray_private, "is_gone", lambda address: address == gone)
+    monkeypatch.setattr(ray_session, "_LOOK_S", 0.01)
+    before = signal.getsignal(ray_session._SIGNAL)
+    watch = ray_session._Watch(own=True)
+    try:
+        with pytest.raises(ClusterError, match=f"^Ray is lost: {server} of the cluster at 10.0.0.1:6 does not answer"):
+            watch.begin()
+            threading.Event().wait(60)
+    finally:
+        is_connected.clear()
+        watch.join(60)
+        signal.signal(ray_session._SIGNAL, before)
