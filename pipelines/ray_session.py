@@ -84,7 +84,7 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
         else:
             folder, fault = folder_of_files()
             if fault:
-                logger.warning("%s: they are below %s (RAY_TMPDIR names another folder)", fault, folder)
+                logger.warning("%s: its files are below %s (RAY_TMPDIR names another folder)", fault, folder)
             if not any(name.startswith("RAY_AUTH") for name in os.environ):
                 _set_token()
             with alone():
@@ -103,17 +103,17 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
 def folder_of_files() -> tuple[str, str]:
     """Where a new Ray on this machine keeps its files, below RAY_TMPDIR, TMPDIR or /tmp; and what is wrong with TMPDIR.
 
-    A TMPDIR whose name is too long for Ray's sockets, such as batch systems set, is left for /tmp; ConfigError for a
-    RAY_TMPDIR that is.
+    A TMPDIR whose name is too long for Ray's sockets, such as batch systems set, or not ASCII, is left for /tmp;
+    ConfigError for such a RAY_TMPDIR.
     """
     folder = os.path.abspath(ray_private.folder() or _SHORT)
     excess = len(os.fsencode(folder)) - ray_private.LONGEST_FOLDER
-    if excess <= 0:
+    if excess <= 0 and folder.isascii():
         return folder, ""
-    fault = f"{folder}, is {excess} bytes too long for the names of Ray's sockets"
+    fault = f"is {excess} bytes too long for the names of Ray's sockets" if excess > 0 else "is not ASCII, as Ray asks"
     if os.environ.get(_FOLDER):
-        raise ConfigError(f"{_FOLDER}, {fault}; name a shorter folder, such as {_SHORT}")
-    return _SHORT, f"TMPDIR, {fault}"
+        raise ConfigError(f"{_FOLDER}, {folder}, {fault}; name another folder, such as {_SHORT}")
+    return _SHORT, f"TMPDIR, {folder}, {fault}"
 
 
 @contextmanager
@@ -252,8 +252,12 @@ class _Watch(threading.Thread):
                     return
             if not main.is_alive():
                 time.sleep(_EXIT_S)  # Ray's own end may wait for its servers
-                os._exit(2)
-        print(f"vtr: ClusterError: {self._fault}", file=sys.stderr, flush=True)
+                break
+        else:
+            print(f"vtr: ClusterError: {self._fault}", file=sys.stderr)
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
         os._exit(2)
 
 
