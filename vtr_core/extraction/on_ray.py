@@ -94,6 +94,8 @@ def _from_row(row: Mapping[str, Any]) -> tuple[_Decoded, list[Rows]]:
         part["end"] = End(**part["end"])
     if part["fault"] is not None:
         part["fault"] = UnusableError(Reason(part["fault"][0]), part["fault"][1])
+    if part["stopped"] is not None:
+        part["stopped"] = tuple(part["stopped"])
     return _Decoded(**part), features
 
 
