@@ -21,7 +21,7 @@ import ray.data
 
 import vtr_core
 from vtr_core import ray_private
-from vtr_core.errors import ClusterError, ConfigError, one_line
+from vtr_core.errors import ClusterError, ConfigError, VtrError, one_line
 from vtr_core.patience import RAY
 
 if TYPE_CHECKING:
@@ -89,13 +89,14 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
                 _set_token()
             with alone():
                 patiently(partial(start, num_cpus=cpus, include_dashboard=False, _temp_dir=f"{folder}/ray"))
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        where = "on this machine" if address == _OWN else f"at {os.environ.get(_ADDRESS) or 'the last ray start'}"
+    except VtrError:
+        raise
+    except Exception as error:  # Ray raises many kinds
+        if isinstance(error, OSError) and not isinstance(error, ConnectionError):
+            place = f"Ray cannot write its files below {ray_private.folder()}"
+            raise ClusterError(f"{place} ({one_line(str(error))}); name another folder with RAY_TMPDIR") from error
+        where = "on this machine" if address == _OWN else f"at {_named() or ray_private.started_last()}"
         raise ClusterError(f"Ray {where} does not take this command: {one_line(str(error))}") from error
-    except OSError as error:
-        raise ClusterError(
-            f"Ray cannot write its files below {ray_private.folder()} ({error}); name another folder with RAY_TMPDIR"
-        ) from error
     if ray.is_initialized():
         _Watch(address == _OWN).begin()
 

@@ -159,6 +159,15 @@ def test_nobody_is_no_cluster() -> None:
     assert ray_private.is_gone(f"127.0.0.1:{port}")
 
 
+def test_a_token_that_cannot_be_read_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(address: str) -> str:
+        raise ray.exceptions.AuthenticationError("RAY_AUTH_TOKEN_PATH is set but file cannot be opened")
+
+    monkeypatch.setattr(ray_private, "_ask_version", ask)
+    assert "file cannot be opened" in str(ray_private.head_fault("10.0.0.1:6379"))
+    assert not ray_private.is_gone("10.0.0.1:6379")
+
+
 def test_workers_import_nothing_from_the_working_directory() -> None:
     """Ray puts it first for a job that is not a client's, which is all that this field decides of ours."""
     job = ray_private.imports_alone(["/code"])

@@ -152,14 +152,19 @@ def head_fault(address: str) -> str | None:
                 return f"it does not answer within {_ANSWER_S:g} s"
             case grpc.StatusCode.UNAVAILABLE:
                 return f"nothing of Ray's answers: {(error.details() or '').rpartition(': ')[2].rstrip(']')}"
-            case _:
+            case grpc.StatusCode.UNIMPLEMENTED:
                 return "another server answers, not the head of a cluster"
+            case code:
+                return f"{code.name}: {error.details()}"
+    except ray.exceptions.AuthenticationError as error:  # a file of a token that is not there
+        return str(error)
     return None if theirs == ray.__version__ else f"it runs Ray {theirs}, this machine {ray.__version__}"
 
 
 def is_gone(address: str) -> bool:
     """Whether no server of Ray's, the head or a node's, listens at host:port. Without it losses are waited for."""
     import grpc
+    import ray
 
     if _is_encrypted():
         return False
@@ -167,6 +172,8 @@ def is_gone(address: str) -> bool:
         _ask_version(address)
     except grpc.RpcError as error:
         return bool(error.code() == grpc.StatusCode.UNAVAILABLE)
+    except ray.exceptions.AuthenticationError:
+        pass
     return False
 
 
