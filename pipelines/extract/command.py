@@ -10,7 +10,7 @@ import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
 from pipelines.ingest.ingest_options import caption_length, words_of_data_set
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, DatasetError
 
 if TYPE_CHECKING:
     from vtr_core.data.ingest.ingest import IngestResult
@@ -327,4 +327,6 @@ def _features_only(flags: ExtractFlags) -> "Drops":
     print(f"{flags.out}: .npy files of {len(files) - sum(drops.counts.values())} videos by {names}")
     for reason, count in sorted(drops.counts.items()):
         print(f"dropped {count} × {reason}, for instance {drops.examples[reason][0]}")
+    if files and sum(drops.counts.values()) == len(files):
+        raise DatasetError(f"{flags.videos} gives no usable video: all {len(files)} were dropped")
     return drops

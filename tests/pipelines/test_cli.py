@@ -75,6 +75,13 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_files_of_the_working_directory_replace_no_module(tmp_path: Path) -> None:
+    for name in ("queue", "numbers", "json", "profile", "typing", "pydantic"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('not this one')")
+    done = vtr("train", "--list", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 FAULTS = [
     (["nothing"], "there is no command 'nothing'; vtr --help lists them"),
     (["trian"], "there is no command 'trian'; did you mean train?"),

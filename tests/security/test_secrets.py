@@ -185,6 +185,7 @@ def _connect(monkeypatch: pytest.MonkeyPatch, **environment: str) -> dict[str, o
             patch.setenv(name, value)
         patch.setattr("ray.is_initialized", lambda: False)
         patch.setattr("ray.init", init)
+        patch.setattr("pipelines.ray_session.ray_private.head_fault", lambda _: None)  # of RAY_ADDRESS: it is there
         pipelines.ray_session.connect()
     read_token_settings()
     return asked

@@ -100,10 +100,10 @@ def _commit(folder: str) -> str:
 
 def _git(folder: str, *arguments: str) -> str:
     try:
-        done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, text=True, timeout=10, check=True)
+        done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
         return ""
-    return done.stdout.strip()
+    return done.stdout.decode(errors="replace").strip()  # a branch's name may be any bytes
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """An MLflow run: opened, found, closed, and how it is shown."""
 
 import getpass
+import json
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -172,8 +173,8 @@ class TrackedRun:
 
         uri = redact(manifest.uri)
         name = uri.rstrip("/").rsplit("/", 1)[-1]
-        profile = f'{{"rows": {manifest.rows}, "videos": {manifest.videos}}}'
-        dataset = Dataset(name, manifest.fingerprint[:32], "vtr", f'{{"uri": "{uri}"}}', profile=profile)
+        profile = json.dumps({"rows": manifest.rows, "videos": manifest.videos})
+        dataset = Dataset(name, manifest.fingerprint[:32], "vtr", json.dumps({"uri": uri}), profile=profile)
         self.client.log_inputs(self.run_id, [DatasetInput(dataset, [InputTag("mlflow.data.context", context)])])
 
     def log_json(self, name: str, value: Any) -> None:

@@ -215,6 +215,17 @@ def test_an_interrupted_extraction_goes_on(films: Path, tmp_path: Path, monkeypa
     ]
 
 
+def test_nothing_usable_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "empty.mp4").touch()
+    (tmp_path / "bad" / "text.mp4").write_text("no video")
+    words = [str(tmp_path / "bad"), "--features-only", "--out", str(tmp_path / "f"), "--workers", "0"]
+    for _ in range(2):
+        with pytest.raises(DatasetError, match=r"bad gives no usable video: all 2 were dropped$"):
+            run("extract", words)
+        assert "dropped 2 × not_a_video" in capsys.readouterr().out
+
+
 def test_features_alone(films: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [str(films), "--features-only", "--out", str(tmp_path / "f"), "--recipe", "log-mel", "--workers", "0"]
     run("extract", words)
