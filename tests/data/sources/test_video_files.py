@@ -2,7 +2,7 @@
 
 import json
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +45,11 @@ def test_subtitles_are_looked_for_beside_a_film_in_a_store(monkeypatch: pytest.M
     monkeypatch.setattr("vtr_core.storage.exists", lambda place: requested.append(place.uri))
     drops = Drops()
     assert not list(subtitle_rows(Inventory(f"s3://bucket/films{SETTINGS}"), drops))
-    assert requested == [f"s3://bucket/films/a{suffix}{SETTINGS}" for suffix in (".srt", ".vtt")]
+    assert requested == [f"s3://bucket/films/a{suffix}{SETTINGS}" for suffix in (".srt", ".vtt", ".SRT", ".VTT")]
     assert drops.counts == {"missing_file": 1}
 
 
-def _one_film(folder: Location) -> list[str]:
+def _one_film(folder: Location, left_out: Callable[[str], None]) -> list[str]:
     return ["a.mp4"]
 
 

@@ -1,0 +1,154 @@
+"""The clock of a video file: one for frames and sound, which goes on where the file's time stamps begin again or leap.
+
+Files that were joined, and recordings of broadcasts, have such time stamps; a reader that believes them shows half the
+pictures beside all of the sound.
+"""
+
+import heapq
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+from av import Packet
+from av.container import InputContainer
+from av.format import Flags
+from av.stream import Stream
+from av.video.stream import VideoStream
+
+T = TypeVar("T")
+DEPTH = 4
+"""Frames in the reordering buffer, the largest reordering in formats without presentation times."""
+USUAL_FRAME_S = 0.04
+_JITTER_S, _RECENT = 0.1, 8
+"""Seconds by which a time stamp may lie before all of a stream's last ones; these are more than are out of order."""
+_LEAP_S = 10.0
+"""Seconds that formats without a beginning (MPEG, Ogg) may leave out; a longer leap is no gap but another clock: the
+`dts_delta_threshold` of FFmpeg's programs. In other formats a leap is a still picture and silence."""
+
+
+@dataclass
+class _Place:
+    """Where a stream is: its part of the file, and its last decoding times by the clock."""
+
+    part: int
+    times: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT))
+
+
+class Clock:
+    """Moves the times of packets, in the order of the file, so that each part begins where all before it has ended.
+
+    A part begins where the time stamps of a stream go back, or leap (`_LEAP_S`). Packets of other streams that still
+    belong to the part before are read by its clock.
+    """
+
+    def __init__(self, container: InputContainer) -> None:
+        self._zero = Fraction(container.start_time or 0, 1_000_000)
+        self._may_leap = Flags.ts_discont in Flags(container.format.flags)
+        self._shifts = [0.0]
+        self._places: dict[int, _Place] = {}
+        self._ends: dict[int, float] = {}
+        self._latest = 0.0
+
+    @property
+    def restarts(self) -> int:
+        """How many times the time stamps have begun again, or have leapt."""
+        return len(self._shifts) - 1
+
+    def end(self, streams: Sequence[Stream] | None = None) -> float:
+        """When the content of streams (None: of all) ends so far, in seconds from the file's beginning."""
+        ends = [end for index, end in self._ends.items() if streams is None or index in [s.index for s in streams]]
+        return max(0.0, *ends) if ends else 0.0
+
+    def seconds(self, ticks: int | None, time_base: Fraction | None) -> float | None:
+        """A time stamp as seconds from the file's beginning; None where there is none."""
+        return None if ticks is None or not time_base else float(ticks * time_base - self._zero)
+
+    def set(self, packet: Packet) -> None:
+        """Move the packet's time stamps to the clock."""
+        base, index = packet.time_base, packet.stream.index
+        time, shown = self.seconds(packet.dts, base), self.seconds(packet.pts, base)
+        place = self._places.setdefault(index, _Place(len(self._shifts) - 1))
+        if time is not None:
+            place.part = self._part(time, time if shown is None else shown, place)
+            place.times.append(time + self._shifts[place.part])
+            self._latest = max(self._latest, place.times[-1])
+        if base:
+            ticks = round(self._shifts[place.part] / base)
+            packet.dts = None if packet.dts is None else packet.dts + ticks
+            packet.pts = None if packet.pts is None else packet.pts + ticks
+        end = self.seconds(packet.dts if packet.pts is None else packet.pts, base)
+        if end is not None and base:
+            self._ends[index] = max(self._ends.get(index, 0.0), end + float((packet.duration or 0) * base))
+
+    def _part(self, time: float, shown: float, place: _Place) -> int:
+        """The part of a packet: of the clocks since its stream's own the nearest one that fits, else a new one."""
+        last = len(self._shifts) - 1
+        if not place.times:  # streams may begin at any time, but not by another clock
+            if not self._may_leap or abs(time + self._shifts[last] - self._latest) <= _LEAP_S:
+                return last
+        else:
+            first, before = min(place.times) - _JITTER_S, place.times[-1]
+            far = max(before, self._latest) + _LEAP_S if self._may_leap else float("inf")
+            times = {part: time + self._shifts[part] for part in range(place.part, last + 1)}
+            fits = {part: abs(now - before) for part, now in times.items() if first <= now <= far}
+            if fits:
+                return min(fits, key=lambda part: fits[part])
+        self._shifts.append(self.end() - shown)
+        return last + 1
+
+
+class OrderedTimes(Generic[T]):
+    """Assigns to frames, which arrive in presentation order, the smallest unassigned time.
+
+    AVI stores decoding times only, which are out of order with MPEG-4's bidirectional frames.
+    """
+
+    def __init__(self) -> None:
+        self._frames: deque[T] = deque()
+        self._times: list[float] = []
+
+    def add(self, frame: T, time: float) -> Iterator[tuple[T, float]]:
+        """Add `frame`; yields the frames that leave the buffer, each with its time."""
+        self._frames.append(frame)
+        heapq.heappush(self._times, time)
+        while len(self._frames) > DEPTH:
+            yield self._next()
+
+    def rest(self) -> Iterator[tuple[T, float]]:
+        """The frames left in the buffer at the end."""
+        while self._frames:
+            yield self._next()
+
+    def _next(self) -> tuple[T, float]:
+        return self._frames.popleft(), heapq.heappop(self._times)
+
+
+_ESTIMATED = "avi"
+"""The format whose duration FFmpeg takes from the size of the file, so that a shortened file states a shorter one."""
+_DURATION = "DURATION"
+"""Matroska's tag of a stream's end, h:mm:ss and fractions; mkvmerge writes its language behind it (DURATION-eng)."""
+
+
+def stated_end(container: InputContainer, streams: Sequence[Stream]) -> float | None:
+    """When the last of `streams` ends, in seconds, as the file states; None where it does not state it of each.
+
+    A container's own duration is that of its longest stream, which may be a subtitle that is never read.
+    """
+    if container.format.name == _ESTIMATED:
+        return max(float((s.frames or 0) * (s.time_base or 0)) for s in streams if isinstance(s, VideoStream))
+    ends = [_stated_end(stream, Fraction(container.start_time or 0, 1_000_000)) for stream in streams]
+    known = [end for end in ends if end is not None]
+    return max(known) if known and len(known) == len(ends) else None
+
+
+def _stated_end(stream: Stream, zero: Fraction) -> float | None:
+    tags = [value for key, value in stream.metadata.items() if key.partition("-")[0] == _DURATION]
+    for tag in tags:
+        parts = tag.split(":")
+        if len(parts) == 3 and all(part.replace(".", "", 1).isdecimal() for part in parts):
+            return float(parts[0]) * 3600 + float(parts[1]) * 60 + float(parts[2])
+    if stream.start_time is None or not stream.duration or not stream.time_base:
+        return None  # without a beginning, FFmpeg gives a stream the duration of its container
+    return float((stream.start_time + stream.duration) * stream.time_base - zero)
