@@ -53,7 +53,7 @@ def local_path(text: str) -> str:
     elif text.startswith("~") and not os.path.lexists(text):
         path = os.path.expanduser(text)
     if not is_text(path) or "\0" in path:
-        raise StorageError(f"{shown_name(path)!r} cannot be the name of a file here: names are UTF-8; rename it")
+        raise StorageError(f"'{shown_name(path)}' cannot be the name of a file here: names are UTF-8; rename it")
     return path
 
 

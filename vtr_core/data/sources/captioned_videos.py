@@ -87,7 +87,7 @@ def _cues(place: Location) -> Iterator[Subtitle | BadLine]:
         raise UnusableError(Reason.UNREADABLE_FILE, f"{place} is no WebVTT file ({error})") from error
     for number, cue in enumerate(captions, start=1):
         times = (cue.start_time.in_milliseconds() / 1000, cue.end_time.in_milliseconds() / 1000)
-        yield Subtitle(number, *times, " ".join(cue.text.split()))
+        yield Subtitle(number, *times, " ".join(cue.raw_text.split()))
 
 
 SUBTITLES: Literal["subtitles"] = "subtitles"
