@@ -11,7 +11,7 @@ import pytest
 from tests.builders.small_videos import RATE, grey_video, number
 from vtr_core.storage import locate
 from vtr_core.unusable import UnusableError
-from vtr_core.video.clock import DEPTH, OrderedTimes
+from vtr_core.video.clock import DEPTH, Clock, OrderedTimes
 from vtr_core.video.decoding import decode
 from vtr_core.video.streams import Chunk, Codec, End, Picture, PictureStream, Rate, SoundStream, Uniform
 
@@ -135,6 +135,25 @@ def test_a_gap_of_seconds_is_a_still_picture_and_silence(tmp_path: Path) -> None
     assert frames == [2, 7, 12, *20 * [14], 17, 22]
     assert sound_s == pytest.approx(25.0, abs=0.2)
     assert end.remark == ""
+
+
+@pytest.mark.parametrize(("suffix", "wrong_s"), [("ts", -2.5), ("ts", 900.0), ("mkv", -2.5)])
+def test_a_single_wrong_time_moves_nothing_after_it(suffix: str, wrong_s: float, tmp_path: Path) -> None:
+    moved = {}
+    with av.open(str(_film(tmp_path / f"a.{suffix}"))) as container:
+        clock, video = Clock(container), container.streams.video[0]
+        for number, packet in enumerate(packet for packet in container.demux() if packet.dts is not None):
+            before = packet.dts
+            if packet.stream is video and 40 <= number < 48:
+                assert packet.time_base is not None
+                packet.dts = packet.pts = before + round(wrong_s / packet.time_base)
+                before, wrong_s = None, 0.0  # one
+            clock.set(packet)
+            if before is not None and packet.dts != before:
+                moved[number] = packet.dts - before
+    assert wrong_s == 0.0
+    assert clock.restarts
+    assert not moved
 
 
 def test_sound_of_another_rate_goes_on(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ pictures beside all of the sound.
 import heapq
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, TypeVar
 
@@ -21,8 +21,11 @@ T = TypeVar("T")
 DEPTH = 4
 """Frames in the reordering buffer, the largest reordering in formats without presentation times."""
 USUAL_FRAME_S = 0.04
-_JITTER_S, _RECENT = 0.1, 8
-"""Seconds by which a time stamp may lie before all of a stream's last ones; these are more than are out of order."""
+_JITTER_S, _RECENT, _ORDERED = 0.1, 8, 3
+"""Seconds by which a time stamp may lie before all of a stream's last ones: more of them than are out of order, fewer
+in formats that store decoding times. A single wrong one does not move those after it."""
+_PARTS = 8
+"""Parts whose clocks are tried."""
 _LEAP_S = 10.0
 """Seconds that formats without a beginning (MPEG, Ogg) may leave out; a longer leap is no gap but another clock: the
 `dts_delta_threshold` of FFmpeg's programs. In other formats a leap is a still picture and silence."""
@@ -33,7 +36,7 @@ class _Place:
     """Where a stream is: its part of the file, and its last decoding times by the clock."""
 
     part: int
-    times: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT))
+    times: deque[float]
 
 
 class Clock:
@@ -69,7 +72,8 @@ class Clock:
         """Move the packet's time stamps to the clock."""
         base, index = packet.time_base, packet.stream.index
         time, shown = self.seconds(packet.dts, base), self.seconds(packet.pts, base)
-        place = self._places.setdefault(index, _Place(len(self._shifts) - 1))
+        recent: deque[float] = deque(maxlen=_ORDERED if self._may_leap else _RECENT)
+        place = self._places.setdefault(index, _Place(len(self._shifts) - 1, recent))
         if time is not None:
             place.part = self._part(time, time if shown is None else shown, place)
             place.times.append(time + self._shifts[place.part])
@@ -83,7 +87,10 @@ class Clock:
             self._ends[index] = max(self._ends.get(index, 0.0), end + float((packet.duration or 0) * base))
 
     def _part(self, time: float, shown: float, place: _Place) -> int:
-        """The part of a packet: of the clocks since its stream's own the nearest one that fits, else a new one."""
+        """The part of a packet: that by whose clock it is nearest to the one before, of those that fit, else a new one.
+
+        time, shown: its decoding time, and when it is shown, in seconds as the file states them.
+        """
         last = len(self._shifts) - 1
         if not place.times:  # streams may begin at any time, but not by another clock
             if not self._may_leap or abs(time + self._shifts[last] - self._latest) <= _LEAP_S:
@@ -91,10 +98,11 @@ class Clock:
         else:
             first, before = min(place.times) - _JITTER_S, place.times[-1]
             far = max(before, self._latest) + _LEAP_S if self._may_leap else float("inf")
-            times = {part: time + self._shifts[part] for part in range(place.part, last + 1)}
-            fits = {part: abs(now - before) for part, now in times.items() if first <= now <= far}
-            if fits:
-                return min(fits, key=lambda part: fits[part])
+            parts = {place.part, *range(max(0, last - _PARTS), last + 1)}
+            apart = {part: time + self._shifts[part] - before for part in sorted(parts)}
+            fitting = [part for part in apart if first <= apart[part] + before <= far]
+            if fitting:
+                return min(fitting, key=lambda part: abs(apart[part]))
         self._shifts.append(self.end() - shown)
         return last + 1
 
