@@ -5,7 +5,7 @@ import json
 import os
 import pickle
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from vtr_core.data.sources.published_captions import Member, read_values
 from vtr_core.data.sources.source import Drops
 from vtr_core.data.sources.video_files import Inventory
 from vtr_core.storage import Location, locate
+from vtr_core.unusable import UnusableError
 
 SETTINGS = "?endpoint_override=localhost:1&scheme=http"
 
@@ -54,7 +55,7 @@ def test_subtitles_are_looked_for_beside_a_film_in_a_store(monkeypatch: pytest.M
     assert drops.counts == {"missing_file": 1}
 
 
-def _one_film(folder: Location, left_out: Callable[[str], None]) -> list[str]:
+def _one_film(folder: Location, left_out: list[UnusableError]) -> list[str]:
     return ["a.mp4"]
 
 
@@ -131,6 +132,18 @@ def _close(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return scandir(place)
 
     monkeypatch.setattr("os.scandir", refused)
+
+
+def test_a_link_that_leads_out_leaves_the_others(tmp_path: Path) -> None:
+    (tmp_path / "films").mkdir()
+    for name in ("films/a.mp4", "outside.mp4"):
+        (tmp_path / name).touch()
+    (tmp_path / "films" / "b.mp4").symlink_to(tmp_path / "outside.mp4")
+    for place in (tmp_path / "films", tmp_path / "films" / "*.mp4"):
+        inventory = Inventory(str(place))
+        assert [file.name for file in inventory.files] == ["a.mp4"]
+        assert [fault.reason for fault in inventory.left_out] == ["unsafe_id"]
+        assert [file.name for file in Inventory(str(place), anywhere=True).files] == ["a.mp4", "b.mp4"]
 
 
 def test_a_link_to_the_folder_above_is_no_circle(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -95,7 +95,7 @@ class Inventory:
 
     @property
     def left_out(self) -> tuple[UnusableError, ...]:
-        """The names that no file can have in a data set, and the folders that may not be read."""
+        """Names that are not UTF-8, folders that may not be read, and links that lead out, unless with `anywhere`."""
         return self._listing[1]
 
     @cached_property
@@ -107,8 +107,8 @@ class Inventory:
     def _listing(self) -> tuple[tuple[VideoFile, ...], tuple[UnusableError, ...]]:
         """The videos by name, and what is left out."""
         left_out: list[UnusableError] = []
-        files = self._listed(lambda fault: left_out.append(UnusableError(Reason.UNREADABLE_FILE, fault)))
-        return tuple(sorted(files, key=lambda file: file.name)), tuple(left_out)
+        files = sorted(self._listed(left_out), key=lambda file: file.name)
+        return tuple(files), tuple(left_out)
 
     def _elsewhere(self, name: str) -> VideoFile:
         if not self.anywhere:
@@ -173,18 +173,19 @@ class Inventory:
                 table.setdefault(key, []).append(file)
         return tables
 
-    def _listed(self, left_out: Callable[[str], None]) -> Iterator[VideoFile]:
-        try:
-            if self._pattern is not None:
-                yield from self._in_glob(PurePosixPath(self._pattern), left_out)
-            elif self._folder is not None:
-                yield from (self._below(self._folder, name) for name in _in_folder(self._folder, left_out))
-            else:
-                yield from self._in_list(locate(self.place))
-        except UnusableError as fault:
-            raise InputError(str(fault)) from fault
+    def _listed(self, left_out: list[UnusableError]) -> Iterator[VideoFile]:
+        if self._pattern is not None:
+            yield from self._in_glob(PurePosixPath(self._pattern), left_out)
+        elif self._folder is not None:
+            for name in _in_folder(self._folder, left_out):
+                try:
+                    yield self._below(self._folder, name)
+                except UnusableError as fault:
+                    left_out.append(fault)
+        else:
+            yield from self._in_list(locate(self.place))
 
-    def _in_glob(self, pattern: PurePosixPath, left_out: Callable[[str], None]) -> Iterator[VideoFile]:
+    def _in_glob(self, pattern: PurePosixPath, left_out: list[UnusableError]) -> Iterator[VideoFile]:
         """The files of a glob; names of an absolute one are relative to its last folder that is there as it is called.
 
         So the brackets of `films [HD]/*.mp4` belong to the name of the folder, where there is one.
@@ -195,11 +196,15 @@ class Inventory:
         folder = PurePosixPath(*parts[:first])
         for name in glob.glob(str(PurePosixPath(*parts[first:])), root_dir=folder, recursive=True):
             path = str(folder / name)
-            if not is_text(path):
-                left_out(f"{shown_name(path)}: the name is not UTF-8; rename it")
-            elif not os.path.isdir(path):
+            if os.path.isdir(path):
+                continue
+            try:
+                if not is_text(path):
+                    raise UnusableError(Reason.UNREADABLE_FILE, f"{shown_name(path)}: the name is not UTF-8; rename it")
                 self._below(locate(folder), name)
                 yield VideoFile(name if folder.is_absolute() else path, path)
+            except UnusableError as fault:
+                left_out.append(fault)
 
     def _in_list(self, listing: Location) -> Iterator[VideoFile]:
         for name in dict.fromkeys(_names(listing)):
@@ -225,8 +230,9 @@ def _names(listing: Location) -> Sequence[str]:
     return filled_lines(listing)
 
 
-def _in_folder(folder: Location, left_out: Callable[[str], None]) -> Iterator[str]:
+def _in_folder(folder: Location, left_out: list[UnusableError]) -> Iterator[str]:
     """The names of files below a folder that end as those of videos do; InputError where it is no folder."""
     if not is_folder(folder):
         raise InputError(f"{folder} is no folder; give a folder, a glob, a list (.txt) or a table of videos")
-    return (name for name in files_below(folder, left_out) if name.lower().endswith(SUFFIXES))
+    names = files_below(folder, lambda fault: left_out.append(UnusableError(Reason.UNREADABLE_FILE, fault)))
+    return (name for name in names if name.lower().endswith(SUFFIXES))
