@@ -305,7 +305,7 @@ def follow(steps: "Iterator[Progress]", count: int) -> None:
         for last in steps:
             meter.tell(last.videos, _speed(last, time.monotonic() - begun))
     if last is not None and last.remarks:
-        print(f"{last.remarks} videos have times to look at, for instance {last.remark}")
+        print("\n  ".join([f"videos with times to look at: {last.remarks}, for instance", *last.examples]))
 
 
 def _speed(progress: "Progress", elapsed_s: float) -> str:

@@ -16,7 +16,7 @@ from vtr_core.data.ingest.ingest import do
 from vtr_core.data.ingest.plan import IngestPlan, ShardTask
 from vtr_core.data.sources.features.feature_arrays import RATES, RECORD
 from vtr_core.data.sources.files import check_path
-from vtr_core.data.sources.source import Drops
+from vtr_core.data.sources.source import MAX_EXAMPLES, Drops
 from vtr_core.data.sources.video_files import VideoFile
 from vtr_core.errors import RunConflict
 from vtr_core.extraction.features import Chosen, Extracted, Networks, Rows, VideoFeatures, assemble, streams
@@ -97,8 +97,8 @@ class Progress:
     """Total duration of the extracted videos."""
     remarks: int = 0
     """Videos whose time stamps begin again, or whose pictures and sound end apart."""
-    remark: str = ""
-    """That of the first one."""
+    examples: tuple[str, ...] = ()
+    """What there is to say of the first of them."""
 
     def after(self, extracted: Extracted) -> "Progress":
         """The progress after one more video."""
@@ -107,7 +107,8 @@ class Progress:
         done = replace(self, videos=self.videos + 1, seconds=self.seconds + extracted.duration)
         if not extracted.remark:
             return done
-        return replace(done, remarks=self.remarks + 1, remark=self.remark or extracted.remark)
+        examples = (*self.examples, extracted.remark)[:MAX_EXAMPLES]
+        return replace(done, remarks=self.remarks + 1, examples=examples)
 
 
 def write_shards(

@@ -288,7 +288,7 @@ def check_path(path: str) -> None:
 
 def is_elsewhere(path: str) -> bool:
     """Whether `path` is absolute or a URI, and so not below the folder that others are relative to."""
-    return path.startswith("/") or "://" in path
+    return path.startswith(("/", "file:/")) or "://" in path
 
 
 def check_label(label: str) -> None:
