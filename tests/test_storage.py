@@ -73,6 +73,11 @@ def test_a_name_that_is_no_text_is_left_out_and_named(tmp_path: Path, caplog: py
         locate(os.fsdecode(b"caf\xe9"))
 
 
+def test_what_cannot_be_looked_up_is_told_in_a_line(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"x cannot be looked up \(File name too long\); correct the name"):
+        storage.exists(locate(str(tmp_path / ("x" * 300))))
+
+
 def test_a_file_of_another_machine_is_refused() -> None:
     with pytest.raises(StorageError, match="is a file of the machine host"):
         locate("file://host/share")

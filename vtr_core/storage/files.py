@@ -126,7 +126,7 @@ def _publish(temporary: str, location: Location) -> None:
 
 def exists(location: Location) -> bool:
     """Whether `location` is a file or a non-empty folder."""
-    return location.filesystem.get_file_info(location.path).type != pafs.FileType.NotFound
+    return location.info.type != pafs.FileType.NotFound
 
 
 def read_bytes(location: Location) -> bytes:
@@ -242,7 +242,7 @@ def files_below(folder: Location, left_out: Callable[[str], None]) -> Iterator[s
     def refuse(error: OSError) -> None:
         left_out(f"{shown_name(error.filename)} cannot be read as a folder ({error.strerror}); see to its permissions")
 
-    ways = {folder.path: (os.path.realpath(folder.path),)}
+    ways: dict[str, tuple[str, ...]] = {folder.path: (os.path.realpath(folder.path),)}
     for place, folders, names in os.walk(folder.path, onerror=refuse, followlinks=True):
         for name in (*folders, *names):
             if not is_text(name):

@@ -118,6 +118,16 @@ class Location:
         root = os.path.realpath(self.root)
         return os.path.commonpath([root, os.path.realpath(self.path)]) != root
 
+    @property
+    def info(self) -> pafs.FileInfo:
+        """Kind, size and time of what is there, NotFound for nothing; StorageError where it may not be known."""
+        try:
+            return self.filesystem.get_file_info(self.path)
+        except OSError as error:
+            why = str(error) if error.errno is None else os.strerror(error.errno)
+            message = f"{self} cannot be looked up ({why}); correct the name, or see to permissions"
+            raise StorageError(message) from error
+
     def open_file(self) -> pa.NativeFile:
         """A random-access reader; OSError where there is no file, and for devices, pipes and sockets."""
         self._check_regular()

@@ -37,7 +37,10 @@ def check_source(location: Location, most: int = MOST_BYTES) -> None:
             Reason.UNSAFE_ID, f"{location} is a link that leads out of its folder; put the file itself there"
         )
     if location.is_local:
-        size = location.filesystem.get_file_info(location.path).size
+        try:
+            size = location.info.size
+        except StorageError as error:
+            raise UnusableError(Reason.UNREADABLE_FILE, str(error)) from error
         if size is not None and size > most:
             raise UnusableError(Reason.UNREADABLE_FILE, f"{location} has {size} bytes; at most {most} are read")
 
@@ -84,7 +87,7 @@ def require_source(location: Location, most: int = 2**50) -> None:
 
 def is_folder(location: Location) -> bool:
     """Whether there is a folder of this name."""
-    return bool(location.filesystem.get_file_info(location.path).type == pafs.FileType.Directory)
+    return bool(location.info.type == pafs.FileType.Directory)
 
 
 def read_text(location: Location) -> str:
