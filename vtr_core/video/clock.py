@@ -33,10 +33,15 @@ _LEAP_S = 10.0
 
 @dataclass
 class _Place:
-    """Where a stream is: its part of the file, and its last decoding times by the clock."""
+    """Where a stream is: its part of the file, its last decoding times by the clock, and its end so far in ticks."""
 
-    part: int
+    time_base: Fraction
     times: deque[float]
+    part: int
+    end: int = 0
+
+    def __post_init__(self) -> None:
+        self.tick_s = float(self.time_base)
 
 
 class Clock:
@@ -48,10 +53,11 @@ class Clock:
 
     def __init__(self, container: InputContainer) -> None:
         self._zero = Fraction(container.start_time or 0, 1_000_000)
+        self._zero_s = float(self._zero)
         self._may_leap = Flags.ts_discont in Flags(container.format.flags)
+        self._far = _LEAP_S if self._may_leap else float("inf")
         self._shifts = [0.0]
         self._places: dict[int, _Place] = {}
-        self._ends: dict[int, float] = {}
         self._latest = 0.0
 
     @property
@@ -61,8 +67,9 @@ class Clock:
 
     def end(self, streams: Sequence[Stream] | None = None) -> float:
         """When the content of streams (None: of all) ends so far, in seconds from the file's beginning."""
-        ends = [end for index, end in self._ends.items() if streams is None or index in [s.index for s in streams]]
-        return max(0.0, *ends) if ends else 0.0
+        numbers = None if streams is None else [stream.index for stream in streams]
+        places = [place for number, place in self._places.items() if numbers is None or number in numbers]
+        return max([0.0, *(float(place.end * place.time_base - self._zero) for place in places)])
 
     def seconds(self, ticks: int | None, time_base: Fraction | None) -> float | None:
         """A time stamp as seconds from the file's beginning; None where there is none."""
@@ -70,21 +77,34 @@ class Clock:
 
     def set(self, packet: Packet) -> None:
         """Move the packet's time stamps to the clock."""
-        base, index = packet.time_base, packet.stream.index
-        time, shown = self.seconds(packet.dts, base), self.seconds(packet.pts, base)
-        recent: deque[float] = deque(maxlen=_ORDERED if self._may_leap else _RECENT)
-        place = self._places.setdefault(index, _Place(len(self._shifts) - 1, recent))
-        if time is not None:
-            place.part = self._part(time, time if shown is None else shown, place)
-            place.times.append(time + self._shifts[place.part])
-            self._latest = max(self._latest, place.times[-1])
-        if base:
-            ticks = round(self._shifts[place.part] / base)
-            packet.dts = None if packet.dts is None else packet.dts + ticks
-            packet.pts = None if packet.pts is None else packet.pts + ticks
-        end = self.seconds(packet.dts if packet.pts is None else packet.pts, base)
-        if end is not None and base:
-            self._ends[index] = max(self._ends.get(index, 0.0), end + float((packet.duration or 0) * base))
+        place = self._places.get(packet.stream_index)
+        if place is None:
+            if not packet.time_base:
+                return
+            recent: deque[float] = deque(maxlen=_ORDERED if self._may_leap else _RECENT)
+            place = _Place(packet.time_base, recent, len(self._shifts) - 1)
+            self._places[packet.stream_index] = place
+        dts, pts = packet.dts, packet.pts
+        if dts is not None:
+            time = dts * place.tick_s - self._zero_s
+            if self.restarts or not self._fits(time, place):
+                place.part = self._part(time, time if pts is None else pts * place.tick_s - self._zero_s, place)
+            now = time + self._shifts[place.part]
+            place.times.append(now)
+            self._latest = max(self._latest, now)
+        if place.part:
+            ticks = round(self._shifts[place.part] / place.tick_s)
+            dts = packet.dts = None if dts is None else dts + ticks
+            pts = packet.pts = None if pts is None else pts + ticks
+        shown = dts if pts is None else pts
+        if shown is not None:
+            place.end = max(place.end, shown + (packet.duration or 0))
+
+    def _fits(self, now: float, place: _Place) -> bool:
+        """Whether a stream may go on at `now` by the clock; it may begin at any time, but not by another clock."""
+        if not place.times:
+            return abs(now - self._latest) <= self._far
+        return min(place.times) - _JITTER_S <= now <= max(place.times[-1], self._latest) + self._far
 
     def _part(self, time: float, shown: float, place: _Place) -> int:
         """The part of a packet: that by whose clock it is nearest to the one before, of those that fit, else a new one.
@@ -92,17 +112,11 @@ class Clock:
         time, shown: its decoding time, and when it is shown, in seconds as the file states them.
         """
         last = len(self._shifts) - 1
-        if not place.times:  # streams may begin at any time, but not by another clock
-            if not self._may_leap or abs(time + self._shifts[last] - self._latest) <= _LEAP_S:
-                return last
-        else:
-            first, before = min(place.times) - _JITTER_S, place.times[-1]
-            far = max(before, self._latest) + _LEAP_S if self._may_leap else float("inf")
-            parts = {place.part, *range(max(0, last - _PARTS), last + 1)}
-            apart = {part: time + self._shifts[part] - before for part in sorted(parts)}
-            fitting = [part for part in apart if first <= apart[part] + before <= far]
-            if fitting:
-                return min(fitting, key=lambda part: abs(apart[part]))
+        before = place.times[-1] if place.times else self._latest
+        parts = {place.part, *range(max(0, last - _PARTS), last + 1)} if place.times else {last}
+        fitting = [part for part in sorted(parts) if self._fits(time + self._shifts[part], place)]
+        if fitting:
+            return min(fitting, key=lambda part: abs(time + self._shifts[part] - before))
         self._shifts.append(self.end() - shown)
         return last + 1
 
