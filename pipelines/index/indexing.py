@@ -115,7 +115,7 @@ def _index_data(flags: IndexFlags, out: Location) -> IndexRecord:
         stored = StoredEmbeddings(embeddings, flags.embeddings)
     with RowsRead(manifest) as read:
         planned = plan_index(loaded, manifest, backend, stored, flags.shards, read.watch)
-        if JOINED in data:
+        if len(joined_uris(data)) > 1:
             planned = replace(planned, shards=_once(planned.shards, data))
         if existing is None:
             record = save_index(out, planned)

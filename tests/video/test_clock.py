@@ -1,6 +1,5 @@
 """Frames and sound keep one clock, whatever a file's time stamps do, and a file is truncated by what is read of it."""
 
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -8,15 +7,14 @@ import av
 import numpy as np
 import pytest
 
-from tests.builders.small_videos import RATE, grey_video, number
+from tests.builders.small_videos import RATE, Moved, grey_video, number, remuxed
 from vtr_core.storage import locate
 from vtr_core.unusable import UnusableError
 from vtr_core.video.clock import DEPTH, Clock, OrderedTimes
 from vtr_core.video.decoding import decode
-from vtr_core.video.streams import Chunk, Codec, End, Picture, PictureStream, Rate, SoundStream, Uniform
+from vtr_core.video.streams import Chunk, Codec, End, Picture, PictureStream, Rate, SoundStream, Span, Uniform
 
 SMALL = Picture(32, 32)
-Moved = Callable[[float], float]
 
 
 def test_times_in_order_stay_with_their_frames() -> None:
@@ -58,24 +56,6 @@ def _joined(path: Path, *parts: Path) -> Path:
     return path
 
 
-def _remuxed(path: Path, *streams: tuple[Path, int, Moved]) -> Path:
-    """Streams of files, by number, with other times."""
-    with av.open(str(path), "w") as writer:
-        packets = []
-        for source, place, move in streams:
-            reader = av.open(str(source))
-            target = writer.add_stream_from_template(reader.streams[place])
-            for packet in reader.demux(reader.streams[place]):
-                if packet.dts is not None and packet.pts is not None:
-                    time = float(packet.dts * packet.time_base)
-                    ticks = round((move(time) - time) / packet.time_base)
-                    packet.pts, packet.dts, packet.stream = packet.pts + ticks, packet.dts + ticks, target
-                    packets.append((move(time), packet))
-        for _, packet in sorted(packets, key=lambda pair: pair[0]):
-            writer.mux(packet)
-    return path
-
-
 def _later(seconds: float) -> Moved:
     return lambda time: time + seconds
 
@@ -104,7 +84,7 @@ def test_a_part_by_another_clock_follows_the_one_before(later_s: float, tmp_path
     """Also where FFmpeg takes an earlier time for one after 26.5 hours, when the clock of MPEG begins again."""
     part = _film(tmp_path / "a.ts")
     parts = [
-        _remuxed(tmp_path / f"{start}.ts", *[(part, stream, _later(start)) for stream in (0, 1)])
+        remuxed(tmp_path / f"{start}.ts", *[(part, stream, _later(start)) for stream in (0, 1)])
         for start in (max(0.0, -later_s), max(0.0, later_s))
     ]
     frames, sound_s, end = _read(_joined(tmp_path / "v.ts", *parts))
@@ -128,9 +108,22 @@ def test_frames_in_equal_parts_are_of_all_parts_of_the_file(tmp_path: Path) -> N
     assert _are([number(picture) for picture in chunk.values], 2 * SHOWN)
 
 
+@pytest.mark.parametrize("suffix", ["ts", "mkv"])
+def test_a_span_of_a_joined_file_has_the_chunks_of_a_whole_pass(suffix: str, tmp_path: Path) -> None:
+    part = _film(tmp_path / f"a.{suffix}", sound_s=8.0)
+    place = locate(str(_joined(tmp_path / f"v.{suffix}", part, part)))
+    streams = [PictureStream(SMALL, Rate(1.0), chunk=2)]
+    *whole, _ = decode(place, streams)
+    *chunks, _ = decode(place, streams, Span(10.0, 12.0))
+    expected = [chunk for chunk in whole if isinstance(chunk, Chunk) and chunk.index == 5]
+    assert len(chunks) == len(expected) == 1
+    assert isinstance(chunks[0], Chunk)
+    assert np.array_equal(chunks[0].values, expected[0].values)
+
+
 def test_a_gap_of_seconds_is_a_still_picture_and_silence(tmp_path: Path) -> None:
     part = _film(tmp_path / "a.mp4")
-    path = _remuxed(tmp_path / "v.mp4", *[(part, i, lambda t: t if t < 2.9 else t + 20) for i in (0, 1)])
+    path = remuxed(tmp_path / "v.mp4", *[(part, i, lambda t: t if t < 2.9 else t + 20) for i in (0, 1)])
     frames, sound_s, end = _read(path)
     assert frames == [2, 7, 12, *20 * [14], 17, 22]
     assert sound_s == pytest.approx(25.0, abs=0.2)
@@ -176,7 +169,7 @@ def test_a_subtitle_that_ends_later_truncates_nothing(tagged: bool, tmp_path: Pa
     """Matroska's tags state the durations of single streams, where there are any."""
     film, text = _film(tmp_path / "a.mp4"), tmp_path / "a.srt"
     text.write_text("1\n00:00:01,000 --> 00:01:00,000\na man cooks\n")
-    path = _remuxed(tmp_path / "v.mkv", (film, 0, float), (film, 1, float), (text, 0, float))
+    path = remuxed(tmp_path / "v.mkv", (film, 0, float), (film, 1, float), (text, 0, float))
     content = path.read_bytes() if tagged else path.read_bytes().replace(b"DURATION", b"OTHERTAG")
     path.write_bytes(content)
     frames, _, end = _read(path)
@@ -190,7 +183,7 @@ def test_a_subtitle_that_ends_later_truncates_nothing(tagged: bool, tmp_path: Pa
 
 def test_a_longer_second_sound_truncates_nothing(tmp_path: Path) -> None:
     film, longer = _film(tmp_path / "a.mp4"), _film(tmp_path / "b.mp4", sound_s=60.0)
-    path = _remuxed(tmp_path / "v.mp4", (film, 0, float), (film, 1, float), (longer, 1, float))
+    path = remuxed(tmp_path / "v.mp4", (film, 0, float), (film, 1, float), (longer, 1, float))
     frames, sound_s, _ = _read(path)
     assert frames == SHOWN
     assert sound_s == pytest.approx(5.0, abs=0.2)

@@ -194,14 +194,16 @@ class _Pass:
         self._pictures_end = 0.0
 
     def enter(self) -> None:
-        """Seek to a key frame before the first picture of the span, by the margin."""
-        due = self._due()
-        can_seek = self._container.format.name in _PRESENTED and self._video.time_base is not None
-        if can_seek and due is not None and due > MARGIN_S:
-            assert self._video.time_base is not None
-            place = (
-                Fraction(due - MARGIN_S) + Fraction(self._container.start_time or 0, 1_000_000)
-            ) / self._video.time_base
+        """Seek to a key frame before the first picture of the span, by the margin.
+
+        What lies behind the stated end is of a further part, whose time stamps begin again.
+        """
+        due, base = self._due(), self._video.time_base
+        stated = self._stated or (self._container.duration or 0) / 1e6
+        if self._container.format.name not in _PRESENTED or due is None or 0 < stated < due:
+            return
+        if base and due > MARGIN_S:
+            place = (Fraction(due - MARGIN_S) + Fraction(self._container.start_time or 0, 1_000_000)) / base
             self._container.seek(int(place), stream=self._video)
             self._is_entered = True
 
@@ -228,7 +230,7 @@ class _Pass:
         streams alone, the packets of all, and after seeking only those that are decoded.
         """
         streams = self._read if self._stated is not None or self._is_part else list(self._container.streams)
-        if self._is_part:
+        if self._is_entered:
             streams = [s for s in streams if (self._pictures if s is self._video else self._sounds)]
             for other in self._container.streams:
                 other.discard = Discard.default if other in streams else Discard.all
