@@ -59,7 +59,11 @@ def local_path(text: str) -> str:
 
 def is_text(name: str) -> bool:
     """Whether the name of a file is UTF-8, as URIs, tables and shards need."""
-    return not any("\udc80" <= letter <= "\udcff" for letter in name)
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def shown_name(name: str) -> str:
