@@ -71,6 +71,8 @@ def test_a_name_that_is_no_text_is_left_out_and_named(tmp_path: Path, caplog: py
     assert "caf\\xe9: the name is not UTF-8" in caplog.text
     with pytest.raises(StorageError, match=r"caf\\xe9' cannot be the name of a file"):
         locate(os.fsdecode(b"caf\xe9"))
+    with pytest.raises(StorageError, match=r"a\\ud800' cannot be the name of a file"):
+        locate("a\ud800")
 
 
 def test_what_cannot_be_looked_up_is_told_in_a_line(tmp_path: Path) -> None:

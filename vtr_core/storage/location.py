@@ -68,7 +68,8 @@ def is_text(name: str) -> bool:
 
 def shown_name(name: str) -> str:
     """The name of a file for messages, bytes that are no UTF-8 written as \\xff."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
+    bytes_shown = "".join(f"\\x{ord(c) - 0xDC00:02x}" if "\udc80" <= c <= "\udcff" else c for c in name)
+    return bytes_shown.encode("utf-8", "backslashreplace").decode()
 
 
 def check_local_folder(path: Path) -> None:
