@@ -1,6 +1,5 @@
 """The work of `vtr index`: of video files by a pretrained encoder, of a data set by a checkpoint, and deletion."""
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -8,9 +7,8 @@ import numpy as np
 
 from pipelines.arguments import check_counts
 from pipelines.evaluate.evaluation_flags import RowsRead, device
-from pipelines.extract.command import ExtractFlags, extractor, remark
+from pipelines.extract.command import ExtractFlags, extractor, follow
 from pipelines.index.command import IndexFlags
-from pipelines.progress import Meter
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.config.data_sets import JOINED, joined_uris, joined_weights
@@ -117,7 +115,7 @@ def _index_data(flags: IndexFlags, out: Location) -> IndexRecord:
         stored = StoredEmbeddings(embeddings, flags.embeddings)
     with RowsRead(manifest) as read:
         planned = plan_index(loaded, manifest, backend, stored, flags.shards, read.watch)
-        if JOINED in data:
+        if len(joined_uris(data)) > 1:
             planned = replace(planned, shards=_once(planned.shards, data))
         if existing is None:
             record = save_index(out, planned)
@@ -158,7 +156,10 @@ def _index_videos(flags: IndexFlags, videos: str, out: Location) -> IndexRecord:
     if flags.add and has_index and not store:
         raise ConfigError(f"vtr index: {flags.out} is an index of a data set; --add takes a data set, by --data URI")
     _check_no_model(videos)
-    files = Inventory(videos, flags.anywhere).files
+    inventory = Inventory(videos, flags.anywhere)
+    files = inventory.files
+    for fault in inventory.left_out:
+        print(f"left out: {fault}")
     loaded = _window_model(flags, store)
     settings = _window_settings(flags, loaded, store)
     fingerprint = model_fingerprint(loaded.model)
@@ -182,7 +183,7 @@ def _index_videos(flags: IndexFlags, videos: str, out: Location) -> IndexRecord:
 def _check_no_model(place: str) -> None:
     """ConfigError where a model is given in the place of videos."""
     is_model = place.startswith((ENCODER, "models:", "hub:"))
-    if not is_model and not any(mark in place for mark in "*?["):
+    if not is_model:
         is_model = any(storage.exists(locate(place) / name) for name in ("config.json", "checkpoints", "run.json"))
     if is_model:
         raise ConfigError(
@@ -236,12 +237,9 @@ def _encode(store: WindowStore, videos: Sequence[VideoVersion], settings: Window
     """Write the parts of the store, here or on Ray."""
     assert flags.checkpoint is not None, "the positional argument, which are videos here"
     assert flags.out is not None, "checked"
-    begun = time.monotonic()
     workers = (0 if len(videos) <= IN_PROCESS else None) if flags.workers is None else flags.workers
     extract = extractor(settings.recipes, ExtractFlags(flags.checkpoint, flags.out, workers=workers))
-    with Meter(len(videos), "videos") as meter:
-        for progress in store.encode(videos, settings, extract):
-            meter.tell(progress.videos, remark(progress, time.monotonic() - begun))
+    follow(store.encode(videos, settings, extract), len(videos))
 
 
 def _report_dropped(store: WindowStore, files: int) -> None:

@@ -134,3 +134,14 @@ def test_thumbnails_come_from_the_folder_of_each_set(tmp_path: Path) -> None:
         sets.append(manifest.uri)
     thumbnail = Thumbnails(Manifest.load(" + ".join(sets))).find(["a0", "b4", "b1", "both"])
     assert {name: item.jpeg for name, item in thumbnail.items()} == {"a0": b"a0", "b4": b"b4", "both": b"b4"}
+
+
+def test_a_folder_that_is_there_is_one_data_set_whatever_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert joined_uris("cooking + baking") == ["cooking", "baking"]
+    for name in ("cooking + baking", "2 * cooking"):
+        (tmp_path / name).mkdir()
+        assert (joined_uris(name), joined_weights(name)) == ([name], [1])
+    assert joined_uris("2 * cooking + 3 * films") == ["2 * cooking", "films"]

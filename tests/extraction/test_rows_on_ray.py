@@ -19,7 +19,7 @@ PICTURES = np.array([b"one\0", b"", b"two"], object)
     ("part", "features"),
     [
         (_Decoded(3, chunk=Chunk(1, 7, np.zeros((2, 3, 4, 3), np.uint8))), []),
-        (_Decoded(3, end=End(3.5, 0.0, 12, True), chunks=4), []),
+        (_Decoded(3, end=End(3.5, 12, True, "a remark"), chunks=4), []),
         (_Decoded(0, fault=UnusableError(Reason.NO_SOUND, "a\0b")), []),
         (_Decoded(3, stopped=("StorageError", "the store fails")), []),
         (_Decoded(3, chunks=1), [Rows(0, 7, np.float32([[1, 0]])), Rows(2, 7, PICTURES)]),

@@ -116,7 +116,7 @@ class Manifest:
     @cached_property
     def fingerprint(self) -> str:
         """sha256 of the content, independent of the location."""
-        if JOINED in self.uri:
+        if len(joined_uris(self.uri)) > 1:
             weights = self.source.get("weights")
             parts = list(self.source["parts"].values())
             return fingerprint(parts if weights is None else {"parts": parts, "weights": weights})

@@ -27,6 +27,7 @@ from vtr_core.encoders.weights import model_folder, one_line_fault
 from vtr_core.errors import CheckpointError, ConfigError, how_to_install, nearest
 from vtr_core.fingerprint import fingerprint
 from vtr_core.json_text import parse_json
+from vtr_core.storage import local_path
 from vtr_core.video.streams import PictureStream, Rate
 
 _IN_REPOSITORY = ("open_clip_model.safetensors", "model.safetensors")
@@ -167,7 +168,7 @@ def _known(package: Any, architecture: str) -> str:
 
 def _weights(package: Any, architecture: str, weights: str) -> _Weights:
     """The file that `weights` names: a file, a folder or repository, or a name of open_clip's."""
-    place = Path(weights).expanduser()
+    place = Path(local_path(weights))
     if place.suffix in (".safetensors", ".pt", ".pth", ".bin"):
         if not place.is_file():
             raise ConfigError(f"there are no weights {place}; put the file there, on every machine that takes part")

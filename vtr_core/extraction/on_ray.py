@@ -240,4 +240,4 @@ def _gathered(
             video.chunks += part.chunks
         if video.end is not None and video.chunks == video.end[1]:
             del videos[part.video]
-            yield part.video, assemble(video.rows, video.end[0].duration, names, uris[part.video])
+            yield part.video, assemble(video.rows, video.end[0], names, uris[part.video])

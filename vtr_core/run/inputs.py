@@ -233,7 +233,9 @@ def usable_concepts(config: TrainConfig, data: Manifest, folder: str, chosen: st
         )
     table = ConceptTable.load(place.uri)
     table.require(count)
-    for uri, fingerprint in data.source["parts"].items() if JOINED in data.uri else [(data.uri, data.fingerprint)]:
+    for uri, fingerprint in (
+        data.source["parts"].items() if len(joined_uris(data.uri)) > 1 else [(data.uri, data.fingerprint)]
+    ):
         table.require_dataset(uri, fingerprint)
     check_concepts(config, table.head, place.uri, folder)
     return place.uri

@@ -16,13 +16,23 @@ from vtr_core.storage.files import (
     delete_unpublished,
     exists,
     file_sizes,
+    files_below,
     open_for_writing,
     read_bytes,
     read_json,
     write_bytes,
     write_json,
 )
-from vtr_core.storage.location import MAX_NAME_BYTES, Location, is_file_name, locate
+from vtr_core.storage.location import (
+    MAX_NAME_BYTES,
+    Location,
+    is_file_name,
+    is_text,
+    is_uri,
+    local_path,
+    locate,
+    shown_name,
+)
 
 __all__ = [
     "MAX_NAME_BYTES",
@@ -39,12 +49,17 @@ __all__ = [
     "delete_unpublished",
     "exists",
     "file_sizes",
+    "files_below",
     "is_file_name",
+    "is_text",
+    "is_uri",
+    "local_path",
     "locate",
     "open_for_writing",
     "presigned_url",
     "read_bytes",
     "read_json",
+    "shown_name",
     "write_bytes",
     "write_json",
 ]

@@ -4,9 +4,11 @@ import csv
 import errno
 import io
 import math
+import os
 import re
+import unicodedata
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -35,7 +37,10 @@ def check_source(location: Location, most: int = MOST_BYTES) -> None:
             Reason.UNSAFE_ID, f"{location} is a link that leads out of its folder; put the file itself there"
         )
     if location.is_local:
-        size = location.filesystem.get_file_info(location.path).size
+        try:
+            size = location.info.size
+        except StorageError as error:
+            raise UnusableError(Reason.UNREADABLE_FILE, str(error)) from error
         if size is not None and size > most:
             raise UnusableError(Reason.UNREADABLE_FILE, f"{location} has {size} bytes; at most {most} are read")
 
@@ -50,11 +55,19 @@ def read_file(location: Location, most: int = MOST_BYTES) -> bytes:
     try:
         return storage.read_bytes(location)
     except (FileNotFoundError, NotADirectoryError) as error:
+        for path in spellings(location.path):
+            if path != location.path and location.is_local and os.path.lexists(path):
+                return read_file(replace(location, path=path), most)
         raise UnusableError(Reason.MISSING_FILE, f"there is no file {location}") from error
     except OSError as error:
         if isinstance(error, PermissionError) or error.errno in _NO_FILE or is_folder(location):
             raise UnusableError(Reason.UNREADABLE_FILE, f"{location} cannot be read ({error})") from error
         raise StorageError(f"{location} cannot be read ({error}); run the same command again to resume") from error
+
+
+def spellings(name: str) -> tuple[str, ...]:
+    """A name as it is given, with its accents composed (NFC), and apart (NFD), as macOS wrote the names of files."""
+    return tuple(dict.fromkeys((name, unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name))))
 
 
 def read_source_json(location: Location) -> Any:
@@ -74,7 +87,7 @@ def require_source(location: Location, most: int = 2**50) -> None:
 
 def is_folder(location: Location) -> bool:
     """Whether there is a folder of this name."""
-    return bool(location.filesystem.get_file_info(location.path).type == pafs.FileType.Directory)
+    return bool(location.info.type == pafs.FileType.Directory)
 
 
 def read_text(location: Location) -> str:
@@ -197,8 +210,9 @@ def _parquet_rows(location: Location, required: Collection[Collection[str]]) -> 
             yield from batch.to_pylist()
 
 
-_BETWEEN = re.compile(r"\s*-->\s*")
-_TIME = re.compile(r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?")
+_SPAN = re.compile(r"(\S+?)\s*-->\s*(\S+)((?:\s+\w+:\S+)*)")
+"""A start, an end, and where players place the text: X1:63 X2:223 Y1:43 Y2:58, or align:start position:0%."""
+_TIME = re.compile(r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,9}))?")
 
 
 @dataclass(frozen=True)
@@ -238,13 +252,14 @@ def _parse_block(block: list[tuple[int, str]]) -> Subtitle | BadLine:
     if not rest:
         return BadLine(block[0][0], f"the block {block[0][1]!r} is empty")
     number, times = rest[0]
-    span = [_seconds(part) for part in _BETWEEN.split(times)]
-    if len(span) != 2 or span[0] is None or span[1] is None:
+    match = _SPAN.fullmatch(times)
+    start, end = (None, None) if match is None else (_seconds(match[1]), _seconds(match[2]))
+    if start is None or end is None:
         return BadLine(number, f"{times[:80]!r} is not a time line, as in 00:00:01,500 --> 00:00:04,000")
     text = " ".join(line for _, line in rest[1:])
     if not text:
         return BadLine(number, f"there is no text after {times!r}")
-    return Subtitle(number, span[0], span[1], text)
+    return Subtitle(number, start, end, text)
 
 
 def _seconds(text: str) -> float | None:
@@ -276,7 +291,7 @@ def check_path(path: str) -> None:
 
 def is_elsewhere(path: str) -> bool:
     """Whether `path` is absolute or a URI, and so not below the folder that others are relative to."""
-    return path.startswith("/") or "://" in path
+    return path.startswith(("/", "file:/")) or "://" in path
 
 
 def check_label(label: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, assert_never
 
 from vtr_core import storage
-from vtr_core.data.sources.files import filled_lines, read_source_json, read_table, require_source
+from vtr_core.data.sources.files import filled_lines, read_source_json, read_table, require_source, spellings
 from vtr_core.data.sources.source import Drops, worded_captions
 from vtr_core.data.sources.video_files import without_suffix
 from vtr_core.errors import ConfigError, InputError
@@ -143,7 +143,8 @@ class AnnotatedVideo:
 
     def name_among(self, present: Container[str]) -> str | None:
         """The first of its names that is `present`; None where there is none."""
-        return next((name for name in (self.video_id, *self.other_names) if name in present), None)
+        names = (spelling for name in (self.video_id, *self.other_names) for spelling in spellings(name))
+        return next((name for name in names if name in present), None)
 
 
 def read_annotated(name: AnnotatedDataSet, annotations: str, drops: Drops) -> Iterable[AnnotatedVideo]:

@@ -198,7 +198,7 @@ def _read(file: Location) -> Holder | None:
 
 def _changed(file: Location) -> tuple[Any, ...]:
     """A value that changes with every heartbeat, and when the file is deleted."""
-    info = file.filesystem.get_file_info(file.path)
+    info = file.info
     return info.type, info.mtime_ns, info.size
 
 

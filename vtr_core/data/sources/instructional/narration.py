@@ -72,7 +72,7 @@ def read_narrations(uri: str) -> Iterator[tuple[str, Narration]]:
     text. What a video of a JSON or folder holds is read later. Raises InputError for anything else.
     """
     location = locate(uri)
-    match location.filesystem.get_file_info(location.path).type:
+    match location.info.type:
         case pafs.FileType.NotFound:
             raise InputError(f"there is no captions file or folder {location}")
         case pafs.FileType.Directory:
@@ -86,7 +86,7 @@ def read_narrations(uri: str) -> Iterator[tuple[str, Narration]]:
 def video_ids(uri: str) -> Iterator[str]:
     """The video ids of a caption file or folder, possibly repeated, read lazily."""
     location = locate(uri)
-    if location.filesystem.get_file_info(location.path).type == pafs.FileType.Directory:
+    if location.info.type == pafs.FileType.Directory:
         yield from (video for video, _ in _from_folder(location))
     elif location.name.lower().endswith(".json"):
         yield from (video for video, _ in _from_json(location))
