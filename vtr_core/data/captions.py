@@ -22,7 +22,7 @@ from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, StepSchema, VideoSchema
 from vtr_core.data.shards.shard_file import caption_key
-from vtr_core.data.sources.files import filled_lines
+from vtr_core.data.sources.files import filled_lines, text_of
 from vtr_core.data.sources.published_captions import read_msrvtt
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import ConfigError, DatasetError, InputError, SchemaMismatch
@@ -119,12 +119,12 @@ def _of_mapping(content: Mapping[str, list[str]], place: Location, videos: str |
 
 
 def _checked(content: Any, place: Location) -> Mapping[str, list[str]]:
-    good = isinstance(content, dict) and all(
-        isinstance(texts, list) and all(isinstance(text, str) for text in texts) for texts in content.values()
-    )
-    if not good:
+    if not isinstance(content, dict) or not all(isinstance(texts, list) for texts in content.values()):
         raise InputError(f'{place} must be {{"video": ["caption", …], …}}, or MSR-VTT\'s lists of videos and sentences')
-    return content
+    return {
+        video: [caption for text in texts if (caption := text_of(text, f"{place}, {video}"))]
+        for video, texts in content.items()
+    }
 
 
 _VERSION = 1

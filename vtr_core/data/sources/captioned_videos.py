@@ -12,7 +12,17 @@ import webvtt
 from webvtt.errors import MalformedCaptionError, MalformedFileError
 
 from vtr_core import storage
-from vtr_core.data.sources.files import BadLine, Row, Subtitle, check_id, is_elsewhere, parse_srt, read_table, read_text
+from vtr_core.data.sources.files import (
+    IDS,
+    BadLine,
+    Row,
+    Subtitle,
+    check_id,
+    is_elsewhere,
+    parse_srt,
+    read_table,
+    read_text,
+)
 from vtr_core.data.sources.instructional.narration import Narration, Rows, merge, read_all, read_narrations, usable
 from vtr_core.data.sources.pairs import PairRow, PairRows
 from vtr_core.data.sources.published_captions import AnnotatedDataSet, AnnotatedVideo, read_annotated
@@ -25,8 +35,8 @@ SUFFIXES = (".srt", ".vtt")
 _TAG = re.compile(r"<[^>]*>")
 
 
-def subtitle_rows(inventory: Inventory, drops: Drops) -> Iterator[tuple[str, Row]]:
-    """(where, row) of every cue of every video, as a caption table has them; ids are <video>/<number of the cue>.
+def subtitle_rows(inventory: Inventory, drops: Drops) -> Iterator[Row]:
+    """A row of every cue of every video, as a caption table has them; ids are <video>/<number of the cue>.
 
     A video without subtitles, and lines that are none, are dropped and counted.
     """
@@ -41,10 +51,10 @@ def subtitle_rows(inventory: Inventory, drops: Drops) -> Iterator[tuple[str, Row
             if isinstance(cue, BadLine):
                 drops.drop(Reason.BAD_LINE, f"{place}, line {cue.line}: {cue.fault}")
             else:
-                yield f"{place}, line {cue.line}", _row(video, number, cue)
+                yield Row(_cells(video, number, cue), f"{place}, line {cue.line}")
 
 
-def _row(video: VideoFile, number: int, cue: Subtitle) -> Row:
+def _cells(video: VideoFile, number: int, cue: Subtitle) -> dict[str, object]:
     caption = " ".join(html.unescape(_TAG.sub("", cue.text)).split())
     return {
         "id": f"{video.video_id}/{number:05d}",
@@ -122,17 +132,17 @@ def captioned_videos(
     """
     rows = PairRows(("video",), keep, anywhere=inventory.anywhere)
     videos: dict[str, tuple[VideoFile, list[PairRow]]] = {}
-    raw: Iterable[tuple[str, Row]] = subtitle_rows(inventory, drops)
-    if captions != SUBTITLES:
-        table = read_table(locate(captions), ("id", "caption", "video", *keep))
-        raw = ((f"{captions}, row {number}", row) for number, row in enumerate(table, start=1))
-    for where, row in raw:
+    if captions == SUBTITLES:
+        raw = subtitle_rows(inventory, drops)
+    else:
+        raw = read_table(locate(captions), ("id", "caption", "video", *keep))
+    for row in raw:
         try:
             file, pair = _pair(inventory, rows, row)
             if videos.setdefault(pair.video_id, (file, []))[0] != file:
                 raise UnusableError(Reason.DUPLICATE_ID, f"{pair.video_id} is the id of another video file already")
         except UnusableError as fault:
-            drops.drop(fault.reason, f"{where}: {fault}")
+            drops.drop(fault.reason, f"{row.where}: {fault}")
         else:
             videos[pair.video_id][1].append(pair)
     return [
@@ -141,12 +151,12 @@ def captioned_videos(
 
 
 def _pair(inventory: Inventory, rows: PairRows, row: Row) -> tuple[VideoFile, PairRow]:
-    name = str(row.get("video") or "").strip()
-    if not name:
+    name = row.text("video", *IDS)
+    if name is None:
         raise UnusableError(Reason.NO_FEATURES, f"{row.get('id')} names no video")
     file = inventory.find(name)
-    video_id = row.get("video_id") or (name if is_elsewhere(name) else file.video_id)
-    return file, rows.read({**row, "video": name, "video_id": video_id})
+    video_id = row.text("video_id", *IDS) or (name if is_elsewhere(name) else file.video_id)
+    return file, rows.read(Row({**row, "video": name, "video_id": video_id}, row.where))
 
 
 Narrated = Literal["youcook2", "howto100m"]
