@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,13 @@ class VideoCaptions:
     video_id: str
     video_key: int
     captions: tuple[str, ...]
+    keys: tuple[int, ...]
+    """`caption_key` of each, as the data set has it; an older one may have another."""
+
+    @classmethod
+    def of(cls, video_id: str, captions: Sequence[str]) -> "VideoCaptions":
+        """A video of no data set."""
+        return cls(video_id, key64(video_id), tuple(captions), tuple(map(caption_key, captions)))
 
 
 def video_captions(manifest: Manifest) -> Iterator[VideoCaptions]:
@@ -48,9 +55,9 @@ def video_captions(manifest: Manifest) -> Iterator[VideoCaptions]:
     """
     match manifest.schema:
         case VideoSchema() | FrameSchema():
-            return _adjacent_rows(manifest, "captions")
+            return _adjacent_rows(manifest, "captions", "caption_keys")
         case ClipSchema():
-            return _adjacent_rows(manifest, "caption")
+            return _adjacent_rows(manifest, "caption", "caption_key")
         case StepSchema():
             raise SchemaMismatch(
                 f"{manifest.uri} is {manifest.schema.label()}, its texts name steps; concepts are made from the "
@@ -63,16 +70,20 @@ def video_captions(manifest: Manifest) -> Iterator[VideoCaptions]:
             )
 
 
-def _adjacent_rows(manifest: Manifest, column: str) -> Iterator[VideoCaptions]:
-    """The captions of each video's rows, which are adjacent and in one row group; a row has one, or a list."""
-    reader = RowGroupReader(manifest, ["video_id", "video_key", column])
+def _adjacent_rows(manifest: Manifest, *texts: str) -> Iterator[VideoCaptions]:
+    """The captions of each video's rows, which are adjacent and in one row group; a row has one, or a list.
+
+    texts: the columns of captions and of their keys.
+    """
+    reader = RowGroupReader(manifest, ["video_id", "video_key", *texts])
     for place in row_groups(manifest):
         columns = reader.read_arrow(place)
         rows = zip(*(columns[name].to_pylist() for name in reader.columns), strict=True)
         for (video_id, key), own in groupby(rows, lambda row: row[:2]):
-            cells = [cell for _, _, cell in own]
-            captions = cells if column == "caption" else [caption for cell in cells for caption in cell]
-            yield VideoCaptions(video_id, key, tuple(captions))
+            captions, keys = ([*cells] for cells in zip(*(row[2:] for row in own), strict=True))
+            if isinstance(manifest.schema, VideoSchema | FrameSchema):
+                captions, keys = list(chain(*captions)), list(chain(*keys))
+            yield VideoCaptions(video_id, key, tuple(captions), tuple(keys))
 
 
 ALL = "all"
@@ -94,9 +105,7 @@ def training_captions(uri: str, videos: str | None = None) -> list[VideoCaptions
     content = storage.read_json(place) if uri.endswith(".json") else {}
     if not uri.endswith(".json") or "sentences" in content:
         annotated = [video for video in read_msrvtt(uri, "official", Drops()) if video.split == "train"]
-        return _with_captions(
-            [VideoCaptions(video.video_id, key64(video.video_id), video.captions) for video in annotated]
-        )
+        return _with_captions([VideoCaptions.of(video.video_id, video.captions) for video in annotated])
     return _with_captions(_of_mapping(_checked(content, place), place, videos))
 
 
@@ -115,7 +124,7 @@ def _of_mapping(content: Mapping[str, list[str]], place: Location, videos: str |
         raise InputError(
             f"{videos} lists {len(unknown)} videos that {place} does not hold, the first is {unknown[0]!r}"
         )
-    return [VideoCaptions(name, key64(name), tuple(content[name])) for name in dict.fromkeys(chosen)]
+    return [VideoCaptions.of(name, content[name]) for name in dict.fromkeys(chosen)]
 
 
 def _checked(content: Any, place: Location) -> Mapping[str, list[str]]:
@@ -224,7 +233,7 @@ def _computed(videos: Sequence[VideoCaptions], reading: Reading, corpus: str) ->
     texts = [caption for video in videos for caption in video.captions]
     value = information([tokenise(text) for text in texts], document, reading)
     video = np.array([video.video_key for video in videos], np.int64)[document]
-    caption = np.array([caption_key(text) for text in texts], np.int64)
+    caption = np.array([key for video in videos for key in video.keys], np.int64)
     _, first = np.unique(_pairs(video, caption), return_index=True)
     return InformationTable(reading, corpus, video[first], caption[first], value[first])
 

@@ -125,7 +125,7 @@ def test_missing_columns_are_named_with_those_found_and_needed(tmp_path):
         ("t.csv", b'id,caption\n1,"a\n2,b\n3,c\n', r"t\.csv, line 2: .*has a quote without its pair .*end of data"),
         ("t.csv", b'id,caption\n1,"a\n2,b\n3,"c"\n', r"t\.csv, line 2: .*has a quote without its pair"),
         ("t.csv", b'id,caption\n1,a\n\n"2\n",b\n3,"a"b"\n4,c\n', r"t\.csv, line 6: .*a quote without its pair"),
-        ("t.tsv", b'id\tcaption\n1\t"No", she said\n2\tb\n', r"t\.tsv, line 2: .*double the quotes in it"),
+        ("t.tsv", b'id\tcaption\n1\t"No", she said\n2\tb\n', r"t\.tsv, line 2: .*double the quotes in them"),
         ("t.jsonl", b'\n{"id": 1, "caption": \n', 'line 2: \'{"id": 1, "caption":\' is no JSON'),
         ("t.jsonl", '{"id": 1, "caption": "ü"}'.encode("latin-1"), "damaged or not jsonl in UTF-8"),
         ("t.jsonl", b"[1, 2]\n", "line 1: a JSON object is needed"),

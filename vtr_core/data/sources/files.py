@@ -228,7 +228,7 @@ def _csv_rows(location: Location, required: Collection[Collection[str]], delimit
         except csv.Error as error:
             raise InputError(
                 f"{location}, line {line}: the row that begins there has a quote without its pair ({error}); quote "
-                'each cell that begins with a quote, and double the quotes in it (\'"""No"", she said"\'), or give .jsonl'
+                'cells that begin with a quote, and double the quotes in them (\'"""No"", she said"\'), or give .jsonl'
             ) from error
 
 
