@@ -208,9 +208,12 @@ class FrozenText(nn.Module):
 
         def encode(texts: list[str]) -> Sequence[Tensor]:
             encoded = self.encoder.encode_tokens(texts)
-            return [
+            rows = [
                 vectors[mask][:_LONGEST].half() for vectors, mask in zip(encoded.vectors, encoded.mask, strict=True)
             ]
+            if not all(row.isfinite().all() for row in rows):
+                raise ConfigError(f"{self.name} gives vectors of tokens beyond float16's range; name another encoder")
+            return rows
 
         nothing, device = torch.zeros(0, self.token_dim, dtype=torch.float16), self.fingerprint.device
         rows = _kept_vectors(self._recorded, "tokens").of(_texts(tokens), encode, nothing)
