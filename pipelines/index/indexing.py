@@ -14,6 +14,7 @@ from pipelines.progress import Meter
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.config.data_sets import JOINED, joined_uris, joined_weights
+from vtr_core.data.manifest import data_set
 from vtr_core.data.sources.video_files import Inventory
 from vtr_core.embedding.embedded_rows import model_fingerprint
 from vtr_core.encoders.encoder import BUNDLED, is_encoder, source_of
@@ -123,8 +124,9 @@ def _index_data(flags: IndexFlags, out: Location) -> IndexRecord:
             record = save_index(out, planned)
             delete_folder(windows.location)  # of an index of video files that this one replaces
             return record
-        before = _stated_data(existing.record.data, str(flags.out))
-        both = usable_data(loaded.config.model, f"{before}{JOINED}{manifest.uri}")
+        before = joined_uris(_stated_data(existing.record.data, str(flags.out)))
+        others = [part for part in before if data_set(part) not in joined_uris(manifest.uri)]
+        both = usable_data(loaded.config.model, JOINED.join([*others, manifest.uri]))
         return save_index(out, extended(existing, planned.whole(), both))
 
 
