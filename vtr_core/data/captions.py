@@ -22,6 +22,7 @@ from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, StepSchema, VideoSchema
 from vtr_core.data.shards.shard_file import caption_key
+from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.files import filled_lines, text_of
 from vtr_core.data.sources.published_captions import read_msrvtt
 from vtr_core.data.sources.source import Drops
@@ -29,7 +30,7 @@ from vtr_core.errors import ConfigError, DatasetError, InputError, SchemaMismatc
 from vtr_core.fingerprint import fingerprint, key64
 from vtr_core.storage import Location, StorageError, locate
 from vtr_core.text.statistics import information
-from vtr_core.text.tokens.vocabulary import tokenise
+from vtr_core.text.tokens.vocabulary import CUT, tokenise
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def _checked(content: Any, place: Location) -> Mapping[str, list[str]]:
     }
 
 
-_VERSION = 1
+_VERSION = 2
 """Version of the computation, part of the cache key."""
 _SCHEMA = pa.schema([("video_key", pa.int64()), ("caption_key", pa.int64()), ("value", pa.float64())])
 
@@ -184,20 +185,21 @@ class InformationTable:
 
 
 def information_table(
-    videos: Sequence[VideoCaptions], reading: Reading, cache: Location | None = None
+    videos: Sequence[VideoCaptions], reading: Reading, cache: Location | None = None, version: int = CUT
 ) -> InformationTable:
     """The table of a corpus, from the cache or computed and cached.
 
-    Captions are tokenised by `tokenise`. A damaged cache file is recomputed. Raises DatasetError for a video without
-    captions, for a corpus without videos, and where the reading is undefined for all captions.
+    Captions are tokenised by `tokenise` of this version. A damaged cache file is recomputed. Raises DatasetError for a
+    video without captions, for a corpus without videos, and where the reading is undefined for all captions.
     """
     check_captioned(videos)
-    corpus = fingerprint([_VERSION, reading, [[video.video_id, list(video.captions)] for video in videos]])
+    content = [[video.video_id, list(video.captions), list(video.keys)] for video in videos]
+    corpus = fingerprint([_VERSION, version, reading, content])
     place = None if cache is None else cache / f"information-{corpus}.parquet"
     cached = None if place is None else _read(place, reading, corpus)
     if cached is not None:
         return cached
-    table = _computed(videos, reading, corpus)
+    table = _computed(videos, reading, corpus, version)
     if place is not None:
         with suppress(OSError, StorageError):  # without a cache the next run takes some seconds longer
             storage.write_bytes(place, table.to_bytes())
@@ -210,8 +212,9 @@ def cache_folder() -> Location:
 
 
 def training_information(manifest: Manifest, reading: Reading, cache: Location | None = None) -> InformationTable:
-    """The table of a data set's captions."""
-    return information_table(list(video_captions(manifest)), reading, cache)
+    """The table of a data set's captions, cut as its vocabulary was made."""
+    version = WordTable.load(manifest).vocabulary.version
+    return information_table(list(video_captions(manifest)), reading, cache, version)
 
 
 def check_captioned(videos: Iterable[VideoCaptions], where: str = "the corpus") -> None:
@@ -228,10 +231,10 @@ def check_captioned(videos: Iterable[VideoCaptions], where: str = "the corpus") 
         raise DatasetError(f"{where} holds no video; information content needs a corpus")
 
 
-def _computed(videos: Sequence[VideoCaptions], reading: Reading, corpus: str) -> InformationTable:
+def _computed(videos: Sequence[VideoCaptions], reading: Reading, corpus: str, version: int) -> InformationTable:
     document = np.repeat(np.arange(len(videos)), [len(video.captions) for video in videos])
     texts = [caption for video in videos for caption in video.captions]
-    value = information([tokenise(text) for text in texts], document, reading)
+    value = information([tokenise(text, version) for text in texts], document, reading)
     video = np.array([video.video_key for video in videos], np.int64)[document]
     caption = np.array([key for video in videos for key in video.keys], np.int64)
     _, first = np.unique(_pairs(video, caption), return_index=True)

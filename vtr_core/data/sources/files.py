@@ -105,11 +105,11 @@ def filled_lines(location: Location) -> list[str]:
 
 
 class Row(dict[str, Any]):
-    """A row of a table as {column: value}. `where` names its file and its number, for messages."""
+    """A row of a table as {column: value}. `where` names its file and place, for messages; `number` counts from 1."""
 
-    def __init__(self, cells: Mapping[str, Any], where: str) -> None:
+    def __init__(self, cells: Mapping[str, Any], where: str, number: int = 0) -> None:
         super().__init__(cells)
-        self.where = where
+        self.where, self.number = where, number
 
     def text(self, column: str, *also: type) -> str | None:
         """The text of a cell, see `text_of`."""
@@ -171,7 +171,7 @@ def read_table(location: Location, *required: Collection[str]) -> Iterator[Row]:
         else:
             raise InputError(f"{location} is not a table that can be read; formats: {', '.join(FORMATS)}")
         for number, cells in enumerate(rows, start=1):
-            yield from _rows(cells, f"{location}, row {number}")
+            yield from _rows(cells, f"{location}, row {number}", number)
     except FileNotFoundError as error:
         raise InputError(f"there is no table {location}; give one that exists ({', '.join(FORMATS)})") from error
     except OSError as error:
@@ -180,13 +180,13 @@ def read_table(location: Location, *required: Collection[str]) -> Iterator[Row]:
         raise InputError(f"{location} is damaged or not {suffix[1:]} in UTF-8 ({error})") from error
 
 
-def _rows(cells: Mapping[str, Any], where: str) -> Iterator[Row]:
+def _rows(cells: Mapping[str, Any], where: str, number: int) -> Iterator[Row]:
     """The row, or a row for each text where it has a list of captions."""
     for column in _CAPTIONS:
         if isinstance(texts := cells.get(column), list):
-            yield from (Row({**cells, column: text}, where) for text in texts or [None])
+            yield from (Row({**cells, column: text}, where, number) for text in texts or [None])
             return
-    yield Row(cells, where)
+    yield Row(cells, where, number)
 
 
 def columns_of(location: Location, columns: Collection[str], required: Collection[Collection[str]]) -> Collection[str]:

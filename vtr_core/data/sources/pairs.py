@@ -41,9 +41,9 @@ def _grouped(uri: str, columns: Sequence[str], check: Callable[[str, str], None]
     """The captions of each id in the order of the table; rows that fail `check` of (id, caption) are dropped."""
     captions: dict[str, list[str]] = {}
     splits: dict[str, str | None] = {}
-    for number, row in enumerate(read_table(locate(uri), columns), start=1):
+    for row in read_table(locate(uri), columns):
         name, caption, split = row.text("id", *IDS) or "", row.text("caption") or "", row.text("split", *IDS)
-        name = name if "id" in columns else name or f"row{number}"
+        name = name if "id" in columns else name or f"row{row.number}"
         try:
             check(name, caption)
             if split:

@@ -215,7 +215,7 @@ class _Stream:
             return rows
         first, end = self.columns
         if end > rows.shape[1]:
-            message = f"{file} has {rows.shape[1]} columns; --columns names {first} to {end}"
+            message = f"{file} has {rows.shape[1]} columns; --columns-2d, -3d or -audio names {first} to {end}"
             raise UnusableError(Reason.WRONG_DIMENSION, message)
         return rows[:, first:end]
 
