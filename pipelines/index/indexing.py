@@ -109,7 +109,7 @@ def _index_data(flags: IndexFlags, out: Location) -> IndexRecord:
         )
     if max(joined_weights(data)) > 1:
         raise ConfigError(f"vtr index --data {data}: an index has every video once; leave out the weights")
-    loaded = read_stated_model(checkpoint, str(stated), str(flags.embeddings), SYSTEMS, device())
+    loaded = read_stated_model(checkpoint, str(stated), str(flags.embeddings), SYSTEMS, device(), "CHECKPOINT")
     spaces_of(loaded, "an index")
     manifest = usable_data(loaded.config.model, data)
     stored = None
@@ -209,7 +209,7 @@ def _window_model(flags: IndexFlags, store: WindowStore) -> LoadedModel:
     if own is None:
         loaded = read_model(_model_uri(flags.encoder or BUNDLED), SYSTEMS, device())
     else:
-        loaded = read_stated_model(None, own, str(flags.out), SYSTEMS, device())
+        loaded = read_stated_model(None, own, str(flags.out), SYSTEMS, device(), "--encoder")
     clip_space_of(loaded, "an index of video files")
     if loaded.config.model.system().records(loaded.config.model) == "videos":
         raise ConfigError(
