@@ -215,7 +215,7 @@ class Model:
         query without a known word.
         """
         loaded, spaces = self.loaded, dual_spaces_of(self.loaded, "explain")
-        names = [str(row) for row in range(len(videos))] if ids is None else list(ids)
+        names = [str(row) for row in range(len(videos))] if ids is None else given_texts(ids)
         if len(names) != len(videos):
             raise InputError(f"{len(names)} ids were given for {len(videos)} videos; give one for each")
         shown = np.flatnonzero(videos.known)
@@ -328,4 +328,6 @@ class Index:
         """The k best items for each query; None for a query without a known word."""
         if k < 1:
             raise InputError(f"k is {k}; it must be 1 or more")
-        return self._searcher.search(given_texts(queries), k, meeting(self._items, parse_conditions(filters)))
+        return self._searcher.search(
+            given_texts(queries), k, meeting(self._items, parse_conditions(given_texts(filters)))
+        )
