@@ -54,7 +54,7 @@ MAMBA = "make mamba-wheels install-mamba, on a machine with nvcc"
 KERNEL = "mamba_ssm.ops.selective_scan_interface"
 NEEDED = (
     *("ray", "mlflow", "av", "pyarrow", "numpy", "pydantic", "spacy", "boto3", "obstore", "optuna", "safetensors"),
-    *("pillow", "transformers", "tokenizers", "sentence-transformers", "huggingface_hub"),
+    *("pillow", "transformers", "tokenizers", "sentence-transformers", "huggingface_hub", "regex", "icu4py"),
 )
 """The distributions that vtr requires; importing each tests it."""
 OPTIONAL: Mapping[str, tuple[str, str]] = {

@@ -12,6 +12,7 @@ from pipelines.index.command import IndexFlags
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.config.data_sets import JOINED, joined_uris, joined_weights
+from vtr_core.data.manifest import data_set
 from vtr_core.data.sources.video_files import Inventory
 from vtr_core.embedding.embedded_rows import model_fingerprint
 from vtr_core.encoders.encoder import BUNDLED, is_encoder, source_of
@@ -106,7 +107,7 @@ def _index_data(flags: IndexFlags, out: Location) -> IndexRecord:
         )
     if max(joined_weights(data)) > 1:
         raise ConfigError(f"vtr index --data {data}: an index has every video once; leave out the weights")
-    loaded = read_stated_model(checkpoint, str(stated), str(flags.embeddings), SYSTEMS, device())
+    loaded = read_stated_model(checkpoint, str(stated), str(flags.embeddings), SYSTEMS, device(), "CHECKPOINT")
     spaces_of(loaded, "an index")
     manifest = usable_data(loaded.config.model, data)
     stored = None
@@ -121,8 +122,9 @@ def _index_data(flags: IndexFlags, out: Location) -> IndexRecord:
             record = save_index(out, planned)
             delete_folder(windows.location)  # of an index of video files that this one replaces
             return record
-        before = _stated_data(existing.record.data, str(flags.out))
-        both = usable_data(loaded.config.model, f"{before}{JOINED}{manifest.uri}")
+        before = joined_uris(_stated_data(existing.record.data, str(flags.out)))
+        others = [part for part in before if data_set(part) not in joined_uris(manifest.uri)]
+        both = usable_data(loaded.config.model, JOINED.join([*others, manifest.uri]))
         return save_index(out, extended(existing, planned.whole(), both))
 
 
@@ -208,7 +210,7 @@ def _window_model(flags: IndexFlags, store: WindowStore) -> LoadedModel:
     if own is None:
         loaded = read_model(_model_uri(flags.encoder or BUNDLED), SYSTEMS, device())
     else:
-        loaded = read_stated_model(None, own, str(flags.out), SYSTEMS, device())
+        loaded = read_stated_model(None, own, str(flags.out), SYSTEMS, device(), "--encoder")
     clip_space_of(loaded, "an index of video files")
     if loaded.config.model.system().records(loaded.config.model) == "videos":
         raise ConfigError(

@@ -110,9 +110,10 @@ def _with_captions(clips: Iterator[PublishedClip], captions: str | None, file: s
         return
     by_id = {clip.clip_id: clip for clip in clips}
     for row in read_table(locate(captions), ("video_id", "sentence")):
-        if (clip := by_id.get(str(row["video_id"]))) is None:
-            raise InputError(f"{captions}: {row['video_id']} is not in {file}; give the table of the same clips")
-        yield PublishedClip(clip.clip_id, (str(row["sentence"]),), clip.streams, clip.spectrogram)
+        name = row.required_id("video_id")
+        if (clip := by_id.get(name)) is None:
+            raise InputError(f"{captions}: {name} is not in {file}; give the table of the same clips")
+        yield PublishedClip(name, (row.text("sentence") or "",), clip.streams, clip.spectrogram)
 
 
 def _clips(content: Any, file: str) -> Iterator[PublishedClip]:

@@ -98,7 +98,9 @@ OnBadShard = Literal["fail", "skip"]
 
 
 Tokenizer = Literal["words", "alphanumeric"]
-"""What cuts a caption into words: runs of letters of any alphabet, digits and apostrophes; or of A–Z, a–z, 0–9."""
+"""What cuts a caption into words: runs of letters of any alphabet with their marks, digits and apostrophes, and
+ICU's words where a script has no spaces; or runs of A–Z, a–z, 0–9.
+"""
 TextUnit = Tokenizer | Literal["utf8"]
 """What a caption reaches a model as: its words, or, for a pretrained text encoder with a tokenizer of its own, the
 bytes of the text in UTF-8.

@@ -207,9 +207,7 @@ def _joined(parts: list[Manifest], weights: list[int]) -> Manifest:
     """
     first = parts[0]
     if len({part.uri for part in parts}) < len(parts):
-        raise DatasetError(
-            f"{JOINED.join(part.uri for part in parts)}: a data set is given twice; give it a weight instead"
-        )
+        raise DatasetError(f"{JOINED.join(part.uri for part in parts)}: a data set is given twice; name it once")
     for part in parts[1:]:
         if part.schema != first.schema:
             raise DatasetError(

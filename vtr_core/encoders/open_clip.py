@@ -28,6 +28,7 @@ from vtr_core.errors import CheckpointError, ConfigError, how_to_install, neares
 from vtr_core.fingerprint import fingerprint
 from vtr_core.json_text import parse_json
 from vtr_core.storage import local_path
+from vtr_core.text.tokens.vocabulary import given_texts
 from vtr_core.video.streams import PictureStream, Rate
 
 _IN_REPOSITORY = ("open_clip_model.safetensors", "model.safetensors")
@@ -63,6 +64,7 @@ class OpenClipEncoder(Encoder):
 
     def encode_text(self, texts: Sequence[str]) -> Float32[np.ndarray, "texts dim"]:
         """The unit vector of each text, cut where the model's context ends."""
+        texts = given_texts(texts)
         parts = [self._texts(texts[first : first + _AT_ONCE]) for first in range(0, len(texts), _AT_ONCE)]
         return unit(torch.cat(parts).float().cpu().numpy()) if parts else np.zeros((0, self.dim), np.float32)
 

@@ -192,7 +192,7 @@ class ClipPooling:
             vector = pool(rows, self.pool)
             encoder_rows = chosen[position].recipe.fingerprint is not None
             parts.append(l2(vector) if self.normalise and not encoder_rows else vector)
-        return to_float16(np.concatenate(parts), modality)
+        return np.concatenate([to_float16(part, modality) for part in parts])
 
 
 def video_features(chosen: Sequence[Chosen], video: VideoFeatures) -> dict[str, Num[np.ndarray, "rows dim"]]:

@@ -191,6 +191,17 @@ def test_faulty_annotations_are_counted(world):
     assert drops.counts == {"empty_caption": 1, "unknown_video": 1, "duplicate_id": 1, "unsafe_id": 1}
 
 
+def test_captions_are_texts_or_lists_of_them(world):
+    content = {**TEST, "sentences": [*TEST["sentences"], {**sentence(3, ""), "caption": ["a cat", "a dog"]}]}
+    world.write("test_videodatainfo.json", content)
+    captions = {text for row in rows(world.source(), Drops()) for text in row if isinstance(text, str)}
+    assert {"a cat", "a dog"} <= captions
+    for fault in ({"caption": 5}, {"caption": {"en": "a"}}, {"video_id": 1.5}, {"video_id": None}):
+        world.write("test_videodatainfo.json", {**TEST, "sentences": [{**sentence(3, "a cat"), **fault}]})
+        with pytest.raises(InputError, match=r"test_videodatainfo\.json, .*(is no text but|it is empty)"):
+            rows(world.source(), Drops())
+
+
 def test_missing_files_are_errors(world):
     with pytest.raises(InputError, match="no MSR-VTT annotations at"):
         world.source(annotations=str(world.features)).videos(Drops())

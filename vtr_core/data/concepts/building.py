@@ -9,7 +9,6 @@ from typing import Any
 from vtr_core.data.captions import VideoCaptions, video_captions
 from vtr_core.data.concepts.concept_table import ConceptCounts, ConceptTable, CountedSet, TableHead, save_concept_table
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.shards.shard_file import caption_key
 from vtr_core.errors import DatasetError
 from vtr_core.text.concepts import (
     ConceptSettings,
@@ -276,9 +275,9 @@ def _matrix(
     part: _CaptionedSet, counts: Sequence[Mapping[str, int]], names: Sequence[str], ambiguous: frozenset[str]
 ) -> ConceptCounts:
     keys = [
-        caption_key(caption)
+        key
         for video, own in zip(part.videos, part.words, strict=True)
-        for caption, words in zip(video.captions, own, strict=True)
+        for key, words in zip(video.keys, own, strict=True)
         if is_ambiguous(words, ambiguous)
     ]
     return ConceptCounts.from_kept([video.video_key for video in part.videos], counts, names, keys)

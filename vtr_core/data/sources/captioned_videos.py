@@ -13,6 +13,7 @@ from webvtt.errors import MalformedCaptionError, MalformedFileError
 
 from vtr_core import storage
 from vtr_core.data.sources.files import (
+    IDS,
     BadLine,
     Row,
     Subtitle,
@@ -37,8 +38,8 @@ _TAG = re.compile(r"</?[A-Za-z][^<>]*>|<[\d:.]+>|\{(?:\\|\w:)[^{}]*\}")
 """Marks of players in a text: <i>, <v Speaker>, <00:01.000>, {\\an8} of SubStation Alpha, {y:i} of MicroDVD."""
 
 
-def subtitle_rows(inventory: Inventory, drops: Drops) -> Iterator[tuple[str, Row]]:
-    """(where, row) of every cue of every video, as a caption table has them; ids are <video>/<number of the cue>.
+def subtitle_rows(inventory: Inventory, drops: Drops) -> Iterator[Row]:
+    """A row of every cue of every video, as a caption table has them; ids are <video>/<number of the cue>.
 
     A video without subtitles, and lines that are none, are dropped and counted.
     """
@@ -53,10 +54,10 @@ def subtitle_rows(inventory: Inventory, drops: Drops) -> Iterator[tuple[str, Row
             if isinstance(cue, BadLine):
                 drops.drop(Reason.BAD_LINE, f"{place}, line {cue.line}: {cue.fault}")
             else:
-                yield f"{place}, line {cue.line}", _row(video, number, cue)
+                yield Row(_cells(video, number, cue), f"{place}, line {cue.line}")
 
 
-def _row(video: VideoFile, number: int, cue: Subtitle) -> Row:
+def _cells(video: VideoFile, number: int, cue: Subtitle) -> dict[str, object]:
     caption = " ".join(html.unescape(_TAG.sub("", _BREAK.sub(" ", cue.text))).split())
     return {
         "id": f"{video.video_id}/{number:05d}",
@@ -135,17 +136,17 @@ def captioned_videos(
     drop_left_out(inventory, drops)
     rows = PairRows(("video",), keep, anywhere=inventory.anywhere)
     videos: dict[str, tuple[VideoFile, list[PairRow]]] = {}
-    raw: Iterable[tuple[str, Row]] = subtitle_rows(inventory, drops)
-    if captions != SUBTITLES:
-        table = read_table(locate(captions), ("id", "caption", "video", *keep))
-        raw = ((f"{captions}, row {number}", row) for number, row in enumerate(table, start=1))
-    for where, row in raw:
+    if captions == SUBTITLES:
+        raw = subtitle_rows(inventory, drops)
+    else:
+        raw = read_table(locate(captions), ("id", "caption", "video", *keep))
+    for row in raw:
         try:
             file, pair = _pair(inventory, rows, row)
             if videos.setdefault(pair.video_id, (file, []))[0] != file:
                 raise UnusableError(Reason.DUPLICATE_ID, f"{pair.video_id} is the id of another video file already")
         except UnusableError as fault:
-            drops.drop(fault.reason, f"{where}: {fault}")
+            drops.drop(fault.reason, f"{row.where}: {fault}")
         else:
             videos[pair.video_id][1].append(pair)
     return [
@@ -160,12 +161,13 @@ def drop_left_out(inventory: Inventory, drops: Drops) -> None:
 
 
 def _pair(inventory: Inventory, rows: PairRows, row: Row) -> tuple[VideoFile, PairRow]:
-    name = str(row.get("video") or "").strip()
-    if not name:
+    name = row.text("video", *IDS)
+    if name is None:
         raise UnusableError(Reason.NO_FEATURES, f"{row.get('id')} names no video")
     file = inventory.find(name)
-    video, video_id = (name, name) if is_elsewhere(name) else (file.name, file.video_id)
-    return file, rows.read({**row, "video": video, "video_id": row.get("video_id") or video_id})
+    video, own_id = (name, name) if is_elsewhere(name) else (file.name, file.video_id)
+    video_id = row.text("video_id", *IDS) or own_id
+    return file, rows.read(Row({**row, "video": video, "video_id": video_id}, row.where))
 
 
 Narrated = Literal["youcook2", "howto100m"]

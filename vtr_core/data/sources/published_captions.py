@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, assert_never
 
 from vtr_core import storage
-from vtr_core.data.sources.files import filled_lines, read_source_json, read_table, require_source, spellings
+from vtr_core.data.sources.files import (
+    Row,
+    filled_lines,
+    read_source_json,
+    read_table,
+    require_source,
+    spellings,
+    text_of,
+)
 from vtr_core.data.sources.source import Drops, worded_captions
 from vtr_core.data.sources.video_files import without_suffix
 from vtr_core.errors import ConfigError, InputError
@@ -340,9 +348,11 @@ def _msrvtt(file: Location, drops: Drops) -> Iterator[AnnotatedVideo]:
     content = read_source_json(file)
     captions: dict[str, list[str]] = {}
     for sentence in _records(content, "sentences", ("video_id", "caption"), file):
-        captions.setdefault(str(sentence["video_id"]), []).append(str(sentence["caption"]))
+        video_id, caption = _id(sentence, "sentences", file), sentence["caption"]
+        texts = caption if isinstance(caption, list) else [caption]
+        captions.setdefault(video_id, []).extend(text_of(text, f"{file}, {video_id}") or "" for text in texts)
     for video in _records(content, "videos", ("video_id", "split", "start time", "end time"), file):
-        video_id, split = str(video["video_id"]), video["split"]
+        video_id, split = _id(video, "videos", file), video["split"]
         if not isinstance(split, str) or split not in _MSRVTT_SPLITS:
             raise InputError(f"{file}: {video_id} has the split {split!r}; allowed are {', '.join(_MSRVTT_SPLITS)}")
         try:
@@ -354,6 +364,10 @@ def _msrvtt(file: Location, drops: Drops) -> Iterator[AnnotatedVideo]:
         yield AnnotatedVideo(video_id, _MSRVTT_SPLITS[split], round(end - start, 3), tuple(captions.pop(video_id, ())))
     for video_id, texts in captions.items():
         drops.drop(Reason.UNKNOWN_VIDEO, f"{file}: sentences of {video_id}, which is not among its videos", len(texts))
+
+
+def _id(record: Mapping[str, Any], key: str, file: Location) -> str:
+    return Row(record, f"{file}, {key}").required_id("video_id")
 
 
 def _records(content: Any, key: str, needed: Sequence[str], file: Location) -> Sequence[Mapping[str, Any]]:

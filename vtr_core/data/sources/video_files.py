@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 
 from vtr_core.data.sources.files import (
     FORMATS,
+    IDS,
     check_label,
     check_path,
     filled_lines,
@@ -226,7 +227,7 @@ def without_suffix(name: str) -> str:
 
 def _names(listing: Location) -> Sequence[str]:
     if listing.name.lower().endswith(FORMATS):
-        return [str(row["video"]).strip() for row in read_table(listing, ("video",)) if row["video"]]
+        return [name for row in read_table(listing, ("video",)) if (name := row.text("video", *IDS))]
     return filled_lines(listing)
 
 

@@ -67,7 +67,7 @@ class EmbeddingSet:
         if model != self.model_fingerprint:
             raise DatasetError(
                 f"{uri} holds embeddings by the model {short(self.model_fingerprint)}, the checkpoint is "
-                f"{short(model)}; give its --checkpoint {self.checkpoint}, or run vtr embed again"
+                f"{short(model)}; give its checkpoint, {self.checkpoint}, or run vtr embed again"
             )
 
 

@@ -132,7 +132,10 @@ def _size(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.iterdir())
 
 
-_IMPORTED = ("av", "torch", "numpy", "pandas", "pillow", "obstore", "pyarrow", "pydantic", "safetensors", "jaxtyping")
+_IMPORTED = (
+    *("av", "torch", "numpy", "pandas", "pillow", "obstore", "pyarrow", "pydantic", "safetensors", "jaxtyping"),
+    *("regex", "icu4py"),
+)
 _OF_OBJECT_STORES = ("boto3",)
 
 
