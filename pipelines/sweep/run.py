@@ -44,7 +44,8 @@ from vtr_core.run.inputs import require_features, usable_concepts, usable_data, 
 from vtr_core.run.presets import preset
 from vtr_core.storage import Location, check_writable, locate
 from vtr_core.tracking.environment import provenance
-from vtr_core.tracking.run import Status, default_tracking_uri, full_tracking_uri
+from vtr_core.tracking.run import Status
+from vtr_core.tracking.store import default_tracking_uri, full_tracking_uri
 from vtr_core.train.checkpoint.run_folder import resumed_places
 from vtr_core.train.fleet.lease import Lease, may_be_held
 from vtr_core.train.job import total_steps

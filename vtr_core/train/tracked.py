@@ -16,7 +16,6 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError
 from vtr_core.fingerprint import fingerprint, short
 from vtr_core.patience import MLFLOW
-from vtr_core.redaction import redact
 from vtr_core.tracking.environment import environment
 from vtr_core.tracking.run import (
     NOTE,
@@ -26,13 +25,13 @@ from vtr_core.tracking.run import (
     code,
     figures_table,
     flatten,
-    import_client,
     open_run,
     page_tags,
     reopen_run,
     run_name,
 )
 from vtr_core.tracking.run_log import Line, PointSender, read_lines
+from vtr_core.tracking.store import import_client, trouble
 from vtr_core.train.checkpoint.checkpoint_files import find_checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 
@@ -137,7 +136,7 @@ class Tracking:
             try:
                 self._deliver(status, tags or {})
             except Exception as error:  # an MLflow store may raise anything; the trained model must not be lost for it
-                logger.warning("MLflow did not take everything: %s", redact(" ".join(str(error).split()))[:300])
+                logger.warning("MLflow did not take everything: %s", trouble(error))
             else:
                 return True
         resume = self._child.resume if self._child else f"vtr train --resume {self._folder.location}"
@@ -163,7 +162,7 @@ class Tracking:
                 try:
                     self._send_points()
                 except Exception as error:  # tried again after a pause
-                    logger.info("MLflow did not take the points yet: %s", redact(str(error)))
+                    logger.info("MLflow did not take the points yet: %s", trouble(error))
 
     def _open(self) -> bool:
         """Open and describe the run; whether there is one now."""
@@ -173,7 +172,7 @@ class Tracking:
                 return False
             self._describe(run)
         except Exception as error:  # as in `end`
-            logger.warning("MLflow did not take the run's settings: %s", redact(str(error)))
+            logger.warning("MLflow did not take the run's settings: %s", trouble(error))
             return False
         self._run = run
         return True
