@@ -1,10 +1,14 @@
 """`vtr`: the first argument names a command of the table, which is imported only then, so that help is instant."""
 
+import atexit
 import codecs
+import getpass
 import io
 import os
 import select
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -52,12 +56,29 @@ def main(*first: str) -> None:
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault(*_SPINS)  # read when torch is imported
+    _name_user()
     words = [*first, *sys.argv[1:]]
     is_quiet = words[:1] == ["--quiet"]
     with lasting_output():
         if is_quiet:
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # as long as the process lives
         _main(words[is_quiet:])
+
+
+def _name_user() -> None:
+    """A user whom the system does not know, such as a container's, gets a name, and a home for as long as the command.
+
+    MLflow asks for the home when it is imported, and torch for the name.
+    """
+    if not os.environ.get("HOME"):
+        os.environ.pop("HOME", None)
+    try:
+        getpass.getuser()
+    except (KeyError, OSError):
+        os.environ["USER"] = f"uid{os.getuid()}"
+    if os.path.expanduser("~") == "~":
+        os.environ["HOME"] = tempfile.mkdtemp(prefix="vtr-home-")
+        atexit.register(shutil.rmtree, os.environ["HOME"], ignore_errors=True)
 
 
 def _main(words: Sequence[str]) -> None:
@@ -127,7 +148,8 @@ def _text(file: _LastingFile, stream: TextIO | None) -> TextIO:
     if stream is not None:
         stream.flush()
     encoding, by_line = getattr(stream, "encoding", "utf-8"), getattr(stream, "line_buffering", True)
-    return io.TextIOWrapper(io.BufferedWriter(file), encoding, errors="plain", line_buffering=by_line)
+    buffered = io.BufferedWriter(file)  # type: ignore[type-var]  # it may write any buffer
+    return io.TextIOWrapper(buffered, encoding, errors="plain", line_buffering=by_line)
 
 
 _PLAIN = dict.fromkeys(map(ord, "╭╮╰╯┌┐└┘├┤┬┴┼┏┓┗┛┡┩╇╞╡╪"), "+") | str.maketrans("─━│┃→–’“”…×", '--||>-\'""~x')

@@ -335,6 +335,6 @@ def _run(
         mlflow_run_id=tracking.run_id,
         faults=counts_line(events.counts),
         registered=registered,
-        validation=record.validation or "<data set>",
+        validation=record.validation or "URI",
         task=config.model.system().evaluation,
     )

@@ -1,5 +1,6 @@
 """Command lines: help is instant, and every fault is one line with exit code 2."""
 
+import getpass
 import json
 import os
 import shlex
@@ -347,6 +348,22 @@ def test_a_pipe_that_does_not_block_is_waited_for(tmp_path: Path) -> None:
     with open(reading, "rb") as pipe:
         assert len(pipe.readlines()) == 5000
     assert child.wait() == 0
+
+
+def test_a_user_without_name_and_home_gets_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(number: int) -> None:
+        raise KeyError(f"getpwuid(): uid not found: {number}")
+
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    monkeypatch.setattr(sys, "argv", ["vtr", "--version"])
+    monkeypatch.setenv("HOME", "")
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    main()
+    assert getpass.getuser() == f"uid{os.getuid()}"
+    assert Path.home().is_dir()
+    assert Path.home().stat().st_mode & 0o077 == 0
+    Path.home().rmdir()
 
 
 def test_a_quiet_command_prints_errors_alone(tmp_path: Path) -> None:

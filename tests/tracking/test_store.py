@@ -1,4 +1,4 @@
-"""Stores that cannot be used: one line that says why and what to do, soon; and several commands that begin one at once."""
+"""Stores that cannot be used: one line that says why and what to do, soon; several commands that begin one at once."""
 
 import os
 import sqlite3
@@ -91,12 +91,12 @@ def test_a_database_that_refuses_is_asked_once(uri: str, caplog: pytest.LogCaptu
 class Page(BaseHTTPRequestHandler):
     """A server of something else."""
 
-    def do_GET(self) -> None:  # noqa: N802  # the name that the library asks for
+    def do_GET(self) -> None:  # the name that the library asks for
         self.send_response(200)
         self.end_headers()
         self.wfile.write(b"<html>welcome</html>")
 
-    do_POST = do_GET
+    do_POST = do_GET  # noqa: N815
 
 
 def test_a_server_of_something_else_costs_the_log_alone(caplog: pytest.LogCaptureFixture) -> None:

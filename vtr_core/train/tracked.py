@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from vtr_core import storage
 from vtr_core.config.run import TrainConfig
 from vtr_core.data.manifest import Manifest
-from vtr_core.errors import CheckpointError
+from vtr_core.errors import CheckpointError, command_line
 from vtr_core.fingerprint import fingerprint, short
 from vtr_core.patience import MLFLOW
 from vtr_core.tracking.environment import environment
@@ -139,7 +139,7 @@ class Tracking:
                 logger.warning("MLflow did not take everything: %s", trouble(error))
             else:
                 return True
-        resume = self._child.resume if self._child else f"vtr train --resume {self._folder.location}"
+        resume = self._child.resume if self._child else command_line("train", "--resume", self._folder.location)
         logger.warning(
             "%s and events.jsonl beside it hold the whole log; %s sends what MLflow lacks", self._metrics, resume
         )
@@ -209,8 +209,8 @@ class Tracking:
         validated = f", validated on {code(record.validation)}" if record.validation else ""
         return (
             f"Training of {code(self._config.preset)} on {code(record.data)}{validated}.\n\n"
-            f"- evaluate: {code(f'vtr evaluate {folder} --data URI')}\n"
-            f"- go on: {code(f'vtr train --resume {folder}')}\n"
+            f"- evaluate: {code(command_line('evaluate', folder, '--data', 'URI'))}\n"
+            f"- go on: {code(command_line('train', '--resume', folder))}\n"
         )
 
     def _describe(self, run: TrackedRun) -> None:
