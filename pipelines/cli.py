@@ -56,6 +56,7 @@ def main(*first: str) -> None:
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault(*_SPINS)  # read when torch is imported
+    _take_utf8()
     _name_user()
     words = [*first, *sys.argv[1:]]
     is_quiet = words[:1] == ["--quiet"]
@@ -63,6 +64,17 @@ def main(*first: str) -> None:
         if is_quiet:
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # as long as the process lives
         _main(words[is_quiet:])
+
+
+def _take_utf8() -> None:
+    """Begin this process again in Python's UTF-8 mode where the locale has another encoding, and keep the terminal's.
+
+    Else names of files, and what libraries write to files, would be of another encoding than in Arrow and Ray.
+    """
+    if sys.stdout is sys.__stdout__ and sys.getfilesystemencoding() != "utf-8":
+        if sys.stdout is not None:
+            os.environ["PYTHONIOENCODING"] = sys.stdout.encoding
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
 
 
 def _name_user() -> None:
@@ -130,7 +142,7 @@ def lasting_output() -> Iterator[None]:
         pass
     os.close(free)
     codecs.register_error("plain", _plain)
-    os.environ["PYTHONIOENCODING"] = "utf-8:backslashreplace"  # Ray reads its workers' output as UTF-8
+    os.environ |= {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"}  # as Ray reads workers' output
     file = _LastingFile(1, "w", closefd=False)
     sys.stdout, sys.stderr = _text(file, sys.stdout), _text(_LastingFile(2, "w", closefd=False), sys.stderr)
     output = sys.stdout

@@ -248,7 +248,7 @@ def _experiment(client: "MlflowClient", tracking_uri: str, name: str) -> str:
     if experiment is not None:
         return experiment.experiment_id
     try:
-        artifacts = None if file is None else str(file.parent / "mlartifacts")
+        artifacts = None if file is None else str(file.parent / "mlartifacts").replace("%", "%25")  # it is unquoted
         return client.create_experiment(name, artifact_location=artifacts, tags=_EXPERIMENT)
     except MlflowException:
         experiment = client.get_experiment_by_name(name)  # another process may have made it meanwhile
