@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from vtr_core.data.manifest import Manifest
@@ -236,7 +237,13 @@ def _redacted(tags: Mapping[str, str]) -> dict[str, str]:
 
 
 def _warn(tracking_uri: str, error: Exception) -> None:
-    logger.warning("MLflow at %s cannot be used (%s)", redact(tracking_uri), trouble(error))
+    _warn_once(redact(tracking_uri), trouble(error))
+
+
+@cache
+def _warn_once(store: str, reason: str) -> None:
+    """A store is asked again and again, and says the same."""
+    logger.warning("MLflow at %s cannot be used (%s)", store, reason)
 
 
 def _experiment(client: "MlflowClient", tracking_uri: str, name: str) -> str:

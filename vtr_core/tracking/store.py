@@ -187,13 +187,16 @@ _STATEMENT = re.compile(r"\s*(\[SQL: |\(Background on this error).*", re.DOTALL)
 _REMEDIES = (
     (r"unable to open|readonly|read-only|[Pp]ermission denied", "make the file and its folder writable"),
     (r"not a database|malformed", "the file is damaged: move it away, and the next run begins a new one"),
+    (r"duplicate column|already exists", "its tables are incomplete: move it away, and the next run begins a new one"),
     (r"is locked", "another program writes to it: end that"),
     (r"is full|No space left", "make room on its disk"),
     (
-        r"database schema|locate revision|duplicate column|already exists|no such (table|column)",
-        "its tables are of another release of MLflow, or incomplete: `mlflow db upgrade` brings older ones up to date",
+        r"database schema|locate revision|no such (table|column)",
+        "its tables are of another release of MLflow: `mlflow db upgrade` brings older ones up to date",
     ),
     (r"No module named", "install the driver of the database"),
+    (r"Max retries|[Cc]onnection refused|timed out", "no server answers there: start it"),
+    (r"maintenance mode", "a folder holds no runs any more: give sqlite:///FILE"),
 )
 """What to do, by a pattern of what a store says."""
 
@@ -201,7 +204,7 @@ _REMEDIES = (
 def trouble(error: Exception) -> str:
     """What a store said, in one line, without secrets and SQL, and what to do about it, as far as that is known."""
     text = redact(one_line(_STATEMENT.sub("", str(error)))) or type(error).__name__
-    text = re.sub(r"^\((sqlite3\.)?\w+Error\) ", "", text)
+    text = re.sub(r"^\((\w+\.)?\w+Error\) ", "", text)
     remedy = next((remedy for pattern, remedy in _REMEDIES if re.search(pattern, text)), None)
     if remedy is None:
         return text[:300]
