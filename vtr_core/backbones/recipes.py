@@ -259,8 +259,9 @@ def places_of(file: str, package: str | None) -> list[Path]:
     spec = None if package is None else find_spec(package)
     folder = os.environ.get(FOLDER)
     roots = [Path(spec.origin).parent] if spec is not None and spec.origin is not None else []
-    roots += [Path(os.path.expanduser(folder))] if folder else []
-    return [path for root in roots for path in sorted(root.rglob(file))]
+    return [
+        path for root in [*roots, *([Path(folder).expanduser()] if folder else [])] for path in sorted(root.rglob(file))
+    ]
 
 
 def file_sha256(file: Path) -> str:

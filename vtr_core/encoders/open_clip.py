@@ -6,7 +6,6 @@ run.
 """
 
 import logging
-import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -168,7 +167,7 @@ def _known(package: Any, architecture: str) -> str:
 
 def _weights(package: Any, architecture: str, weights: str) -> _Weights:
     """The file that `weights` names: a file, a folder or repository, or a name of open_clip's."""
-    place = Path(os.path.expanduser(weights))
+    place = Path(weights).expanduser()
     if place.suffix in (".safetensors", ".pt", ".pth", ".bin"):
         if not place.is_file():
             raise ConfigError(f"there are no weights {place}; put the file there, on every machine that takes part")

@@ -106,8 +106,8 @@ def model_folder(place: str) -> Path:
 
     ConfigError where there is no such folder or repository.
     """
-    if Path(os.path.expanduser(place)).is_dir():
-        return Path(os.path.expanduser(place))
+    if Path(place).expanduser().is_dir():
+        return Path(place).expanduser()
     if Path(place).is_file():
         raise ConfigError(f"{place} is a file; give the folder that holds it together with config.json")
     if place.startswith((".", "/", "~")) or place.count("/") != 1:

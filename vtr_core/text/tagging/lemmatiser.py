@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -42,7 +41,7 @@ def read_wordnet(folder: str) -> WordNetDictionary:
 
     Raises TaggerMissing where files are missing, InputError where one is not a WordNet file.
     """
-    root = Path(os.path.expanduser(folder))
+    root = Path(folder).expanduser()
     needed = [root / f"index.{ending}" for ending in PARTS.values()]
     counts = next((root / name for name in _COUNTS if (root / name).is_file()), None)
     missing = [path.name for path in needed if not path.is_file()]

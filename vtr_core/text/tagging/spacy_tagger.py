@@ -1,7 +1,6 @@
 """Tags from a spaCy pipeline: one that is installed, one in a folder, or the one that comes with this package."""
 
 import hashlib
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -88,7 +87,7 @@ def load_pipeline(pipeline: str) -> Language:
 
 def pipeline_folder(pipeline: str) -> Path:
     """The folder with the config.cfg of a pipeline, given by folder or by the name of an installed one."""
-    folder = Path(os.path.expanduser(pipeline))
+    folder = Path(pipeline).expanduser()
     if (folder / "config.cfg").is_file():
         return folder
     if spacy.util.is_package(pipeline):

@@ -1,6 +1,5 @@
 """Treebanks in CoNLL-U: their sentences, as they are and in captions' style, and a tagger's accuracy on them."""
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +26,7 @@ Sentence = Sequence[TreebankWord]
 
 def treebank_file(folder: str, part: str) -> Path:
     """The one file of a treebank's folder that ends in -`part`.conllu; InputError unless there is exactly one."""
-    files = sorted(Path(os.path.expanduser(folder)).glob(f"*-{part}.conllu"))
+    files = sorted(Path(folder).expanduser().glob(f"*-{part}.conllu"))
     if len(files) != 1:
         names = ", ".join(path.name for path in files) or "none"
         raise InputError(

@@ -77,7 +77,7 @@ class TreeTagger:
 def installed(folder: str) -> tuple[Path, Path]:
     """The program and the English parameter file below `folder` (empty: that of TAGDIR); TaggerMissing without them."""
     place = folder or os.environ.get("TAGDIR", "")
-    root = Path(os.path.expanduser(place))
+    root = Path(place).expanduser()
     program = root / "bin" / "tree-tagger"
     parameters = next((path for name in _PARAMETERS if (path := root / "lib" / name).is_file()), None)
     if place and os.access(program, os.X_OK) and parameters is not None:
