@@ -68,14 +68,13 @@ def ingest_command(manifest: Manifest, preset: str) -> str:
     """The command that would make the data set at `manifest` as `preset` asks."""
     adapter, settings = str(manifest.source.get("adapter", "SOURCE")), manifest.source
     flags = [
-        word
+        f"--{name.replace('_', '-')} {value}"
         for name, value in settings.items()
         if name not in ("adapter", "split", "ingest", "content_split") and isinstance(value, str | int | float)
         if not isinstance(value, bool) and len(str(value)) <= _LONGEST_VALUE
-        for word in (f"--{name.replace('_', '-')}", value)
     ]
-    kind = ["--records", "videos"] if manifest.schema.kind == "videos" and adapter in ("msrvtt", "synthetic") else []
-    return command_line("ingest", adapter, *kind, *flags, "--preset", preset, "--out", "FOLDER")
+    kind = ["--records videos"] if manifest.schema.kind == "videos" and adapter in ("msrvtt", "synthetic") else []
+    return " ".join(["vtr ingest", adapter, *kind, *flags, f"--preset {preset}", "--out FOLDER"])
 
 
 def _differences(settings: Mapping[str, Any], made: Mapping[str, Any]) -> str:
