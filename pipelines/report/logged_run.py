@@ -68,9 +68,6 @@ def log_evaluation(
 
     Metrics are logged at the checkpoint's step, the values and the printed tables as files.
     """
-    if out is not None:
-        storage.write_json(locate(out), dict(values))
-        print_link(locate(out))
     now = int(time.time() * 1000)
 
     def write(tracked: TrackedRun) -> None:
@@ -81,7 +78,12 @@ def log_evaluation(
         tracked.log_json("evaluation.json", dict(values))
         tracked.log_text("report.html", page)
 
-    log_run(experiment, "evaluate", loaded, [data_set.name for data_set in sets], write)
+    try:
+        if out is not None:
+            storage.write_json(locate(out), dict(values))
+            print_link(locate(out))
+    finally:  # a full disk loses no run
+        log_run(experiment, "evaluate", loaded, [data_set.name for data_set in sets], write)
 
 
 _DOTS_PER_INCH = 150
