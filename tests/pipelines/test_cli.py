@@ -340,6 +340,27 @@ def test_what_a_terminal_cannot_show_is_replaced(encoding: str, line: bytes, tmp
     assert (tmp_path / "result").read_bytes() == "é क \\udcff\n".encode()
 
 
+@pytest.mark.linux
+def test_names_of_files_are_utf8_in_any_locale(tmp_path: Path) -> None:
+    """Arrow takes them as UTF-8, whatever the locale; the terminal keeps its encoding."""
+    try:
+        locale = str(tmp_path / "en_US.ISO-8859-1")
+        subprocess.run(["localedef", "-i", "en_US", "-f", "ISO-8859-1", locale], capture_output=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("localedef is not installed")
+    if not Path(locale).exists():
+        pytest.skip("the locale en_US is not installed")
+    toy_dataset(tmp_path / "josé")
+    done = subprocess.run(
+        [sys.executable, "-m", "pipelines.cli", "data", "show", str(tmp_path / "josé"), "--rows", "1"],
+        capture_output=True,
+        env={**os.environ, "LOCPATH": str(tmp_path), "LC_ALL": "en_US.ISO-8859-1"},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "josé".encode("iso-8859-1") in done.stdout
+
+
 def test_a_pipe_that_does_not_block_is_waited_for(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
