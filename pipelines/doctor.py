@@ -238,7 +238,7 @@ def service_findings(environ: Mapping[str, str]) -> list[Finding]:
 def store_finding() -> Finding:
     """Whether the MLflow store of runs answers; a file that does not exist yet is fine."""
     from vtr_core.redaction import redact
-    from vtr_core.tracking.run import default_tracking_uri, store_fault
+    from vtr_core.tracking.store import default_tracking_uri, store_fault
 
     uri = default_tracking_uri()
     fault = store_fault(uri)

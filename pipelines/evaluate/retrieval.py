@@ -11,7 +11,7 @@ from pipelines.evaluate.evaluation_flags import (
     device,
     short_names,
 )
-from pipelines.evaluate.retrieval_figures import PLAIN, Result, Variant, intervals, log, printed, write_json
+from pipelines.evaluate.retrieval_figures import PLAIN, Result, Variant, intervals, log, printed
 from pipelines.report.figures import show
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
@@ -154,9 +154,7 @@ def evaluate(flags: EvaluateFlags) -> list[Result]:
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
         results.append(evaluate_set(name, manifest))
         show(printed(results[-1], loaded.uri))
-    log(flags.experiment, loaded, results, settings)
-    if flags.out is not None:
-        write_json(flags.out, results)
+    log(flags.experiment, loaded, results, settings, flags.out)
     return results
 
 

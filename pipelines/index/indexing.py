@@ -16,7 +16,7 @@ from vtr_core.data.manifest import data_set
 from vtr_core.data.sources.video_files import Inventory
 from vtr_core.embedding.embedded_rows import model_fingerprint
 from vtr_core.encoders.encoder import BUNDLED, is_encoder, source_of
-from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.errors import ConfigError, DatasetError, command_line
 from vtr_core.extraction.features import ClipPooling, check_weights, choose_alike
 from vtr_core.fingerprint import short
 from vtr_core.retrieval.embed.stored_embeddings import load_embeddings
@@ -58,7 +58,7 @@ def index(flags: IndexFlags) -> IndexRecord:
     print(f"model       {short(record.model_fingerprint)}  {record.checkpoint}")
     print(f"data        {short(record.data_fingerprint)}  {record.data}")
     print(f"index       {flags.out}")
-    print(f'next        vtr search "a query" --index {flags.out}')
+    print(f"next        {command_line('search', 'a query', '--index', flags.out)}")
     return record
 
 

@@ -9,6 +9,7 @@ from pipelines.arguments import print_json
 if TYPE_CHECKING:
     from vtr_core.tracking.run import TrackedRun
 import math
+import shlex
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
@@ -20,7 +21,7 @@ from vtr_core.config.pretrained import ClipConfig, SwinConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
 from vtr_core.data.records.schema import ClipSchema
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, command_line
 from vtr_core.process_limits import free_memory
 from vtr_core.run.config import TrainConfig
 from vtr_core.tracking.run_log import EventLog
@@ -312,7 +313,7 @@ class Finished:
     """Counts of faults during the run as text; empty where there were none."""
     registered: str | None = None
     """`models:/NAME/VERSION` of the checkpoint; None where it was not registered."""
-    validation: str = "<data set>"
+    validation: str = "URI"
     """The data set that chose the checkpoint."""
     task: str = "retrieval"
     """The task of `vtr evaluate --task` for the model."""
@@ -329,9 +330,10 @@ def print_end(finished: Finished, as_json: bool = False) -> None:
     if finished.mlflow_run_id:
         print(f"MLflow run  {finished.mlflow_run_id} in {finished.tracking_uri}")
         if finished.tracking_uri.startswith("sqlite:"):
-            print(f"            mlflow ui --backend-store-uri {finished.tracking_uri}")
-    task = "" if finished.task == "retrieval" else f" --task {finished.task}"
-    print(f"next        vtr evaluate {finished.registered or finished.checkpoint}{task} --data {finished.validation}")
+            print(f"            mlflow ui --backend-store-uri {shlex.quote(finished.tracking_uri)}")
+    task = [] if finished.task == "retrieval" else ["--task", finished.task]
+    model = finished.registered or finished.checkpoint
+    print(f"next        {command_line('evaluate', model, *task, '--data', finished.validation)}")
 
 
 def check_name(name: str | None) -> None:
@@ -353,7 +355,7 @@ def register_best(tracked: "TrackedRun | None", checkpoint: str, name: str, run:
             raise CheckpointError("MLflow did not take the run")
         version = register_checkpoint(tracked, checkpoint, name, SYSTEMS)
     except CheckpointError as error:
-        print(f"not registered: {error}; vtr train --resume {run} --register {name} tries again")
+        print(f"not registered: {error}; {command_line('train', '--resume', run, '--register', name)} tries again")
         return None
     print(f"registered  models:/{name}/{version}, which is {name}@{CHAMPION} now")
     return f"models:/{name}/{version}"

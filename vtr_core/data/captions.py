@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, groupby
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -206,9 +205,11 @@ def information_table(
     return table
 
 
-def cache_folder() -> Location:
-    """The cache folder of this machine: $VTR_CACHE, or ~/.cache/vtr."""
-    return locate(os.environ.get("VTR_CACHE") or Path.home() / ".cache" / "vtr")
+def cache_folder() -> Location | None:
+    """The cache folder of this machine: $VTR_CACHE, or ~/.cache/vtr; None for a user without a home."""
+    home = os.path.expanduser("~")
+    folder = os.environ.get("VTR_CACHE") or (None if home == "~" else f"{home}/.cache/vtr")
+    return None if folder is None else locate(folder)
 
 
 def training_information(manifest: Manifest, reading: Reading, cache: Location | None = None) -> InformationTable:

@@ -8,7 +8,7 @@ from vtr_core import storage
 from vtr_core.config.data_sets import JOINED, joined, joined_uris, joined_weights
 from vtr_core.config.override import record
 from vtr_core.data.records.schema import Schema, read_schema, require_clips
-from vtr_core.errors import DatasetError
+from vtr_core.errors import DatasetError, command_line
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location, is_file_name, locate
 
@@ -257,7 +257,7 @@ def data_set(uri: str, split: str | None = None) -> str:
         return next(iter(inner.values()))
     if inner:
         raise _no_data_set(location, f"it holds splits, give one of {', '.join(inner.values())}")
-    raise _no_data_set(location, f"make one with vtr ingest <source> … --out {location.uri}")
+    raise _no_data_set(location, f"make one with {command_line('ingest', 'SOURCE', '--out', location.uri)}")
 
 
 def training_sets(uri: str, validation: str | None) -> tuple[str, str | None]:

@@ -16,7 +16,7 @@ from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.records.schema import require_clips, require_frames, require_images, require_videos
 from vtr_core.data.shards.shard_file import usable
 from vtr_core.encoders.frozen_text import read_record
-from vtr_core.errors import CheckpointError, ConfigError, DatasetError
+from vtr_core.errors import CheckpointError, ConfigError, DatasetError, command_line
 from vtr_core.storage import Location, locate
 from vtr_core.systems.implementation import LossTables
 from vtr_core.text.concepts import ConceptNames
@@ -59,7 +59,7 @@ def check_concepts(config: TrainConfig, head: TableHead, uri: str, folder: str) 
     if differences:
         raise DatasetError(
             f"the concept table {uri} does not fit {config.preset}: {differences}; make one that does with "
-            f"vtr concepts {folder} --preset {config.preset}, or train with this one with "
+            f"{command_line('concepts', folder, '--preset', config.preset)}, or train with this one with "
             + " ".join(f"--concepts.{name} None" for name in config.concepts.asked)
         )
 
@@ -226,10 +226,10 @@ def usable_concepts(config: TrainConfig, data: Manifest, folder: str, chosen: st
     place = next((place for place in places if storage.exists(place / FILE)), None)
     if place is None:
         shown = " or ".join(str(place) for place in places)
-        made_from = folder.replace(JOINED, " ") if chosen is None else f"{folder} --out {chosen}"
+        made_from = folder.split(JOINED) if chosen is None else [folder, "--out", chosen]
         raise DatasetError(
             f"the model detects {count} concepts, and there is no concept table at {shown}; make one with "
-            f"vtr concepts {made_from}, or give another with --concepts URI"
+            f"{command_line('concepts', *made_from)}, or give another with --concepts URI"
         )
     table = ConceptTable.load(place.uri)
     table.require(count)

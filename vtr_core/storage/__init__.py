@@ -6,7 +6,6 @@ from vtr_core.storage.administration import (
     check_writable,
     presigned_url,
 )
-from vtr_core.storage.bucket import client_failures
 from vtr_core.storage.fault import StorageError
 from vtr_core.storage.files import (
     children,
@@ -42,7 +41,6 @@ __all__ = [
     "check_readable",
     "check_writable",
     "children",
-    "client_failures",
     "create_exclusively",
     "delete_file",
     "delete_folder",

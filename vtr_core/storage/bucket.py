@@ -189,14 +189,6 @@ def _credentials() -> "S3Credential":
     }
 
 
-def client_failures() -> tuple[type[Exception], ...]:
-    """The exceptions of boto3, MLflow's artifact client, for unreachable stores and refused requests."""
-    from boto3.exceptions import Boto3Error
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    return Boto3Error, BotoCoreError, ClientError
-
-
 def certain(fault: Fault, settings: S3Settings, path: str) -> Fault:
     """`fault`, or, where it is ambiguous, the fault of a list request below `path`, whose response has a body.
 

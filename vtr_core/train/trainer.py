@@ -18,7 +18,7 @@ from ray.train.torch import TorchConfig, TorchTrainer
 
 from vtr_core import storage
 from vtr_core.config.run import TrainConfig
-from vtr_core.errors import ClusterError
+from vtr_core.errors import ClusterError, command_line
 from vtr_core.storage import Location, locate
 from vtr_core.train.checkpoint.checkpoint_files import complete_checkpoints
 from vtr_core.train.checkpoint.run_folder import RunFolder
@@ -215,7 +215,8 @@ class _Groups:
         if workers is None and not self._is_stopping():
             raise ClusterError(
                 f"no room for {self._counts[0]} workers and for reading since {self._scaling.resources_timeout_s:g} s "
-                f"(scaling.resources_timeout_s); bring nodes back and use vtr train --resume {self._job.run}"
+                f"(scaling.resources_timeout_s); bring nodes back and use "
+                + command_line("train", "--resume", self._job.run)
             )
         return workers
 

@@ -33,7 +33,7 @@ from vtr_core.data.concepts.concept_table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.schema import require_videos
 from vtr_core.data.shards.shard_file import usable
-from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.errors import ConfigError, DatasetError, command_line
 from vtr_core.run.inputs import concept_places
 from vtr_core.similarity import hybrid
 from vtr_core.storage import check_writable, locate
@@ -114,7 +114,8 @@ def _check(flags: CausalityFlags) -> None:
     if flags.checkpoint.startswith(ENCODER):
         raise ConfigError(
             f"vtr analyze causality: {flags.checkpoint} was not trained, and there is no transform of its concepts to "
-            f"search; its C@10 and C@30 are on the page of vtr explain {flags.checkpoint} --data URI --query TEXT"
+            "search; its C@10 and C@30 are on the page of "
+            + command_line("explain", flags.checkpoint, "--data", "URI", "--query", "TEXT")
         )
     counts = {"captions-per-video": flags.captions_per_video, "top-k-captions": flags.top_k_captions}
     for name, value in {**counts, "top-k": min(flags.top_k, default=0)}.items():
