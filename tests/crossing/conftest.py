@@ -10,7 +10,7 @@ from tests.crossing.worlds import WORLDS
 
 
 @pytest.fixture(scope="session")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The folder of a world's splits, by its name."""
 
     @cache

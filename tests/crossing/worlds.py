@@ -15,7 +15,8 @@ from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.faces import Faces
 from vtr_core.data.sources.synthetic import Synthetic, SyntheticTokens, SyntheticVideos
 
-NUM_FILMS = 32
+TRAINED, JUDGED = 32, 8
+"""Films to train on, and of each other split."""
 SPLITS = {"train": 0.8, "val": 0.1, "test": 0.1}
 
 
@@ -45,7 +46,7 @@ def images(out: Path) -> None:
 
 def frames(out: Path) -> None:
     """Frames of rendered films, as `vtr extract` makes them."""
-    table = render(out.parent / "films", NUM_FILMS, 0, test=8, validation=8)
+    table = render(out.parent / "films", TRAINED + 2 * JUDGED, 0, test=JUDGED, validation=JUDGED)
     words = ["--captions", str(table), "--records", "frames", "--frame-size", "36", "--frame-rate", "1"]
     run("extract", [str(out.parent / "films"), *words, "--out", str(out), "--workers", "0"])
 
