@@ -74,6 +74,8 @@ def small(name: str, data: Path, epochs: int = 2, workers: int = 0) -> TrainConf
     }
     if getattr(config.loss, "granularity_margin", None) is not None and world_of(config) == "frames":
         changes["loss.granularity_margin.reading"] = "idf"  # a film has one caption
+    if config.model.kind == "captioner" and world_of(config) == "tokens":
+        changes |= {"model.feature": "video", "model.grid": 4}
     return override(config, changes)
 
 
