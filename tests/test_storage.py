@@ -38,6 +38,26 @@ def test_a_file_that_cannot_be_is_named_and_leaves_nothing(name: str, tmp_path: 
     assert sorted(tmp_path.rglob("*")) == [tmp_path / "file", tmp_path / "folder"]
 
 
+def test_two_writers_of_a_file_do_not_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on two nodes of a cluster, whose processes have the same number."""
+    monkeypatch.setattr("os.getpid", lambda: 7)
+    place = locate(str(tmp_path / "file"))
+    with storage.open_for_writing(place) as first, storage.open_for_writing(place) as second:
+        first.write(b"one")
+        second.write(b"another")
+    assert storage.read_bytes(place) == b"one"
+
+
+def test_a_folder_that_is_cleared_meanwhile_is_told(tmp_path: Path) -> None:
+    """By a command that ended, of two with the same output."""
+    place = locate(str(tmp_path / "file"))
+    with (
+        pytest.raises(StorageError, match=r"file was not written: its folder was cleared meanwhile.*run one at a time"),
+        storage.open_for_writing(place),
+    ):
+        storage.delete_unpublished(locate(str(tmp_path)))
+
+
 def test_a_full_disk_is_named(tmp_path: Path) -> None:
     full, place = pytest.raises(StorageError, match=r"x cannot be written \(No space left"), tmp_path / "x"
     with full, storage.open_for_writing(locate(str(place))):

@@ -199,6 +199,12 @@ class _Made:
     dropped: dict[str, int]
 
 
+def _shown(schema: Schema) -> str:
+    """What the rows of data sets that are joined have to share."""
+    features = (f"{feature.name} ({feature.dim} values)" for feature in schema.features)
+    return ", ".join([schema.label(), *features, f"{schema.max_words} words a caption"])
+
+
 def _joined(parts: list[Manifest], weights: list[int]) -> Manifest:
     """Several data sets as one, the shards of each as often as its weight says, so that each pass of an epoch over it
     has a random order of its own; a batch may have a video of a repeated data set twice.
@@ -211,9 +217,9 @@ def _joined(parts: list[Manifest], weights: list[int]) -> Manifest:
     for part in parts[1:]:
         if part.schema != first.schema:
             raise DatasetError(
-                f"{part.uri} has other columns or lengths of captions ({part.schema.max_words} words) than {first.uri} "
-                f"({first.schema.max_words} words); make it with the same features and --vocabulary {first.uri}, "
-                "which gives it the same length, or both with one --max-words"
+                f"{part.uri} has other columns than {first.uri}: {_shown(part.schema)}; there "
+                f"{_shown(first.schema)}: make it with the same features and --vocabulary {first.uri}, which gives "
+                "it the same length of captions, or both with one --max-words"
             )
         if part.vocabulary.fingerprint != first.vocabulary.fingerprint:
             raise DatasetError(

@@ -1,6 +1,7 @@
 """What a run takes from its training data: the inputs of its model, concepts, and the tables that its loss needs."""
 
 from collections.abc import Mapping, Sequence
+from shlex import quote
 from types import MappingProxyType
 from typing import Any
 
@@ -68,12 +69,13 @@ def ingest_command(manifest: Manifest, preset: str) -> str:
     """The command that would make the data set at `manifest` as `preset` asks."""
     adapter, settings = str(manifest.source.get("adapter", "SOURCE")), manifest.source
     flags = [
-        f"--{name.replace('_', '-')} {value}"
+        f"--{name.replace('_', '-')} {quote(str(value))}"
         for name, value in settings.items()
         if name not in ("adapter", "split", "ingest", "content_split") and isinstance(value, str | int | float)
         if not isinstance(value, bool) and len(str(value)) <= _LONGEST_VALUE
     ]
-    kind = ["--records videos"] if manifest.schema.kind == "videos" and adapter in ("msrvtt", "synthetic") else []
+    stated = "records" in settings or manifest.schema.kind != "videos" or adapter not in ("msrvtt", "synthetic")
+    kind = [] if stated else ["--records videos"]
     return " ".join(["vtr ingest", adapter, *kind, *flags, f"--preset {preset}", "--out FOLDER"])
 
 

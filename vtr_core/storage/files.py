@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import randbelow
 from typing import Any, BinaryIO, Protocol, cast, runtime_checkable
 
 import pyarrow.fs as pafs
@@ -62,7 +63,7 @@ class HashingSink(io.RawIOBase):
 
 
 _UNPUBLISHED = ".part-"
-"""Between a local file's name and the writer's process in the name of what is not published yet."""
+"""Between a local file's name and the writer's number in the name of what is not published yet."""
 
 
 @contextmanager
@@ -99,14 +100,15 @@ def _published(location: Location) -> Iterator[BinaryIO]:
 
 def unpublished(name: str) -> str | None:
     """The file that a local file will become, of which the writer has not ended or was killed; None for others."""
-    target, mark, process = name.rpartition(_UNPUBLISHED)
-    return target if mark and process.isdigit() else None
+    target, mark, writer = name.rpartition(_UNPUBLISHED)
+    return target if mark and writer.isdigit() else None
 
 
 def _beside(location: Location) -> str:
     check_no_folder(Path(location.path))
     Path(location.path).parent.mkdir(parents=True, exist_ok=True)
-    return f"{location.path}{_UNPUBLISHED}{os.getpid()}"
+    writer = randbelow(10**7)  # not the process's number, which writers on several nodes may share
+    return f"{location.path}{_UNPUBLISHED}{writer}"
 
 
 def _elsewhere() -> str:
@@ -117,7 +119,13 @@ def _elsewhere() -> str:
 
 def _publish(temporary: str, location: Location) -> None:
     if location.is_local:
-        os.replace(temporary, location.path)
+        try:
+            os.replace(temporary, location.path)
+        except FileNotFoundError as error:
+            raise StorageError(
+                f"{location} was not written: its folder was cleared meanwhile, as by the same command in another "
+                "terminal when that ended; run one at a time, and this again"
+            ) from error
     elif location.s3 is not None:
         location.s3.put(location.path, mapped(temporary))
     else:

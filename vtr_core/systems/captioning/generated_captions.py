@@ -292,10 +292,11 @@ def describe_data(loaded: TrainedModel, uri: str, changes: Mapping[str, object],
 
 
 def describable(loaded: TrainedModel, uri: str) -> Manifest:
-    """The manifest of a data set of whole videos that has the captioner's feature."""
-    assert isinstance(loaded.config.model, CaptionerConfig)
-    manifest = usable(uri, require_videos)
-    check_data(manifest, loaded.config.model)
+    """The manifest of a data set that the captioner reads: of whole videos with its feature, or of frames."""
+    config = loaded.config.model
+    assert isinstance(config, CaptionerConfig)
+    manifest = usable(uri, require_videos if config.backbone is None else require_frames)
+    check_data(manifest, config)
     return manifest
 
 
