@@ -9,10 +9,9 @@ from pipelines.report.figures import print_link
 from pipelines.report.logged_run import log_run
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
-from vtr_core.analysis.transforms import Transform, read_transform
+from vtr_core.analysis.transforms import read_transform
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.thumbnails import Thumbnails
-from vtr_core.embedding.video_ranking import Scoring
 from vtr_core.errors import ConfigError, InputError
 from vtr_core.extraction.pictures import ClipFrames, ClipSpan
 from vtr_core.retrieval.explain.explained_queries import (
@@ -126,8 +125,9 @@ def _by_concepts(
     kind = spaces.concept_similarity(loaded.config)
     improved = None if flags.transform is None else read_transform(flags.transform, kind)
     embedded = spaces.videos(loaded, manifest, None)
-    weight = loaded.config.evaluation.latent_weight if flags.latent_weight is None else flags.latent_weight
-    scoring = Scoring(flags.space or embedded.videos.default_space, Transform(kind), weight)
+    scoring = spaces.scoring(loaded)
+    weight = scoring.latent_weight if flags.latent_weight is None else flags.latent_weight
+    scoring = replace(scoring, space=flags.space or scoring.space, latent_weight=weight)
     explainable(embedded.videos, scoring)
     right = asked_queries(queries, embedded.videos.video_id, embedded.captions, embedded.caption_video)
     vectors = known_queries(spaces, loaded, [query.text for query in right])

@@ -43,11 +43,12 @@ def check_captions(config: TrainConfig, manifest: Manifest) -> None:
             f"{manifest.uri} has <unk> for unknown words, which {config.model.kind} models do not read; make a data "
             "set without: vtr ingest … --unknown-words dropped"
         )
-    differences = _differences(config.captions.asked, made)
+    differences = _differences(config.captions.asked, {**made, "vectors": manifest.vocabulary.vectors is not None})
     if differences:
+        vectors = " --word-vectors FILE" if config.captions.vectors else ""
         raise DatasetError(
             f"{manifest.uri} does not fit {config.preset}: {differences}; make a data set that does with "
-            f"{ingest_command(manifest, config.preset)}, or train on this one with "
+            f"{ingest_command(manifest, config.preset)}{vectors}, or train on this one with "
             + " ".join(f"--captions.{name} None" for name in config.captions.asked)
         )
 

@@ -1,24 +1,27 @@
 """Chapter 5 of the thesis: the searched transform of concept scores, causality, and detectors; numbers and figures."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from statistics import fmean
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int64
 from matplotlib.figure import Figure
+from torch import Tensor
 
 from pipelines.evaluate.evaluation_flags import device, short_names
 from pipelines.report.figures import blank_figure, name_axes
 from pipelines.report.logged_run import write_analysis
-from pipelines.systems.dual.analysed_set import AnalysedSet, analysed_set, matched_figures
+from pipelines.systems.dual.analysed_set import AnalysedSet, analysed_set, figures_by_space
 from pipelines.systems.dual.causality import CausalityFlags
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.analysis.causality import CausalityCurves, causality_curves, every_set, matched_pairs
 from vtr_core.analysis.concept_detectors import Fate, TagPrecision, fates, tag_precision
-from vtr_core.analysis.ensembles import MatchedRanking
 from vtr_core.analysis.transform_search import (
     Coordinate,
     Measured,
@@ -33,11 +36,16 @@ from vtr_core.data.concepts.concept_table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.schema import require_videos
 from vtr_core.data.shards.shard_file import usable
+from vtr_core.embedding.video_ranking import Scoring
 from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.metrics.average_precision import average_precision
+from vtr_core.metrics.ranking import ITEM_CHUNK, QUERY_CHUNK
+from vtr_core.metrics.ranks import from_labels, standing
 from vtr_core.run.inputs import concept_places
-from vtr_core.similarity import hybrid
 from vtr_core.storage import check_writable, locate
 from vtr_core.systems.dual.dual_embeddings import dual_encoder, embed_dual
+from vtr_core.systems.dual.evaluation import mean_precision
+from vtr_core.systems.dual.hybrid_scores import dual_scoring
 from vtr_core.train.checkpoint.trained_model import ENCODER, LoadedModel, read_model
 
 ENOUGH = 0.72
@@ -68,10 +76,10 @@ def analyze(flags: CausalityFlags) -> None:
     if table is not None:
         _check_concepts(loaded, table)
     names = short_names(manifests)
-    encoder, weight = dual_encoder(loaded), loaded.config.evaluation.latent_weight
+    scoring, similarity = dual_scoring(loaded), dual_encoder(loaded).config.concept_similarity
     sets = [analysed_set(name, embed_dual(loaded, m)) for name, m in zip(names, manifests, strict=True)]
-    spaces = [data.concept_space(encoder.config.concept_similarity) for data in sets]
-    search, test = search_transform(flags, spaces[0]), spaces[1]
+    spaces = [data.concept_space(similarity) for data in sets]
+    search, test = search_transform(flags, sets[0], scoring), spaces[1]
     best, sampled = search.best.transform, (flags.top_k_captions, flags.seed)
     both = {"original": test.identity, "improved": best}
     ks = sorted({min(k, test.text.shape[1]) for k in flags.top_k} | {test.text.shape[1]})
@@ -81,7 +89,7 @@ def analyze(flags: CausalityFlags) -> None:
         "test": names[1],
         "left_out": {data.name: data.left_out for data in sets},
         "search": {"kind": flags.search, **search.values()},
-        "inferences": inferences(sets[1], test, search.transforms(), weight),
+        "inferences": inferences(sets[1], test, search.transforms(), scoring),
         "curves": {name: curves_by_set(test, transform, flags.seed) for name, transform in both.items()},
         "top_k": {name: top_k_precision(test, transform, ks, *sampled) for name, transform in both.items()},
         "sweeps": {
@@ -102,7 +110,7 @@ def analyze(flags: CausalityFlags) -> None:
         for way, row in values["inferences"].items()
         for name, value in row["figures"].items()
     }
-    names_of_settings = ("search", "tolerance", "enough", "captions_per_video", "seed")
+    names_of_settings = ("search", "c10", "captions_per_video", "seed")
     settings = {name: getattr(flags, name) for name in names_of_settings}
     inputs = dict(zip(names, manifests, strict=True))
     write_analysis(
@@ -120,10 +128,12 @@ def _check(flags: CausalityFlags) -> None:
     for name, value in {**counts, "top-k": min(flags.top_k, default=0)}.items():
         if value is not None and value < 1:
             raise ConfigError(f"vtr analyze causality: --{name} is {value}; it must be at least 1")
-    if not 0 <= flags.tolerance < 1:
-        raise ConfigError(f"vtr analyze causality: --tolerance is {flags.tolerance}; it must be in [0, 1)")
-    if not 0 < flags.enough <= 1:
-        raise ConfigError(f"vtr analyze causality: --enough is {flags.enough}; it must be in (0, 1]")
+    if flags.c10 is not None and not 0 < flags.c10 <= 100:
+        raise ConfigError(f"vtr analyze causality: --c10 is {flags.c10:g}; give a percentage above 0, at most 100")
+    if flags.c10 is not None and flags.search == "thesis":
+        raise ConfigError(
+            f"vtr analyze causality: --search thesis has a goal of its own, {100 * ENOUGH:g} %; leave out --c10"
+        )
 
 
 def _table(flags: CausalityFlags, manifests: Sequence[Manifest]) -> ConceptTable | None:
@@ -176,41 +186,46 @@ class Search:
         return {"results": {name: asdict(measured) for name, measured in self.results.items()}, **parts}
 
 
-def search_transform(flags: CausalityFlags, space: ConceptSpace) -> Search:
+def search_transform(flags: CausalityFlags, data: AnalysedSet, scoring: Scoring) -> Search:
     """The transform that `flags.search` finds on a data set, on a sample of its captions if the flags say so.
 
     "thesis" adds a search over all parameters together: enough, the most accurate with a C@10 of `ENOUGH`.
     """
-    part = space if flags.captions_per_video is None else space.few_captions(flags.captions_per_video, flags.seed)
-    objective = TransformObjective(part)
+    part = data if flags.captions_per_video is None else data.few_captions(flags.captions_per_video, flags.seed)
+    alone = replace(scoring, space="concept")
+    similarity = scoring.transform.similarity
+    assert similarity != "dot", "of a trained concept space"
+    objective = TransformObjective(
+        part.concept_space(similarity), lambda transform: mean_precision(part.rows, alone.transformed(transform))
+    )
     start = objective.identity
     if flags.search == "coordinate":
-        best = coordinate_search(objective, start, tolerance=flags.tolerance, enough=flags.enough).best
+        goal = {} if flags.c10 is None else {"tolerance": 1.0, "enough": flags.c10 / 100}
+        best = coordinate_search(objective, start, **goal).best
         return Search({"original": objective(start), "improved": best}, objective.measured)
-    best = thesis_search(objective, start, flat=flags.tolerance).best
+    best = thesis_search(objective, start).best
     enough = coordinate_search(objective, start, tolerance=1.0, enough=ENOUGH).best
     return Search({"original": objective(start), "improved": best, "enough": enough}, objective.measured)
 
 
 def inferences(
-    data: AnalysedSet, space: ConceptSpace, transforms: Mapping[str, Transform], latent_weight: float
+    data: AnalysedSet, space: ConceptSpace, transforms: Mapping[str, Transform], scoring: Scoring
 ) -> dict[str, dict[str, Any]]:
     """Table 5.3: retrieval metrics and C@k, both in percent, of the hybrid where there is one and of concepts alone.
 
-    Hybrid scores are min-max scaled over all pairs, because ranges from training do not hold for transformed scores;
-    their concepts have the share 1 − `latent_weight` of the causality.
+    Both as the model is evaluated; the concepts of hybrid scores have the share 1 − α of the causality.
     """
     hybrids, alone = {}, {}
     for name, transform in transforms.items():
-        scores, curves = space.scores(transform), matched_curves(space, transform)
+        figures, curves = figures_by_space(data.rows, scoring.transformed(transform)), matched_curves(space, transform)
         causality = {f"c{k}": 100 * curves.at(k)[0] for k in SHOWN_KS}
-        figures = matched_figures(scores, space.caption_video).values()
-        alone[f"concepts, {name}"] = {"transform": asdict(transform), "figures": {**figures, **causality}}
-        if data.latent_scores is not None:
-            scores = hybrid(data.latent_scores, scores, latent_weight, "matrix")
-            figures = matched_figures(scores, space.caption_video).values()
-            shares = {k: (1 - latent_weight) * value for k, value in causality.items()}
-            hybrids[f"hybrid, {name}"] = {"transform": asdict(transform), "figures": {**figures, **shares}}
+        alone[f"concepts, {name}"] = {"transform": asdict(transform), "figures": {**figures["concept"], **causality}}
+        if "two spaces" in figures:
+            shares = {k: (1 - scoring.latent_weight) * value for k, value in causality.items()}
+            hybrids[f"hybrid, {name}"] = {
+                "transform": asdict(transform),
+                "figures": {**figures["two spaces"], **shares},
+            }
     return {**hybrids, **alone}
 
 
@@ -251,9 +266,25 @@ def top_k_precision(
         order = torch.randperm(len(part.text), generator=torch.Generator().manual_seed(seed))
         sample = order[:captions].sort().values
         part = ConceptSpace(part.text[sample], part.video, part.caption_video[sample], part.similarity)
-    ranking = MatchedRanking(part.caption_video, len(part.video))
     scores_by_k = top_k_similarity(transform.apply(part.text), transform.apply(part.video), ks, part.similarity)
-    return {k: ranking.precision(scores).mean for k, scores in scores_by_k.items()}
+    return {k: _matched_precision(scores, part.caption_video) for k, scores in scores_by_k.items()}
+
+
+def _matched_precision(scores: Float[Tensor, "captions videos"], caption_video: Int64[Tensor, " captions"]) -> float:
+    """The mean mAP of both directions, where caption i is of video `caption_video[i]` alone."""
+    owners = caption_video.numpy()
+    queries = np.unique(owners)
+    there = scores.numpy(), from_labels(owners, np.arange(scores.shape[1]))
+    back = scores.T[torch.from_numpy(queries)].numpy(), from_labels(queries, owners)
+    means = []
+    for matrix, relevance in (there, back):
+        ranks = standing(partial(_block, matrix), relevance, QUERY_CHUNK, ITEM_CHUNK)
+        means.append(float(average_precision(ranks, relevance, "expected").mean()))
+    return fmean(means)
+
+
+def _block(matrix: np.ndarray, queries: slice, items: slice) -> np.ndarray:
+    return matrix[queries, items]
 
 
 def detector_values(

@@ -24,7 +24,7 @@ from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.systems.dual.dual_embeddings import embed_dual
-from vtr_core.systems.dual.hybrid_scores import whole_scores
+from vtr_core.systems.dual.hybrid_scores import dual_scoring, whole_scores
 from vtr_core.systems.spaces import clip_space_of
 from vtr_core.text.concepts import ConceptNames
 from vtr_core.train.checkpoint import load_model
@@ -66,7 +66,7 @@ def test_it_prints_and_logs_every_space(
         "test/videos/latent/t2v/r1",
         "test/videos/concept/v2t/map",
     } <= run.data.metrics.keys()
-    assert (run.data.params["normalise"], run.data.params["latent_weight"]) == ("matrix", "0.6")
+    assert (run.data.params["normalise"], run.data.params["latent_weight"]) == ("query", "0.6")
 
 
 def test_weight_and_rescaling_are_those_of_the_command(data: Manifest, checkpoint: str) -> None:
@@ -110,7 +110,7 @@ def test_ambiguous_queries_are_compared_with_their_videos_alone(tmp_path: Path) 
     assert "test/d/ambiguous/t2v/r1" in result.metrics()
     loaded = load_model(saved, "cpu")
     rows = embed_dual(loaded, data)
-    scores = whole_scores(rows, "jaccard", 0.6, "matrix")["concept"]
+    scores = whole_scores(rows, dual_scoring(loaded))["concept"]
     asked = [n for n, caption in enumerate(rows.captions) if "run" in caption]
     videos = sorted({int(rows.caption_video[n]) for n in asked})
     relevant = np.array([[rows.caption_video[n] == video for video in videos] for n in asked])
