@@ -1,6 +1,6 @@
 """What a run takes from its training data: the inputs of its model, concepts, and the tables that its loss needs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -256,6 +256,12 @@ def concept_table(config: TrainConfig, uri: str | None) -> ConceptTable | None:
     table = ConceptTable.load(uri)
     table.require(count)
     return table
+
+
+def enough_concepts(base: TrainConfig, uri: str | None) -> Callable[[Mapping[str, Any]], bool]:
+    """Whether `base` with some changes asks for no more concepts than the table at `uri` has; None: no concepts."""
+    most = None if uri is None else len(ConceptTable.load(uri).names)
+    return lambda changes: most is None or (num_concepts(override(base, changes)) or 0) <= most
 
 
 def names_of(config: TrainConfig, table: ConceptTable | None) -> ConceptNames | None:

@@ -116,7 +116,7 @@ _RECIPES = {
 
 _LOG_GRID = (32, 64, 128, 256, 512, 1024, 2048)
 _OCTAVES = tuple(round(16 * 2 ** (number / 10)) for number in range(121))
-"""Ten values per octave from 16 to 65,536 (Figures 4.1 to 4.3); a trial with more concepts than there are fails."""
+"""Ten values per octave from 16 to 65,536 (Figures 4.1 to 4.3); a grid leaves out more concepts than there are."""
 
 DUAL_PRESETS = Presets(
     _BASES,
