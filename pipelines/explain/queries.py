@@ -94,7 +94,11 @@ def explain(flags: ExplainQueriesFlags) -> Report:
     videos = video_files(flags.videos, manifest)
     spans: list[ClipSpan] = []
     if isinstance(space, DualSpaces):
-        reports = [_by_concepts(flags, model, manifest, queries) for model in _models(flags, loaded)]
+        own = flags.transforms or (None,) * (1 + len(flags.against))
+        reports = [
+            _by_concepts(flags, model, manifest, queries, transform)
+            for model, transform in zip(_models(flags, loaded), own, strict=True)
+        ]
         report = side_by_side(reports) if flags.against else reports[0]
     elif space.concept_terms(loaded) is not None and not flags.against:
         index = build_index(loaded, manifest, "exact")
@@ -117,9 +121,9 @@ def _models(flags: ExplainQueriesFlags, first: LoadedModel) -> Iterator[LoadedMo
 
 
 def _by_concepts(
-    flags: ExplainQueriesFlags, loaded: LoadedModel, manifest: Manifest, queries: Queries
+    flags: ExplainQueriesFlags, loaded: LoadedModel, manifest: Manifest, queries: Queries, own: str | None = None
 ) -> ExplainReport:
-    """The explained answers of a dual encoder."""
+    """The explained answers of a dual encoder; own: the file of a transform under which it answers, or "none"."""
     spaces = dual_spaces_of(loaded, "an explanation by concepts")
     spaces.check(loaded.config, manifest)
     kind = spaces.concept_similarity(loaded.config)
@@ -128,6 +132,8 @@ def _by_concepts(
     scoring = spaces.scoring(loaded)
     weight = scoring.latent_weight if flags.latent_weight is None else flags.latent_weight
     scoring = replace(scoring, space=flags.space or scoring.space, latent_weight=weight)
+    if own not in (None, "none"):
+        scoring = scoring.transformed(read_transform(own, kind))
     explainable(embedded.videos, scoring)
     right = asked_queries(queries, embedded.videos.video_id, embedded.captions, embedded.caption_video)
     vectors = known_queries(spaces, loaded, [query.text for query in right])
@@ -178,7 +184,12 @@ def _examples(flags: ExplainQueriesFlags, first: LoadedModel, manifest: Manifest
 
 def _check_one_space(flags: ExplainQueriesFlags, loaded: LoadedModel) -> None:
     """ConfigError for flags of models with a concept space of their own."""
-    settings = {"--transform": flags.transform, "--space": flags.space, "--latent-weight": flags.latent_weight}
+    settings = {
+        "--transform": flags.transform,
+        "--transforms": flags.transforms or None,
+        "--space": flags.space,
+        "--latent-weight": flags.latent_weight,
+    }
     changed = [name for name, value in settings.items() if value is not None]
     if changed:
         kind = loaded.config.model.kind

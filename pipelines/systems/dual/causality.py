@@ -38,10 +38,12 @@ class CausalityFlags:
     """
     captions_per_video: int | None = None
     """Number of random captions per validation video that the search uses (default: all)."""
+    scales: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0)
+    """Values of the scale a whose curves are drawn (Figures 5.4 and 5.6); 1 is the model as trained."""
     top_k: tuple[int, ...] = (1, 2, 4, 8, 10, 16, 30, 64, 128, 256)
     """Values of k for the curve of mAP over the top k concepts of each pair."""
     top_k_captions: int = 1000
-    """Number of test captions for that curve, which sorts the concepts of every pair."""
+    """Number of test captions for that curve, which sorts the concepts of every pair; the thesis has all of them."""
     seed: int = 0
     """Random seed of sampled pairs and captions."""
     experiment: str = "vtr"

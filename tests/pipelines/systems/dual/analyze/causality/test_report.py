@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,7 @@ from pipelines.systems.dual.causality_analysis import (
     curves_by_set,
     detector_values,
     inferences,
+    shift_curve,
     swept,
     top_k_precision,
 )
@@ -17,6 +20,7 @@ from vtr_core.data.concepts.concept_table import ConceptCounts, ConceptTable, Co
 from vtr_core.embedding.video_ranking import Scoring
 from vtr_core.similarity import cosine, hybrid
 from vtr_core.systems.dual.dual_embeddings import DualRows
+from vtr_core.systems.dual.evaluation import mean_precision
 
 BEST = Transform("jaccard", 2.0, 0.5, 1.5)
 
@@ -102,14 +106,22 @@ def test_captions_have_the_labels_of_their_videos():
     assert set(found["fates"]["too rare"]) == set(names)
 
 
+def test_the_curve_of_the_shift_is_at_the_best_scale_and_power() -> None:
+    data, policy = _set(), Scoring("hybrid", Transform("jaccard"))
+    curve = shift_curve(data, BEST, policy)
+    assert (min(curve), max(curve), len(curve)) == (-1.0, 1.0, 21)
+    at_best = mean_precision(data.rows, replace(policy, space="concept", transform=BEST))
+    assert curve[BEST.shift] == pytest.approx(at_best)
+
+
 def test_sweeps_begin_with_the_first_parameter_that_has_an_effect() -> None:
     space = _set().concept_space("jaccard")
-    sweeps = swept(space)
+    sweeps = swept(space, (0.5, 1.0, 2.0))
     assert list(sweeps) == ["scale", "shift", "power"]
     for name, own in (("scale", 1.0), ("shift", 0.0), ("power", 1.0)):
         assert sweeps[name][own] == space.identity
     assert sweeps["scale"][2.0] == Transform("jaccard", 2.0)
-    assert list(swept(_set().concept_space("cosine"))) == ["power", "shift"]
+    assert list(swept(_set().concept_space("cosine"), (1.0,))) == ["power", "shift"]
 
 
 def test_a_histogram_counts_the_videos_with_and_without_a_concept() -> None:
