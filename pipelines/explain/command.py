@@ -124,7 +124,8 @@ def _check(flags: ExplainQueriesFlags) -> None:
         )
     if flags.against and flags.transform is not None:
         raise ConfigError(
-            "vtr explain: several models have a transform each; give --transforms, one of each, or leave out all checkpoints but one"
+            "vtr explain: several models have a transform each: give --transforms, or leave out --transform, or all "
+            "checkpoints but one"
         )
     if len(flags.against) >= MOST_MODELS:
         raise ConfigError(f"vtr explain: {1 + len(flags.against)} checkpoints; a page has room for {MOST_MODELS}")

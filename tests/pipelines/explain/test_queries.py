@@ -88,7 +88,7 @@ def test_two_models_answer_side_by_side(data: Manifest, checkpoint: str, tmp_pat
 
 def test_two_models_are_compared_as_they_were_trained(data: Manifest, checkpoint: str, tmp_path: Path) -> None:
     words = [checkpoint, checkpoint, "--data", data.uri, "--query", QUERY, "--out", str(tmp_path)]
-    with pytest.raises(VtrError, match="leave out --transform, or all checkpoints but one"):
+    with pytest.raises(VtrError, match="give --transforms, or leave out --transform, or all checkpoints but one"):
         run("explain", [*words, "--transform", "t.json"])
 
 
