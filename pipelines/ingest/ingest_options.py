@@ -119,11 +119,6 @@ def ingest_options(flags: IngestFlags) -> "IngestOptions":
         "vectors": None if flags.word_vectors is None and flags.vocabulary is None else True,
     }
     for name, value in _asked(flags.preset).items():
-        if name == "vectors" and words[name] is None:
-            raise ConfigError(
-                f"--preset {flags.preset} asks for word vectors, as the published code has: give --word-vectors FILE, "
-                "of word2vec or GloVe"
-            )
         if words[name] not in (None, value):
             raise ConfigError(
                 f"--preset {flags.preset} asks for {name} = {value}, not {words[name]}; leave out that flag"
@@ -157,7 +152,12 @@ def _asked(name: str | None) -> dict[str, Any]:
 
 
 def given_words(flags: IngestFlags) -> "WordTable | None":
-    """The vocabulary of the data set of --vocabulary."""
+    """The vocabulary of the data set of --vocabulary; ConfigError where a preset asks for vectors and there are none."""
+    if flags.vocabulary is None and flags.word_vectors is None and _asked(flags.preset).get("vectors"):
+        raise ConfigError(
+            f"--preset {flags.preset} asks for word vectors, as the published code has: give --word-vectors FILE, of "
+            "word2vec or GloVe"
+        )
     if flags.vocabulary is None:
         return None
     if flags.word_vectors is not None:
