@@ -92,12 +92,13 @@ def concepts(flags: ConceptFlags) -> "tuple[ConceptTable, ConceptReport]":
         check_readable(locate(uri))
     out = flags.out or (locate(flags.data[0]) / FOLDER).uri
     check_writable(locate(out))
-    ranked, labelled = _sets(flags)
-    manifests = [Manifest.load(uri) for uri in (*ranked, *labelled)]
+    is_ranked = _sets(flags)
+    manifests = [Manifest.load(uri) for uri in is_ranked]
+    training = [number for number, ranked in enumerate(is_ranked.values()) if ranked]
     for manifest in manifests:
         check_files(manifest)
     table, report = build_concept_table(
-        manifests, tagger, settings, out, flags.num_concepts, partial(print, flush=True), len(ranked)
+        manifests, tagger, settings, out, flags.num_concepts, partial(print, flush=True), training
     )
     _print(table, report, flags.top)
     return table, report
@@ -134,22 +135,22 @@ def _concept_settings(flags: ConceptFlags) -> "ConceptSettings":
     )
 
 
-def _sets(flags: ConceptFlags) -> tuple[list[str], list[str]]:
-    """The data sets whose concepts are ranked, and the others."""
+def _sets(flags: ConceptFlags) -> dict[str, bool]:
+    """The data sets, each split on its own, train first, and whether their concepts are ranked."""
     from vtr_core.data.manifest import splits
     from vtr_core.storage import locate
 
-    ranked, labelled = [], []
+    is_ranked: dict[str, bool] = {}
     for number, uri in enumerate((*flags.data, *flags.labels)):
-        inner = splits(uri)
+        inner, ranked = splits(uri), number < len(flags.data)
         if "train" in inner:
-            (ranked if number < len(flags.data) else labelled).append(inner["train"])
-            labelled += [split for name, split in inner.items() if name != "train"]
+            order = sorted(inner, key=lambda name: name != "train")
+            is_ranked.update({inner[name]: ranked and name == "train" for name in order})
             continue
         beside = splits(locate(uri).parent.uri)
         is_other_split = any(name != "train" and locate(split) == locate(uri) for name, split in beside.items())
-        (ranked if number == 0 or (number < len(flags.data) and not is_other_split) else labelled).append(uri)
-    return ranked, labelled
+        is_ranked[uri] = number == 0 or (ranked and not is_other_split)
+    return is_ranked
 
 
 def _print(table: "ConceptTable", report: "ConceptReport", top: int) -> None:

@@ -116,10 +116,10 @@ def test_concepts_of_joint_training_are_ranked_over_all_its_sets(tmp_path: Path)
     tagger = FixedTagger(ENTRIES)
     with pytest.raises(DatasetError, match="would have no concept"):  # by the words of the first alone
         build_concept_table([first, second], tagger, TableSettings(), str(tmp_path / "t"))
-    both, _ = build_concept_table([first, second], tagger, TableSettings(), str(tmp_path / "u"), training=2)
+    both, _ = build_concept_table([first, second], tagger, TableSettings(), str(tmp_path / "u"), training=(0, 1))
     assert both.names == ("red", "ball", "dog")
     assert both.head.frequency == (3, 3, 2)
-    assert ConceptTable.load(str(tmp_path / "u")).head.training == 2
+    assert ConceptTable.load(str(tmp_path / "u")).head.training == (0, 1)
 
 
 def test_a_vocabulary_larger_than_the_corpus_offers(tmp_path: Path) -> None:

@@ -98,7 +98,9 @@ def test_data_and_tasks_of_other_models_are_refused(checkpoint: str, tmp_path: P
 def test_ambiguous_queries_are_compared_with_their_videos_alone(tmp_path: Path) -> None:
     captions = {"a": ["they run", "a man"], "b": ["a long run", "the run is long"], "c": ["a dog", "dogs"]}
     data = captioned_videos(tmp_path / "d", captions)
-    concepts.main([data.uri, "--processes", "1", "--ambiguous-share", "0", "--min-captions", "1"])
+    concepts.main(
+        [data.uri, "--processes", "1", "--ambiguous", "corpus", "--ambiguous-share", "0", "--min-captions", "1"]
+    )
     saved = dual_checkpoint(tmp_path / "c", data)
     (result,) = evaluate(EvaluateFlags(checkpoint=saved, data=(data.uri,), queries="ambiguous"))
     plain, ambiguous = (

@@ -178,13 +178,13 @@ def build_concept_table(
     out: str,
     num_concepts: int | None = None,
     progress: Callable[[str], None] = lambda _: None,
-    training: int = 1,
+    training: Sequence[int] = (0,),
 ) -> tuple[ConceptTable, ConceptReport]:
     """Tag the captions of all data sets, rank the concepts of the training data, count them in all, write the table.
 
     A concept is kept for a video if enough of its captions mention it; the names are ranked by the sum of the kept
-    counts of the first `training` data sets together (ties: the first to be kept, in the order of the data, comes
-    first). Ambiguous words are those of all captions.
+    counts of the data sets with the numbers `training` together (ties: the first to be kept, in the order of the data,
+    comes first). Ambiguous words are those of all captions.
     num_concepts: a vocabulary that the training data must offer, before anything is written. Raises DatasetError.
     """
     sets = [_captioned_set(manifest, settings) for manifest in manifests]
@@ -198,7 +198,7 @@ def build_concept_table(
         [kept_counts([concepts_of[words] for words in video], part.min_captions) for video in part.words]
         for part in sets
     ]
-    total = frequencies(of_video for own in counts[:training] for of_video in own)
+    total = frequencies(of_video for number in training for of_video in counts[number])
     names = ranked(total)
     _require_concepts(sets[0], names, num_concepts)
     for part, own in zip(sets, counts, strict=True):
@@ -216,7 +216,7 @@ def build_concept_table(
         datasets=tuple(_counted(part) for part in sets),
         stop_words=settings.concepts.stop_words,
         count=settings.concepts.count,
-        training=training,
+        training=tuple(training),
     )
     reports = [
         set_report(part.manifest.uri, part.videos, part.words, own, names, ambiguous)

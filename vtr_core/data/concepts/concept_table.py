@@ -155,8 +155,8 @@ class TableHead:
     """The list of words that name no concept."""
     count: LabelCount = "captions"
     """What the counts are of; tables that do not say are older, and count captions."""
-    training: int = 1
-    """The number of data sets, the first ones, whose concepts are ranked."""
+    training: tuple[int, ...] = (0,)
+    """The numbers of the data sets whose concepts are ranked."""
 
     @property
     def letters(self) -> str:
@@ -169,7 +169,7 @@ class TableHead:
         content = asdict(replace(self, datasets=tuple(replace(part, uri="") for part in self.datasets)))
         if self.stop_words == "short":  # as older tables have it, which do not say
             del content["stop_words"]
-        for name, older in (("count", "captions"), ("training", 1)):
+        for name, older in (("count", "captions"), ("training", (0,))):
             if content[name] == older:
                 del content[name]
         return fingerprint(content)
@@ -184,7 +184,7 @@ class TableHead:
         if (value["kind"], value["version"]) != (KIND, VERSION):
             raise ValueError(f"it is {value['kind']}/{value['version']}, this code reads {KIND}/{VERSION}")
         parts = tuple(record(CountedSet, part) for part in value["datasets"])
-        lists = {name: tuple(value[name]) for name in ("parts", "names", "frequency")}
+        lists = {name: tuple(value[name]) for name in ("parts", "names", "frequency", "training") if name in value}
         head = record(cls, {**value, **lists, "datasets": parts})
         if head.fingerprint != value["fingerprint"]:
             raise ValueError("it does not match its fingerprint")

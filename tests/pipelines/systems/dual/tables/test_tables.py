@@ -117,7 +117,7 @@ def test_ad_hoc_search_is_of_joint_training_validated_elsewhere(tmp_path: Path) 
         for name in ("more", "val")
     )
     tagger = FixedTagger("dog/NOUN runs:run/VERB red/ADJ ball/NOUN cat/NOUN sits:sit/VERB a/DET the/DET here/ADV")
-    build_concept_table([first, more], tagger, TableSettings(), str(tmp_path / "concepts"), training=2)
+    build_concept_table([first, more], tagger, TableSettings(), str(tmp_path / "concepts"), training=(0, 1))
     (tmp_path / "topics").write_text("501 a red ball\n")
     (tmp_path / "judged").write_text("1501 0 val1 1 1\n")
     flags = TablesFlags(
