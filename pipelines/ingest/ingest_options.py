@@ -152,7 +152,7 @@ def _asked(name: str | None) -> dict[str, Any]:
 
 
 def given_words(flags: IngestFlags) -> "WordTable | None":
-    """The vocabulary of the data set of --vocabulary; ConfigError where a preset asks for vectors that are not given."""
+    """The vocabulary of the data set of --vocabulary; ConfigError where a preset asks for vectors and has none."""
     if flags.vocabulary is None and flags.word_vectors is None and _asked(flags.preset).get("vectors"):
         raise ConfigError(
             f"--preset {flags.preset} asks for word vectors, as the published code has: give --word-vectors FILE, of "
