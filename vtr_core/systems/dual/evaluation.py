@@ -202,7 +202,10 @@ def checkpoint_figures(
     chosen = np.isin(rows.caption_key, subset.caption_keys)
     part = only_captions(rows, chosen)
     if not part.video_present.any() or not chosen.any():
-        raise DatasetError(f"{manifest.uri} has no {subset.name} query whose video has frames")
+        raise DatasetError(
+            f"{manifest.uri} has no {subset.name} query whose video has frames; vtr concepts --ambiguous corpus names "
+            "more"
+        )
     return [*figures, *(replace(of_space, queries=subset.name) for of_space in evaluate_dual(part, scoring, sample))]
 
 
