@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from pipelines.arguments import check_counts, json_alone, parse, print_help, print_json, wants_help
-from vtr_core.config.data_sets import StopWords
+from vtr_core.config.data_sets import Ambiguity, LabelCount, StopWords
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,8 +24,10 @@ class ConceptFlags:
     """Flags of `vtr concepts`."""
 
     data: Annotated[tuple[str, ...], tyro.conf.Positional]
-    """Training data set, which defines the vocabulary, and further data sets whose videos need labels; a folder of
-    splits stands for its splits, train first."""
+    """Data sets: concepts are ranked over the training captions of all of them together, and counted in all. Training
+    captions are those of the split train of a folder of splits, of a data set that is no split, and of the first."""
+    labels: tuple[str, ...] = ()
+    """Further data sets, such as the one to validate on, whose videos need labels but whose concepts are not ranked."""
     out: str | None = None
     """Output folder or URI of the concept table; an existing table is replaced (default: concepts in the first data set
     or folder, where vtr train finds it)."""
@@ -47,8 +49,13 @@ class ConceptFlags:
     videos have two captions or more, else 1)."""
     num_concepts: int | None = None
     """Fail if the captions offer fewer concepts than this."""
+    count: LabelCount = "occurrences"
+    """What a video's labels count: occurrences of a concept (thesis, published code), or captions that mention it."""
+    ambiguous: Ambiguity = "caption"
+    """What makes a caption ambiguous: a lemma of two parts of speech in it (thesis), or, corpus, a word that the
+    captions of all data sets use as more than one."""
     ambiguous_share: float = 0.05
-    """A word is ambiguous if its second part of speech has at least this share of its occurrences; 0: any."""
+    """With --ambiguous corpus: share of a word's occurrences that a second part of speech needs; 0: any."""
     processes: int = 0
     """Processes for a spaCy tagger (0: one per core)."""
     top: int = 20
@@ -81,15 +88,17 @@ def concepts(flags: ConceptFlags) -> "tuple[ConceptTable, ConceptReport]":
 
     settings = _settings(flags)
     tagger = choose_tagger(flags.tagger, flags.processes or num_usable())
-    for uri in flags.data:
+    for uri in (*flags.data, *flags.labels):
         check_readable(locate(uri))
     out = flags.out or (locate(flags.data[0]) / FOLDER).uri
     check_writable(locate(out))
-    manifests = [Manifest.load(part) for uri in flags.data for part in _splits_of(uri)]
+    is_ranked = _sets(flags)
+    manifests = [Manifest.load(uri) for uri in is_ranked]
+    training = [number for number, ranked in enumerate(is_ranked.values()) if ranked]
     for manifest in manifests:
         check_files(manifest)
     table, report = build_concept_table(
-        manifests, tagger, settings, out, flags.num_concepts, partial(print, flush=True)
+        manifests, tagger, settings, out, flags.num_concepts, partial(print, flush=True), training
     )
     _print(table, report, flags.top)
     return table, report
@@ -105,7 +114,7 @@ def _settings(flags: ConceptFlags) -> "TableSettings":
         raise ConfigError(f"--ambiguous-share is {flags.ambiguous_share:g}; it must be from 0 to 0.5")
     if flags.processes < 0:
         raise ConfigError(f"--processes is {flags.processes}; give a number of processes, or 0 for one per core")
-    return TableSettings(_concept_settings(flags), flags.min_captions, flags.ambiguous_share)
+    return TableSettings(_concept_settings(flags), flags.min_captions, flags.ambiguous, flags.ambiguous_share)
 
 
 def _concept_settings(flags: ConceptFlags) -> "ConceptSettings":
@@ -122,18 +131,26 @@ def _concept_settings(flags: ConceptFlags) -> "ConceptSettings":
             )
         settings[name] = value
     return ConceptSettings(
-        parse_parts(settings["parts"] or "n,v,j"), bool(settings["pos"]), settings["stop_words"] or "short"
+        parse_parts(settings["parts"] or "n,v,j"), bool(settings["pos"]), settings["stop_words"] or "short", flags.count
     )
 
 
-def _splits_of(uri: str) -> list[str]:
-    """The splits of a folder of splits, train first; another URI as it is."""
+def _sets(flags: ConceptFlags) -> dict[str, bool]:
+    """The data sets, each split on its own, train first, and whether their concepts are ranked."""
     from vtr_core.data.manifest import splits
+    from vtr_core.storage import locate
 
-    inner = splits(uri)
-    if "train" not in inner:
-        return [uri]
-    return [inner["train"], *(split for name, split in inner.items() if name != "train")]
+    is_ranked: dict[str, bool] = {}
+    for number, uri in enumerate((*flags.data, *flags.labels)):
+        inner, ranked = splits(uri), number < len(flags.data)
+        if "train" in inner:
+            order = sorted(inner, key=lambda name: name != "train")
+            is_ranked.update({inner[name]: ranked and name == "train" for name in order})
+            continue
+        beside = splits(locate(uri).parent.uri)
+        is_other_split = any(name != "train" and locate(split) == locate(uri) for name, split in beside.items())
+        is_ranked[uri] = number == 0 or (ranked and not is_other_split)
+    return is_ranked
 
 
 def _print(table: "ConceptTable", report: "ConceptReport", top: int) -> None:

@@ -9,10 +9,9 @@ import numpy as np
 import torch
 from jaxtyping import Float32
 
-from vtr_core.analysis.transforms import Transform
 from vtr_core.embedding.embedded_rows import ReadsFrames
 from vtr_core.embedding.rankings import AUDIO, Entries, block_scores
-from vtr_core.embedding.video_ranking import DualVideos, Scoring, as_tensor, latent_scores
+from vtr_core.embedding.video_ranking import DualVideos, as_tensor, latent_scores
 from vtr_core.errors import ConfigError, InputError
 from vtr_core.extraction.features import (
     Chosen,
@@ -194,9 +193,10 @@ class Model:
     def similarity(self, queries: Encoded, items: Encoded) -> Float32[np.ndarray, "queries items"]:
         """Every query's score with every item, higher is more similar, as evaluation compares them.
 
-        Texts are the queries of a dual encoder, and its videos the items: where it has both spaces their scores are
-        rescaled as `evaluation.normalise` says, by default over all queries and items that are given. The similarities
-        to several modalities of an item are averaged.
+        Where a dual encoder has both spaces their scores are rescaled as `evaluation.normalise` says, by default over
+        all items of each query, so that a query's scores do not depend on the others; texts or videos may be the
+        queries. Its texts without a known word and videos without frames have the score -inf: evaluation counts them as
+        failures. The similarities to several modalities of an item are averaged.
         """
         match spaces_of(self.loaded, "similarity"):
             case DualSpaces() as spaces:
@@ -225,7 +225,7 @@ class Model:
         )
         kind = spaces.concept_similarity(loaded.config)
         searched = DualVideos(tuple(names[row] for row in shown), latent, concept, loaded.concepts, kind)
-        scoring = Scoring(searched.default_space, Transform(kind), loaded.config.evaluation.latent_weight)
+        scoring = spaces.scoring(loaded)
         (query_vectors,) = known_queries(spaces, loaded, given_texts([query]))
         options = ExplainOptions(hits=k, tags=tags)
         return answer(

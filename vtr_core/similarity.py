@@ -173,29 +173,38 @@ def hybrid(
     normalise: Normalisation = "matrix",
     ranges: Float[Tensor, "2 2"] | None = None,
 ) -> Float[Tensor, "queries items"]:
-    """α · latent + (1 − α) · concept, each rescaled so that its lowest score is 0 and its highest 1 (thesis, Eq. 3.16).
+    """`combined`, each space between its lowest and highest score (thesis, Eq. 3.16).
 
     Lowest and highest of: the whole matrix ("matrix", published; every score depends on all queries and items), each
     row ("query"), or training batches ("train", given as `ranges`, rows latent and concept, columns lowest and highest;
-    scores may then leave [0, 1]). Scores that are all the same become 0.
+    scores may then leave [0, 1]).
     """
     match normalise:
         case "matrix":
-            bounds = [(scores.min(), scores.max()) for scores in (latent, concept)]
+            bounds = [torch.stack([scores.min(), scores.max()]) for scores in (latent, concept)]
         case "query":
-            bounds = [(scores.amin(1, keepdim=True), scores.amax(1, keepdim=True)) for scores in (latent, concept)]
+            bounds = [torch.stack([scores.amin(1), scores.amax(1)], dim=1).unsqueeze(1) for scores in (latent, concept)]
         case "train":
             assert ranges is not None, "training ranges are needed"
-            bounds = [(low, high) for low, high in ranges.to(latent)]
+            bounds = list(ranges.to(latent))
         case _:
             assert_never(normalise)
-    return weight * rescale(latent, *bounds[0]) + (1 - weight) * rescale(concept, *bounds[1])
+    return combined(latent, concept, weight, bounds)
 
 
-def rescale(scores: Float[Tensor, "queries items"], low: Tensor, high: Tensor) -> Float[Tensor, "queries items"]:
-    """(scores − low) / (high − low); 0 where high is not above low."""
-    span = high - low
-    return torch.where(span > 0, (scores - low) / torch.where(span > 0, span, 1), 0)
+def combined(
+    latent: Float[Tensor, "*scores"], concept: Float[Tensor, "*scores"], weight: float, bounds: Sequence[Tensor]
+) -> Float[Tensor, "*scores"]:
+    """α · latent + (1 − α) · concept, each rescaled so that its lowest score is 0 and its highest 1.
+
+    The one hybrid score of evaluation, search, serving, explanations and analyses.
+    bounds: of each space lowest and highest, as the last dimension. Scores of a space that are all the same become 0.
+    """
+    spaces = (
+        torch.where(high > low, (scores - low) / torch.where(high > low, high - low, 1), 0)
+        for scores, (low, high) in zip((latent, concept), (both.unbind(-1) for both in bounds), strict=True)
+    )
+    return weight * next(spaces) + (1 - weight) * next(spaces)
 
 
 def contributions(

@@ -45,7 +45,7 @@ def train_new_seeds(
         for seed in seeds:
             figures = _figures(variant, seed, sets, out, settings)
             for name, value in figures.items():
-                if name.startswith(_SPACE) and name.endswith(("/map", "/c10")):
+                if name.startswith(_SPACE) and name.endswith(("/map", "/sum_r", "/c10")):
                     rows.setdefault(variant, {}).setdefault(name, []).append(value)
     return rows
 
@@ -99,13 +99,19 @@ def _claims() -> list[Claim]:
         Claim("two spaces − latent", hybrid, latent, "sum_r"),
         Claim("latent − concepts alone", latent, concept, "sum_r"),
         Claim("two spaces − concepts alone", hybrid, concept, "sum_r"),
+        Claim(
+            "parts of speech − none, concepts alone, ambiguous queries",
+            ("concept-pos-spacy", "concept, ambiguous, spacy"),
+            ("concept", "concept, ambiguous, spacy"),
+            "sum_r",
+        ),
         Claim("parts of speech − none, hybrid", ("pos-spacy", "two spaces"), hybrid, "sum_r"),
         Claim("parts of speech − none, concepts alone", ("concept-pos-spacy", "concept"), concept, "sum_r"),
     ]
     for variant, name in (("concept", "concepts alone"), ("", "concepts of the hybrid")):
         for search in ("improved", "enough"):
             ways = (variant, f"concepts, {search}"), (variant, "concepts, original")
-            claims += [Claim(f"{name}: {search} − original", *ways, figure) for figure in ("map", "c10")]
+            claims += [Claim(f"{name}: {search} − original", *ways, figure) for figure in ("map", "sum_r", "c10")]
     return claims
 
 
@@ -127,7 +133,8 @@ def _trained_rows(tables_page: str) -> list[str]:
     """The lines of the tables, without the rows that have no figure of ours."""
     lines = tables_page[tables_page.index("## Table ") :].rstrip().splitlines()
     heads = ("| Method |", "| --- |")
-    return [line for line in lines if not line.startswith("| ") or line.startswith(heads) or "**" in line]
+    lines = [line for line in lines if not line.startswith("| ") or line.startswith(heads) or "**" in line]
+    return [line.replace("(spaCy)", "(bundled tagger)").replace("of spaCy", "of the bundled tagger") for line in lines]
 
 
 def _head(figures: Mapping[str, Any]) -> list[str]:
@@ -222,6 +229,7 @@ SMALLER: Mapping[str, object] = {
     "model.text.hidden_dim": 64,
     "model.text.num_filters": 64,
     "batch.videos": 64,
+    "batch.epoch": "videos",
     "optimizer.learning_rate": 1e-3,
     "training.epochs": 120,
     "training.validate_every": 5,

@@ -43,13 +43,13 @@ class EvaluateFlags:
     """video: also video-level retrieval with all captions of a video, by mean embeddings and by caption average.
     captions: also video to text with a video's captions as one item, by its best, as CLIP4Clip evaluates MSVD."""
     rescale: Rescale | None = None
-    """Dual encoders: range by which the scores of each space are rescaled before they are added: matrix (all scores,
-    published), query, or train (training batches) (default: as in training)."""
+    """Dual encoders: range by which the scores of each space are rescaled before they are added: query, train (training
+    batches), or matrix (all scores, published) (default: as the run's evaluation.normalise, query)."""
     latent_weight: float | None = None
     """Dual encoders: α in α · latent + (1 − α) · concept (default: as in training)."""
     queries: Literal["all", "ambiguous"] = "all"
-    """Dual encoders: ambiguous also reports metrics of the captions with a word that the corpus uses as several parts
-    of speech, against their videos only (subset C of the thesis; from the concept table)."""
+    """Dual encoders: ambiguous also reports metrics of the captions that the concept table calls ambiguous, with a
+    lemma of two parts of speech (vtr concepts --ambiguous), against their videos alone."""
     concepts: str | None = None
     """Concept table with the ambiguous captions of all data sets (default: the folder concepts beside the first)."""
     normalize: tuple[Normalization, ...] = ()

@@ -37,6 +37,8 @@ class ExplainQueriesFlags:
     """Output folder of explanations.html and explanations.json; existing files are replaced."""
     transform: str | None = None
     """transform.json of vtr analyze causality; shows the transformed system beside the original."""
+    transforms: tuple[str, ...] = ()
+    """Of several checkpoints a transform.json of each, under which it answers (none: as trained), in their order."""
     k: int = 5
     """Videos shown per query."""
     tags: int = 10
@@ -117,9 +119,15 @@ def _check(flags: ExplainQueriesFlags) -> None:
         raise ConfigError("vtr explain: give a checkpoint, or encoder:NAME, for --data")
     if flags.index is not None and flags.against:
         raise ConfigError("vtr explain --index is a page of one model; leave out further checkpoints")
+    names = (flags.checkpoint, *flags.against)
+    if flags.transforms and len(flags.transforms) != len(names):
+        raise ConfigError(
+            f"vtr explain: {len(flags.transforms)} --transforms for {len(names)} checkpoints; give one each, or none"
+        )
     if flags.against and flags.transform is not None:
         raise ConfigError(
-            "vtr explain: models are compared as they were trained; leave out --transform, or all checkpoints but one"
+            "vtr explain: several models have a transform each: give --transforms, or leave out --transform, or all "
+            "checkpoints but one"
         )
     if len(flags.against) >= MOST_MODELS:
         raise ConfigError(f"vtr explain: {1 + len(flags.against)} checkpoints; a page has room for {MOST_MODELS}")

@@ -9,10 +9,9 @@ from pipelines.report.figures import print_link
 from pipelines.report.logged_run import log_run
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
-from vtr_core.analysis.transforms import Transform, read_transform
+from vtr_core.analysis.transforms import read_transform
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.thumbnails import Thumbnails
-from vtr_core.embedding.video_ranking import Scoring
 from vtr_core.errors import ConfigError, InputError
 from vtr_core.extraction.pictures import ClipFrames, ClipSpan
 from vtr_core.retrieval.explain.explained_queries import (
@@ -95,7 +94,11 @@ def explain(flags: ExplainQueriesFlags) -> Report:
     videos = video_files(flags.videos, manifest)
     spans: list[ClipSpan] = []
     if isinstance(space, DualSpaces):
-        reports = [_by_concepts(flags, model, manifest, queries) for model in _models(flags, loaded)]
+        own = flags.transforms or (None,) * (1 + len(flags.against))
+        reports = [
+            _by_concepts(flags, model, manifest, queries, transform)
+            for model, transform in zip(_models(flags, loaded), own, strict=True)
+        ]
         report = side_by_side(reports) if flags.against else reports[0]
     elif space.concept_terms(loaded) is not None and not flags.against:
         index = build_index(loaded, manifest, "exact")
@@ -118,16 +121,19 @@ def _models(flags: ExplainQueriesFlags, first: LoadedModel) -> Iterator[LoadedMo
 
 
 def _by_concepts(
-    flags: ExplainQueriesFlags, loaded: LoadedModel, manifest: Manifest, queries: Queries
+    flags: ExplainQueriesFlags, loaded: LoadedModel, manifest: Manifest, queries: Queries, own: str | None = None
 ) -> ExplainReport:
-    """The explained answers of a dual encoder."""
+    """The explained answers of a dual encoder; own: the file of a transform under which it answers, or "none"."""
     spaces = dual_spaces_of(loaded, "an explanation by concepts")
     spaces.check(loaded.config, manifest)
     kind = spaces.concept_similarity(loaded.config)
     improved = None if flags.transform is None else read_transform(flags.transform, kind)
     embedded = spaces.videos(loaded, manifest, None)
-    weight = loaded.config.evaluation.latent_weight if flags.latent_weight is None else flags.latent_weight
-    scoring = Scoring(flags.space or embedded.videos.default_space, Transform(kind), weight)
+    scoring = spaces.scoring(loaded)
+    weight = scoring.latent_weight if flags.latent_weight is None else flags.latent_weight
+    scoring = replace(scoring, space=flags.space or scoring.space, latent_weight=weight)
+    if own not in (None, "none"):
+        scoring = scoring.transformed(read_transform(own, kind))
     explainable(embedded.videos, scoring)
     right = asked_queries(queries, embedded.videos.video_id, embedded.captions, embedded.caption_video)
     vectors = known_queries(spaces, loaded, [query.text for query in right])
@@ -178,7 +184,12 @@ def _examples(flags: ExplainQueriesFlags, first: LoadedModel, manifest: Manifest
 
 def _check_one_space(flags: ExplainQueriesFlags, loaded: LoadedModel) -> None:
     """ConfigError for flags of models with a concept space of their own."""
-    settings = {"--transform": flags.transform, "--space": flags.space, "--latent-weight": flags.latent_weight}
+    settings = {
+        "--transform": flags.transform,
+        "--transforms": flags.transforms or None,
+        "--space": flags.space,
+        "--latent-weight": flags.latent_weight,
+    }
     changed = [name for name, value in settings.items() if value is not None]
     if changed:
         kind = loaded.config.model.kind

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pipelines.arguments import check_counts
 from vtr_core.config.data_sets import Tokenizer, UnknownWords
 from vtr_core.config.override import LONGEST
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,6 +45,9 @@ class IngestFlags:
     word_vectors: str | None = None
     """word2vec (binary or text) or GloVe file, or BigFile folder (feature.bin, shape.txt, id.txt); without it, word
     vectors are trained with the model."""
+    more_captions: tuple[str, ...] = ()
+    """Files of further captions, one a line (of columns apart by tabs the last), whose words count for the vocabulary:
+    those of a second data set to train on together, which is then ingested with --vocabulary."""
     vocabulary: str | None = None
     """Use the vocabulary and word vectors of this data set instead."""
     preset: str | None = None
@@ -114,6 +117,7 @@ def ingest_options(flags: IngestFlags) -> "IngestOptions":
         "unknown": flags.unknown_words,
         "uncut": None if flags.max_words is None else flags.max_words == "longest",
         "tagged": None if flags.tagger is None else True,
+        "vectors": None if flags.word_vectors is None and flags.vocabulary is None else True,
     }
     for name, value in _asked(flags.preset).items():
         if words[name] not in (None, value):
@@ -149,11 +153,18 @@ def _asked(name: str | None) -> dict[str, Any]:
 
 
 def given_words(flags: IngestFlags) -> "WordTable | None":
-    """The vocabulary of the data set of --vocabulary."""
+    """The vocabulary of the data set of --vocabulary; ConfigError where a preset asks for vectors and has none."""
+    if flags.vocabulary is None and flags.word_vectors is None and _asked(flags.preset).get("vectors"):
+        raise ConfigError(
+            f"--preset {flags.preset} asks for word vectors, as the published code has: give --word-vectors FILE, of "
+            "word2vec or GloVe"
+        )
     if flags.vocabulary is None:
         return None
     if flags.word_vectors is not None:
         raise ConfigError("give --vocabulary or --word-vectors, not both")
+    if flags.more_captions:
+        raise ConfigError("--more-captions are counted for a new vocabulary; leave them out, or --vocabulary")
     if flags.tagger is not None:
         raise ConfigError("--vocabulary brings its tagger; leave out --tagger")
     words = words_of_data_set(flags.vocabulary)
@@ -172,8 +183,15 @@ VIDEOS_AT_ONCE = 1024
 def count_on_ray(flags: IngestFlags) -> "CountWords":
     """The function that counts words: in this process, or, for many videos, in Ray tasks whose counts are added."""
     from vtr_core.data.ingest.plan import count_words
+    from vtr_core.text.tokens.vocabulary import word_counts
 
     def count(
+        source: "AnySource", videos: "Sequence[VideoEntry]", tokenizer: Tokenizer, tags: "WordTags | None"
+    ) -> Counter[str]:
+        more = word_counts((caption for file in flags.more_captions for caption in _lines(file)), tokenizer, tags)
+        return counted(source, videos, tokenizer, tags) + more
+
+    def counted(
         source: "AnySource", videos: "Sequence[VideoEntry]", tokenizer: Tokenizer, tags: "WordTags | None"
     ) -> Counter[str]:
         if flags.workers == 0 or len(videos) <= VIDEOS_AT_ONCE:
@@ -189,6 +207,21 @@ def count_on_ray(flags: IngestFlags) -> "CountWords":
         return total
 
     return count
+
+
+def _lines(uri: str) -> list[str]:
+    """The captions of a file of --more-captions; InputError where it cannot be read."""
+    from vtr_core import storage
+    from vtr_core.storage import locate
+
+    try:
+        text = storage.read_bytes(locate(uri)).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--more-captions {uri} cannot be read ({error}); give a UTF-8 file of captions") from error
+    captions = [line.rpartition("\t")[2].strip() for line in text.splitlines() if line.strip()]
+    if not captions:
+        raise InputError(f"--more-captions {uri} holds no caption; give a file with one a line")
+    return captions
 
 
 def _counted(

@@ -23,11 +23,12 @@ class SearchFlags:
     """Dual encoders: rank by both spaces or by one of them (default: all spaces of the model)."""
     candidates: int | None = None
     """Best videos of latent space that the hybrid score re-ranks, and candidates of hnsw and ivf-pq that are compared
-    exactly; in batch mode at least k (default: 200, of ivf-pq 800)."""
+    exactly; in batch mode at least k (default: all of an exact index, else 200, of ivf-pq 800)."""
     latent_weight: float | None = None
     """Weight of latent space in the hybrid score (default: as the model is evaluated)."""
-    normalise: Literal["query", "train"] = "query"
-    """Range by which the scores of each space are rescaled: all scores of the query, or training scores."""
+    normalise: Literal["query", "train"] | None = None
+    """Range by which the scores of each space are rescaled: all scores of the query, or training scores (default: as
+    the model is evaluated)."""
     transform: str | None = None
     """transform.json of vtr analyze causality, applied to concept scores."""
     filter: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ from vtr_core.analysis.transforms import read_transform
 from vtr_core.errors import ConfigError, InputError, one_line
 from vtr_core.fingerprint import key64
 from vtr_core.retrieval.explain.pages import KeyFrames, read_pictures, render_hits
-from vtr_core.retrieval.index.index import DEFAULT_CANDIDATES, IndexRecord, load_index
+from vtr_core.retrieval.index.index import IndexRecord, load_index
 from vtr_core.retrieval.index.windows import WindowFrames
 from vtr_core.retrieval.search.filters import meeting, parse_conditions
 from vtr_core.retrieval.search.index_search import (
@@ -110,8 +110,7 @@ def search(flags: SearchFlags) -> None:
         spaces = dual_spaces_of(loaded, "--transform, which changes concepts,")
         transform = read_transform(flags.transform, spaces.concept_similarity(loaded.config))
     k = flags.k or (10 if flags.topics is None else _DEPTH)
-    candidates = max(flags.candidates or DEFAULT_CANDIDATES[index.record.backend], k)
-    options = SearchOptions(flags.space, flags.latent_weight, flags.normalise, transform, candidates)
+    options = SearchOptions(flags.space, flags.latent_weight, flags.normalise, transform, flags.candidates)
     among = meeting(index.items, conditions) if conditions else None
     running = _Search(flags, index.record, loaded, searcher(index, loaded, options), among)
     if flags.topics is None:

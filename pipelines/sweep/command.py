@@ -37,8 +37,9 @@ class SweepFlags:
     """Concept table made by vtr concepts, for models with a concept space (default: the folder concepts in --data)."""
     num_samples: int = 12
     """Number of trials; for a grid the maximum."""
-    scheduler: SchedulerKind = "asha"
-    """asha stops bad trials early; none trains all to their ends."""
+    scheduler: SchedulerKind | None = None
+    """asha stops bad trials early; none trains all to their ends (default: asha, and none for a grid, whose curves need
+    every point)."""
     search: SearchKind = "optuna"
     """Search algorithm. A grid takes all choices and 3 values of each number."""
     max_concurrent: int | None = None

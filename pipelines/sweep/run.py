@@ -40,7 +40,7 @@ from vtr_core.errors import ConfigError, DatasetError, VtrError, command_line, o
 from vtr_core.patience import SWEEP
 from vtr_core.redaction import redact
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.inputs import require_features, usable_concepts, usable_data, with_inputs
+from vtr_core.run.inputs import enough_concepts, require_features, usable_concepts, usable_data, with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import Location, check_writable, locate
 from vtr_core.tracking.environment import provenance
@@ -216,7 +216,7 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> Location:
     _check_length(base, data)
     check_space(space, base)
     concepts = usable_concepts(base, data, flags.data, flags.concepts)
-    planned_points(space, flags.search, flags.num_samples, flags.search_seed)
+    planned_points(space, flags.search, flags.num_samples, flags.search_seed, enough_concepts(base, concepts))
     folder = SweepFolder(locate(flags.out or f"runs/sweep-{name}-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"))
     check_writable(folder.location)
     folder.require_free()
@@ -229,7 +229,7 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> Location:
         data_fingerprint=data.fingerprint,
         metric=base.training.metric,
         num_samples=flags.num_samples,
-        scheduler=flags.scheduler,
+        scheduler=flags.scheduler or ("none" if flags.search == "grid" else "asha"),
         search=flags.search,
         search_seed=flags.search_seed,
         max_concurrent=flags.max_concurrent,

@@ -23,6 +23,7 @@ from vtr_core.config.search_space import Point, Space, planned_points
 from vtr_core.errors import Interrupted
 from vtr_core.ray_private import HEAD
 from vtr_core.run.config import TrainConfig
+from vtr_core.run.inputs import enough_concepts
 from vtr_core.storage import Location, locate
 from vtr_core.train.checkpoint.run_folder import RunRecord
 from vtr_core.train.fleet.placement import placement, room, worker_bundle
@@ -198,7 +199,7 @@ def run_trials(
     folder: SweepFolder, record: SweepRecord, base: TrainConfig, space: Space, table: TrialTable, callback: Callback
 ) -> None:
     """Run the unfinished trials; Interrupted after Ctrl-C or SIGTERM."""
-    todo = _planned(record, space, table)
+    todo = _planned(record, base, space, table)
     ended = [row for row in table.rows if row.state in ENDED]
     left = record.num_samples - len(ended) if record.search == "optuna" else len(todo)
     if left <= 0:
@@ -219,10 +220,11 @@ def run_trials(
         raise Interrupted(received[0] if received else signal.SIGINT)
 
 
-def _planned(record: SweepRecord, space: Space, table: TrialTable) -> list[tuple[int, Point]]:
+def _planned(record: SweepRecord, base: TrainConfig, space: Space, table: TrialTable) -> list[tuple[int, Point]]:
     """The numbered points of unfinished trials; new points are entered into the table."""
     if not table.rows:
-        for number, point in enumerate(planned_points(space, record.search, record.num_samples, record.search_seed)):
+        settings = record.search, record.num_samples, record.search_seed
+        for number, point in enumerate(planned_points(space, *settings, enough_concepts(base, record.concepts))):
             table.put(number, point)
     return [(row.number, row.point) for row in table.rows if row.state not in ENDED]
 

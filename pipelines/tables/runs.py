@@ -84,6 +84,8 @@ class Sweep:
     """Evaluates a checkpoint on a test set, with the run's folder and seed; None: the task of `vtr evaluate`."""
     init: str | None = None
     """Model that every training begins with, as `vtr train --init` has it; None: from random weights."""
+    concepts: str | None = None
+    """Concept table of the training data, as `vtr train --concepts` has it; None: the one in or beside the data."""
 
     def run_all(self, configs: Mapping[str, TrainConfig]) -> None:
         """`run` the configuration of every variant.
@@ -164,7 +166,12 @@ class Sweep:
             data, validation = training_sets(self.data, self.validation)
             return resume(folder, named={"data": data, "validation": validation}).checkpoint
         flags = TrainFlags(
-            data=self.data, validation=self.validation, out=folder, init=self.init, experiment=self.experiment
+            data=self.data,
+            validation=self.validation,
+            out=folder,
+            init=self.init,
+            concepts=self.concepts,
+            experiment=self.experiment,
         )
         return train(config, flags).checkpoint
 

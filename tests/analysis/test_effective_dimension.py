@@ -11,9 +11,8 @@ from vtr_core.analysis.effective_dimension import (
     principal_components,
     row_share,
     score_deviation,
-    truncated_cosines,
 )
-from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.errors import DatasetError
 
 
 def _samples(count=40, dim=6):
@@ -32,25 +31,15 @@ def test_variances_equal_those_of_the_covariance(count):
     torch.testing.assert_close(found.directions.T @ found.directions, torch.eye(6, dtype=torch.float64))
 
 
-def test_cosines_of_the_first_components_equal_loops():
-    text, video, samples = _samples(5), _samples(9)[5:], _samples(40)
-    for kept, scores in truncated_cosines(text, video, principal_components(samples), (6, 1, 3)):
-        expected = slow_spaces.projected_cosines(text.numpy(), video.numpy(), samples.numpy(), kept)
-        np.testing.assert_allclose(scores, expected, atol=2e-6)
-
-
 def test_counts_are_logarithmic_with_both_ends():
     assert component_counts(64) == [1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64]
     assert component_counts(1) == [1]
     assert component_counts(100, per_octave=1) == [1, 2, 4, 8, 16, 32, 64, 100]
 
 
-def test_too_few_samples_and_components_that_there_are_not_are_errors():
+def test_too_few_samples_are_an_error():
     with pytest.raises(DatasetError, match="at least 2"):
         principal_components(_samples(1))
-    for kept in ((), (0,), (7,)):
-        with pytest.raises(ConfigError, match="from 1 to 6"):
-            next(truncated_cosines(_samples(2), _samples(2), principal_components(_samples()), kept))
 
 
 def test_the_share_of_rows_that_are_alike_is_0_and_of_rows_about_0_it_is_1() -> None:

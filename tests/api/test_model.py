@@ -25,7 +25,7 @@ from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.systems.dual.dual_embeddings import embed_dual
 from vtr_core.systems.dual.evaluation import evaluate_dual
-from vtr_core.systems.dual.hybrid_scores import whole_scores
+from vtr_core.systems.dual.hybrid_scores import dual_scoring, whole_scores
 from vtr_core.systems.muse.task import embed_videos
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
 
@@ -73,11 +73,11 @@ def test_a_dual_encoder_encodes_what_evaluation_does(dual: vtr_core.Model, video
 
 
 def test_a_dual_encoder_compares_as_evaluation_does(dual: vtr_core.Model, videos: Manifest) -> None:
-    rows, config = embed_dual(dual.loaded, videos), dual.loaded.config
-    whole = whole_scores(rows, "jaccard", config.evaluation.latent_weight, config.evaluation.normalise)["hybrid"]
+    rows, scoring = embed_dual(dual.loaded, videos), dual_scoring(dual.loaded)
+    whole = whole_scores(rows, scoring)["hybrid"]
     seen = dual.encode_video([frames(int(name[1:])) for name in rows.video_id])
     assert np.array_equal(dual.similarity(dual.encode_text(list(rows.captions)), seen), whole)
-    assert evaluate_dual(rows, "jaccard")[0].space == "hybrid"
+    assert evaluate_dual(rows, scoring)[0].space == "hybrid"
 
 
 def test_clips_are_encoded_and_compared_as_evaluation_does(capsules: vtr_core.Model, clips: Manifest) -> None:

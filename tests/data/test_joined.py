@@ -147,3 +147,31 @@ def test_a_folder_that_is_there_is_one_data_set_whatever_its_name(
         (tmp_path / name).mkdir()
         assert (joined_uris(name), joined_weights(name)) == ([name], [1])
     assert joined_uris("2 * cooking + 3 * films") == ["2 * cooking", "films"]
+
+
+def test_an_epoch_of_captions_has_every_caption_of_both_once(tmp_path: Path) -> None:
+    """As MSR-VTT with 20 captions a video beside TGIF with one: the share of rows is that of captions."""
+    said = [f"a dog number{n} runs" for n in range(20)]
+    first = _made(tmp_path / "a", {f"a{v}": [f"{caption} in v{v}" for caption in said] for v in range(3)})
+    second = _made(tmp_path / "b", {f"b{v}": [f"the dog of v{v}"] for v in range(30)}, WordTable.load(first))
+    manifest = usable(f"{first.uri} + {second.uri}", require_videos)
+    plan = Plan(manifest, BatchConfig(videos=10, clips_per_video=1, epoch="captions", window=2), 0)
+    assert plan.steps_per_epoch == (3 * 20 + 30) // 10
+    reader = RowGroupReader(manifest, training_columns(manifest.schema))
+    batches = list(islice(read_directly(reader, plan, Part(0, 1), 0), 2 * plan.steps_per_epoch))
+    for epoch in (batches[: plan.steps_per_epoch], batches[plan.steps_per_epoch :]):
+        captions = [key for batch in epoch for key in batch["caption_key"].tolist()]
+        assert len(set(captions)) == len(captions) == 90
+        by_video = Counter(key for batch in epoch for key in batch["video_key"].tolist())
+        assert {by_video[key64(f"a{v}")] for v in range(3)} == {20}
+    halves = [sum(key64(f"b{v}") in batch["video_key"] for batch in batches[:5] for v in range(30)), 30]
+    assert 0 < halves[0] < 30  # the sets mix: neither comes first
+    again = Plan(manifest, BatchConfig(videos=10, clips_per_video=1, epoch="captions", window=2), 0)
+    resumed = next(iter(read_directly(reader, again, Part(0, 1), 7)))
+    assert resumed["caption_key"].tolist() == batches[7]["caption_key"].tolist()
+
+
+def test_an_epoch_of_captions_is_of_whole_videos(tmp_path: Path) -> None:
+    first = _made(tmp_path / "a", {f"a{v}": ["a dog", "a cat"] for v in range(3)})
+    with pytest.raises(ConfigError, match="takes a caption of a video at a time"):
+        Plan(first, BatchConfig(videos=2, clips_per_video=2, epoch="captions"), 0)

@@ -12,8 +12,10 @@ from vtr_core.text.concepts import (
     NLTK_STOP_WORDS,
     STOP_WORDS,
     ConceptSettings,
+    ambiguous_lemmas,
     ambiguous_words,
     caption_concepts,
+    counted_concepts,
     frequencies,
     is_ambiguous,
     is_no_nltk_stop_word,
@@ -45,6 +47,27 @@ def test_a_word_is_ambiguous_if_its_second_part_is_frequent_enough():
     assert ambiguous_words(counts, 1 / 11) == {"play", "water"}
     assert ambiguous_words(counts, 0.1) == {"play"}
     assert ambiguous_words({}) == frozenset()
+
+
+def test_a_caption_is_ambiguous_if_a_lemma_has_two_parts_of_speech_in_it():
+    def tagged(text):
+        return [TaggedWord(*part.split(":")) for part in text.split()]
+
+    assert ambiguous_lemmas(tagged("water:water:VERB the:the:DET plants:plant:NOUN in:in:ADP water:water:NOUN")) == {
+        "water"
+    }
+    assert ambiguous_lemmas(tagged("cooks:cook:VERB for:for:ADP a:a:DET cook:cook:NOUN")) == {"cook"}
+    assert not ambiguous_lemmas(tagged("water:water:NOUN under:under:ADP water:water:NOUN up:up:ADV up:up:ADP"))
+
+
+def test_labels_count_occurrences_or_captions():
+    caption = [TaggedWord("dog", "dog", "NOUN"), TaggedWord("dogs", "dog", "NOUN"), TaggedWord("runs", "run", "VERB")]
+    by_captions = ConceptSettings(count="captions")
+    assert counted_concepts(caption, ConceptSettings()) == ["dog", "dog", "run"]
+    assert counted_concepts(caption, by_captions) == caption_concepts(caption, ConceptSettings()) == ["dog", "run"]
+    twice = [["dog", "dog", "run"], ["dog"], ["run"]]
+    assert kept_counts(twice, 2) == {"dog": 3, "run": 2}
+    assert kept_counts([["dog", "dog"], ["cat"]], 2) == {}  # of two captions, not twice in one
 
 
 def test_a_caption_is_ambiguous_with_one_such_word():

@@ -1,13 +1,12 @@
 """The effective dimension of a space: principal components, effective rank, variance between rows."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.errors import DatasetError
 
 
 @dataclass(frozen=True)
@@ -39,32 +38,6 @@ def principal_components(samples: Float[Tensor, "samples dim"]) -> PrincipalComp
     variances = torch.zeros(samples.shape[1], dtype=torch.float64)
     variances[: len(lengths)] = lengths.square() / (len(samples) - 1)
     return PrincipalComponents(directions.T.contiguous(), variances)
-
-
-def truncated_cosines(
-    text: Float[Tensor, "captions dim"],
-    video: Float[Tensor, "videos dim"],
-    components: PrincipalComponents,
-    counts: Sequence[int],
-) -> Iterator[tuple[int, Float[Tensor, "captions videos"]]]:
-    """The cosines of all pairs after projection on the first m components, for each m of `counts`, ascending.
-
-    Vectors are projected without subtracting the mean: then all components together are a rotation and give the cosines
-    of the full vectors. Products are accumulated from one m to the next, not recomputed. A vector of length 0 has
-    cosine 0.
-    """
-    dim = text.shape[1]
-    if not counts or min(counts) < 1 or max(counts) > dim:
-        raise ConfigError(f"components kept: {list(counts)}; numbers from 1 to {dim}")
-    directions = components.directions.float()
-    s, v = text.float() @ directions, video.float() @ directions
-    products = torch.zeros(len(s), len(v))
-    done = 0
-    for m in sorted(set(counts)):
-        products.addmm_(s[:, done:m], v[:, done:m].T)
-        done = m
-        lengths = s[:, :m].norm(dim=1).unsqueeze(1) * v[:, :m].norm(dim=1)
-        yield m, products / torch.where(lengths > 0, lengths, 1)
 
 
 def component_counts(dim: int, per_octave: int = 2) -> list[int]:

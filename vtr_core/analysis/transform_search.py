@@ -7,8 +7,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias, assert_never
 
 from vtr_core.analysis.causality import causality_at_k
-from vtr_core.analysis.ensembles import MatchedRanking
-from vtr_core.analysis.transforms import ConceptSpace, Transform, concept_similarity
+from vtr_core.analysis.transforms import ConceptSpace, Transform
 from vtr_core.config.data_sets import Comparison
 from vtr_core.errors import ConfigError
 
@@ -26,11 +25,13 @@ class Measured:
 
 
 class TransformObjective:
-    """Transform → `Measured` on one data set, by concept scores alone."""
+    """Transform → `Measured` on one data set, by concept scores alone.
 
-    def __init__(self, space: ConceptSpace, k: int = SEARCHED_K) -> None:
-        self._space, self._k = space, k
-        self._ranking = MatchedRanking(space.caption_video, len(space.video))
+    accuracy: mean(mAP text->video, mAP video->text) under a transform, as the model is evaluated.
+    """
+
+    def __init__(self, space: ConceptSpace, accuracy: Callable[[Transform], float], k: int = SEARCHED_K) -> None:
+        self._space, self._accuracy, self._k = space, accuracy, k
         self._known: dict[Transform, Measured] = {}
 
     @property
@@ -52,9 +53,8 @@ class TransformObjective:
     def _measure(self, transform: Transform) -> Measured:
         space = self._space
         text, video = transform.apply(space.text), transform.apply(space.video)
-        accuracy = self._ranking.precision(concept_similarity(text, video, space.similarity)).mean
         causality = causality_at_k(video[space.caption_video], text, self._k, space.similarity)
-        return Measured(transform, accuracy, causality.mean)
+        return Measured(transform, self._accuracy(transform), causality.mean)
 
 
 Coordinate: TypeAlias = Literal["power", "scale", "shift"]

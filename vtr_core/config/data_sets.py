@@ -84,6 +84,11 @@ class BatchConfig(Settings):
     """Where rows are whole videos: `drawn`, anew in every epoch, so that 20 epochs see 64 % of 20 captions; `every`, in
     turn over the epochs, so that as many epochs as a video has captions see each of them once, as a published epoch
     does."""
+    epoch: Literal["videos", "captions"] = "videos"
+    """What an epoch passes over once: the videos, or, where rows are whole videos, their captions, as a published epoch
+    does. By captions each of several data sets has a share of the rows by its captions, and a video comes as often as
+    it has captions, each once, spread over the epoch.
+    """
     remainder: Literal["dropped", "filled"] = "dropped"
     """What becomes of the videos at an epoch's end that make no full batch: they wait for the next epoch, or the
     epoch's first videos fill their batch."""
@@ -107,6 +112,14 @@ bytes of the text in UTF-8.
 """
 UnknownWords = Literal["dropped", "token"]
 """What becomes of words outside the vocabulary: they are dropped, or each one is `<unk>`."""
+Ambiguity = Literal["caption", "corpus"]
+"""What makes a caption ambiguous: a lemma of two parts of speech in it (thesis, section 3.3.2), or a word that the
+corpus uses as more than one.
+"""
+LabelCount = Literal["occurrences", "captions"]
+"""What the label of a video counts: occurrences of a concept in its captions, as the thesis (section 3.2.1) and the
+published code do, or captions that mention it.
+"""
 StopWords = Literal["short", "nltk"]
 """Words that name no concept: our short list of function words, or NLTK's list of 2021."""
 
@@ -124,6 +137,8 @@ class CaptionText(Settings):
     """Whether captions are kept to their last word."""
     tagged: bool | None = None
     """Whether words carry their part of speech, `measure/verb`, by any tagger."""
+    vectors: bool | None = None
+    """Whether words have given vectors, of word2vec or GloVe."""
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -147,7 +162,7 @@ class ConceptText(Settings):
         return self.model_dump(exclude_none=True)
 
 
-PUBLISHED_CAPTIONS = CaptionText(tokenizer="alphanumeric", min_count=5, unknown="token", uncut=True)
+PUBLISHED_CAPTIONS = CaptionText(tokenizer="alphanumeric", min_count=5, unknown="token", uncut=True, vectors=True)
 """As the published code of dual encoding makes them (github.com/danieljf24/hybrid_space, util/vocab.py)."""
 MSRVTT_CAPTIONS = 20
 """Captions of a video of MSR-VTT. A published epoch is a pass over all captions, ours over all videos."""

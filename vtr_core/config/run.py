@@ -229,9 +229,10 @@ class EvaluationConfig(Settings):
     """Rows embedded at once."""
     latent_weight: Annotated[float, Field(ge=0.0, le=1.0)] = 0.6
     """α of a hybrid score: α · latent + (1 − α) · concept, each rescaled to [0, 1]."""
-    normalise: Normalisation = "matrix"
-    """Range by which the scores of a hybrid score are rescaled: that of all queries and items (published; depends on
-    the whole test set), of the query alone, or of the training batches, which the model keeps."""
+    normalise: Normalisation = "query"
+    """Range by which the scores of a hybrid score are rescaled, in evaluation, search, serving and explanations alike:
+    that of the query, of the training batches, which the model keeps, or of all queries and items (`matrix`, published:
+    every score depends on the whole test set; of a single query it is that of the query)."""
 
 
 class ModelConfig(Settings):

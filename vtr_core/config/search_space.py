@@ -3,7 +3,7 @@
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Literal, TypeAlias, assert_never
@@ -262,17 +262,24 @@ SearchKind: TypeAlias = Literal["optuna", "random", "grid"]
 SchedulerKind: TypeAlias = Literal["asha", "none"]
 
 
-def planned_points(space: Space, search: SearchKind, count: int, seed: int) -> list[dict[str, Value]]:
+def planned_points(
+    space: Space,
+    search: SearchKind,
+    count: int,
+    seed: int,
+    possible: Callable[[dict[str, Value]], bool] = lambda _: True,
+) -> list[dict[str, Value]]:
     """The points of a random or a grid search; none for optuna, whose points depend on results.
 
-    A grid with more than `count` points is a ConfigError, since a partial grid is not representative.
+    possible: whether a trial can be made of a point; those of a grid that are not are left out. A grid with more than
+    `count` points is a ConfigError, since a partial grid is not representative.
     """
     match search:
         case "random":
             random = Random(seed)
             return [space.sample(random) for _ in range(count)]
         case "grid":
-            points = space.grid()
+            points = [point for point in space.grid() if possible(point)]
             if len(points) > count:
                 raise ConfigError(
                     f"the grid of {space.name} over {', '.join(space.parameters)} has {len(points)} points, "

@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float, Int, Int32, Int64
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.schema import FrameSchema, ImageSchema, Schema, VideoSchema
+from vtr_core.data.shards.shard_file import ShardFile
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import key64
 
@@ -178,14 +179,19 @@ class BatchVideos:
         """The row groups of the videos, in order."""
         return np.unique(self.group).tolist()
 
+    turn: Int64[np.ndarray, " videos"] | None = None
+    """In an epoch of captions: which of the video's occurrences so far, counted from 0, this is."""
+
     def sample(self, schema: Schema, clips_per_video: int, seed: int, every_caption_of: int | None = None) -> BatchPlan:
         """Sample `clips_per_video` rows of each video; captions where rows are whole videos; both for clips with
-        several captions.
+        several captions. In an epoch of captions every occurrence of a video has the next one of its captions.
 
         Sampling is without replacement where there are enough, with replacement otherwise. With `every_caption_of`, the
         number of steps of an epoch, a video's captions are used in turn over the epochs, equally often.
         """
         if isinstance(schema, VideoSchema):
+            if self.turn is not None:
+                return self._in_turn(self.turn, seed)
             if every_caption_of is not None:
                 return self._captions_in_turn(clips_per_video, seed, self.step // every_caption_of)
             return self._captions(clips_per_video, seed)
@@ -210,13 +216,19 @@ class BatchVideos:
         return CaptionDraws(np.repeat(seeds, captions_per_video), turns)
 
     def _captions_in_turn(self, captions_per_video: int, seed: int, epoch: int) -> BatchPlan:
-        seeds = np.array(
-            [key64(f"{seed} {group} {row}") & _POSITIVE for group, row in zip(self.group, self.first_row, strict=True)]
-        )
         turns = np.tile(epoch * captions_per_video + np.arange(captions_per_video), len(self.group))
         group, row = (np.repeat(values, captions_per_video) for values in (self.group, self.first_row))
-        draws = CaptionDraws(np.repeat(seeds, captions_per_video), turns, every=True)
+        draws = CaptionDraws(np.repeat(self._own_seeds(seed), captions_per_video), turns, every=True)
         return BatchPlan(self.step, group, row, tuple(self.groups), draws)
+
+    def _in_turn(self, turn: Int64[np.ndarray, " videos"], seed: int) -> BatchPlan:
+        draws = CaptionDraws(self._own_seeds(seed), turn, every=True)
+        return BatchPlan(self.step, self.group, self.first_row, tuple(self.groups), draws)
+
+    def _own_seeds(self, seed: int) -> Int64[np.ndarray, " videos"]:
+        """A seed for each video, the same in every epoch."""
+        places = zip(self.group, self.first_row, strict=True)
+        return np.array([key64(f"{seed} {group} {row}") & _POSITIVE for group, row in places], np.int64)
 
 
 def _sample(rows: int, count: int, generator: np.random.Generator) -> np.ndarray:
@@ -259,6 +271,16 @@ _NO_BAGS = {
 """Why a batch of this kind of records has no candidate captions."""
 
 
+def caption_counts(manifest: Manifest) -> Int64[np.ndarray, " videos"]:
+    """The number of captions of every whole video, in file order; reads their keys."""
+    counts = [np.zeros(0, np.int64)]
+    for shard in manifest.shards:
+        with ShardFile(manifest.place(shard), shard) as file:
+            for group in range(len(shard.row_groups)):
+                counts.append(file.columns(group, ["caption_keys"])["caption_keys"].value_lengths().to_numpy())
+    return np.concatenate(counts).astype(np.int64)
+
+
 class Plan:
     """The batches of every step of a run over one data set."""
 
@@ -275,10 +297,17 @@ class Plan:
                 f"{manifest.uri} is {manifest.schema.label()}, {reason}; leave out --batch.candidates "
                 f"{batch.candidates}, or train on clips"
             )
-        if batch.captions == "every" and not isinstance(manifest.schema, VideoSchema):
+        by_caption = batch.epoch == "captions"
+        if (batch.captions == "every" or by_caption) and not isinstance(manifest.schema, VideoSchema):
+            setting = "--batch.epoch captions" if by_caption else "--batch.captions every"
             raise DatasetError(
                 f"{manifest.uri} is {manifest.schema.label()}; captions take turns over the epochs only in "
-                f"{VideoSchema.label()}: leave out --batch.captions every, or ingest with --records videos"
+                f"{VideoSchema.label()}: leave out {setting}, or ingest with --records videos"
+            )
+        if by_caption and batch.clips_per_video > 1:
+            raise ConfigError(
+                f"--batch.epoch captions takes a caption of a video at a time; leave out --batch.clips-per-video "
+                f"{batch.clips_per_video}"
             )
         self._batch = batch
         self._schema = manifest.schema
@@ -293,8 +322,12 @@ class Plan:
         self._group_of_video = np.repeat(np.arange(len(groups)), self._videos_in_group)
         before = np.cumsum(self._counts) - self._counts
         self._first_row = before - before[self._first_video][self._group_of_video]
-        filled = batch.remainder == "filled"
-        self.steps_per_epoch = -(-manifest.videos // batch.videos) if filled else manifest.videos // batch.videos
+        self._captions = caption_counts(manifest) if by_caption else None
+        rows, filled = (
+            manifest.videos if self._captions is None else int(self._captions.sum()),
+            batch.remainder == "filled",
+        )
+        self.steps_per_epoch = -(-rows // batch.videos) if filled else rows // batch.videos
         self.every_caption_of = self.steps_per_epoch if batch.captions == "every" else None
         self.windows_per_epoch = -(-self.steps_per_epoch // batch.window)
 
@@ -314,13 +347,57 @@ class Plan:
         first = index * self._batch.window
         last = min(first + self._batch.window, self.steps_per_epoch)
         generator = np.random.default_rng([self.seed, epoch, index])
-        videos = self._epoch_order(epoch)[first * self._batch.videos : last * self._batch.videos]
-        parts = [np.sort(part) for part in np.split(_shuffled(videos, self._batch.videos, generator), last - first)]
         step = epoch * self.steps_per_epoch + first
+        window = slice(first * self._batch.videos, last * self._batch.videos)
+        if self._captions is not None:
+            return self._of_captions(epoch, window, step, last - first, generator)
+        videos = self._epoch_order(epoch)[window]
+        parts = [np.sort(part) for part in np.split(_shuffled(videos, self._batch.videos, generator), last - first)]
         return [
             BatchVideos(step + i, self._group_of_video[part], self._first_row[part], self._counts[part])
             for i, part in enumerate(parts)
         ]
+
+    def _of_captions(
+        self, epoch: int, window: slice, step: int, batches: int, generator: np.random.Generator
+    ) -> list[BatchVideos]:
+        """The batches of a window in an epoch of captions, in file order."""
+        assert self._captions is not None, "asked for"
+        videos, turns = (values[window] for values in self._caption_order(epoch))
+        order = generator.permutation(len(videos))
+        parts = [part[np.argsort(videos[part], kind="stable")] for part in np.split(order, batches)]
+        return [
+            BatchVideos(
+                step + i,
+                self._group_of_video[videos[part]],
+                self._first_row[videos[part]],
+                self._counts[videos[part]],
+                epoch * self._captions[videos[part]] + turns[part],
+            )
+            for i, part in enumerate(parts)
+        ]
+
+    @lru_cache(maxsize=2)  # noqa: B019  (plans live until the process ends)
+    def _caption_order(self, epoch: int) -> tuple[Int64[np.ndarray, " captions"], Int64[np.ndarray, " captions"]]:
+        """The video of every row of an epoch of captions, and which of the epoch's occurrences of the video it is.
+
+        A row group comes as often as its videos have captions, at most, spread evenly over the epoch from a random
+        start: so a window reads few row groups, and data sets of many and of few captions mix. Of all videos of a row
+        group those come that have a caption left.
+        """
+        assert self._captions is not None, "asked for"
+        generator = np.random.default_rng([self.seed, epoch])
+        groups, longest = self._group_of_video, np.zeros(len(self.row_groups), np.int64)
+        np.maximum.at(longest, groups, self._captions)
+        start = generator.random(len(longest))
+        video = np.repeat(np.arange(len(groups)), self._captions)
+        turn = np.arange(len(video)) - np.repeat(np.cumsum(self._captions) - self._captions, self._captions)
+        shift = generator.integers(np.maximum(longest, 1))  # rare captions do not all come at the epoch's start
+        place = (turn + shift[groups[video]]) % longest[groups[video]]
+        position = (place + start[groups[video]]) / longest[groups[video]]
+        order = np.lexsort((groups[video], position))
+        total = max(len(order), self.steps_per_epoch * self._batch.videos)
+        return np.resize(video[order], total), np.resize(turn[order], total)
 
     def places(self, step: int) -> list[RowGroup]:
         """The row groups of the batch of `step`, for messages."""

@@ -1,7 +1,7 @@
 """Ranking of videos for queries: in a joint space block by block, or by latent space, concept space, both."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Literal, assert_never
 
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from vtr_core.analysis.transforms import Transform
 from vtr_core.config.data_sets import Comparison
+from vtr_core.config.run import Normalisation
 from vtr_core.embedding.rankings import Entries, block_scores
 from vtr_core.errors import ConfigError
 from vtr_core.similarity import (
@@ -27,7 +28,6 @@ from vtr_core.similarity import (
 )
 
 Space = Literal["hybrid", "latent", "concept"]
-Normalise = Literal["query", "train"]
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,6 @@ class DualVideos:
     """The names of the concepts, in the order of the scores."""
     similarity: Comparison
     """The similarity of concept scores."""
-
-    @property
-    def default_space(self) -> Space:
-        """Hybrid where the model has both spaces, else its only space."""
-        if self.latent is not None and self.concept is not None:
-            return "hybrid"
-        return "concept" if self.latent is None else "latent"
 
     @cached_property
     def latent_lengths(self) -> Float32[Tensor, " videos"]:
@@ -67,16 +60,20 @@ class DualQuery:
 
 @dataclass(frozen=True)
 class Scoring:
-    """Settings of the score."""
+    """The policy of a dual encoder's scores: the same object in evaluation, search, serving, explanations and analyses.
+
+    A query without a known word has no score and a video without frames is no item; neither moves a range.
+    """
 
     space: Space
     transform: Transform
     """Transform of the concept scores before the comparison, with their similarity."""
     latent_weight: float = 0.6
     """α of α · latent + (1 − α) · concept."""
-    normalise: Normalise = "query"
-    """Hybrid: each space is scaled to [0, 1] by the lowest and highest score of all videos for this query ("query"), or
-    by those of the training batches ("train"), which are stored with the model."""
+    normalise: Normalisation = "query"
+    """Hybrid: each space is scaled to [0, 1] by the lowest and highest score of all items for this query ("query"), by
+    those of the training batches ("train"), which are stored with the model, or by those of all queries and items that
+    are scored together ("matrix", of a single query those of its own)."""
     ranges: Float32[Tensor, "2 2"] | None = None
     """Score ranges of the training batches: rows latent and concept, columns lowest and highest."""
     candidates: int | None = None
@@ -92,9 +89,22 @@ class Scoring:
 
     def _check_ranges(self) -> None:
         if self.ranges is None or not bool((self.ranges[:, 1] > self.ranges[:, 0]).all()):
-            raise ConfigError("the model keeps no ranges of training scores; use --normalise query")
+            raise ConfigError(
+                "scores rescaled by those of training batches (evaluation.normalise train): the model keeps no ranges "
+                "of training scores; use query"
+            )
         if not self.transform.is_identity:
-            raise ConfigError("the ranges of training scores are those without a transform; use --normalise query")
+            raise ConfigError(
+                "the ranges of training scores are those without a transform; rescale by query (--normalise query)"
+            )
+
+    def transformed(self, transform: Transform) -> "Scoring":
+        """The policy under a transform.
+
+        Ranges of training scores, which are of scores without one, give way to those of the query.
+        """
+        by_query = self.normalise == "train" and not transform.is_identity
+        return replace(self, transform=transform, normalise="query" if by_query else self.normalise)
 
     @property
     def concept_weight(self) -> float:

@@ -1,6 +1,6 @@
 """What a run takes from its training data: the inputs of its model, concepts, and the tables that its loss needs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from shlex import quote
 from types import MappingProxyType
 from typing import Any
@@ -44,11 +44,12 @@ def check_captions(config: TrainConfig, manifest: Manifest) -> None:
             f"{manifest.uri} has <unk> for unknown words, which {config.model.kind} models do not read; make a data "
             "set without: vtr ingest … --unknown-words dropped"
         )
-    differences = _differences(config.captions.asked, made)
+    differences = _differences(config.captions.asked, {**made, "vectors": manifest.vocabulary.vectors is not None})
     if differences:
+        vectors = " --word-vectors FILE" if config.captions.vectors else ""
         raise DatasetError(
             f"{manifest.uri} does not fit {config.preset}: {differences}; make a data set that does with "
-            f"{ingest_command(manifest, config.preset)}, or train on this one with "
+            f"{ingest_command(manifest, config.preset)}{vectors}, or train on this one with "
             + " ".join(f"--captions.{name} None" for name in config.captions.asked)
         )
 
@@ -259,6 +260,12 @@ def concept_table(config: TrainConfig, uri: str | None) -> ConceptTable | None:
     table = ConceptTable.load(uri)
     table.require(count)
     return table
+
+
+def enough_concepts(base: TrainConfig, uri: str | None) -> Callable[[Mapping[str, Any]], bool]:
+    """Whether `base` with some changes asks for no more concepts than the table at `uri` has; None: no concepts."""
+    most = None if uri is None else len(ConceptTable.load(uri).names)
+    return lambda changes: most is None or (num_concepts(override(base, changes)) or 0) <= most
 
 
 def names_of(config: TrainConfig, table: ConceptTable | None) -> ConceptNames | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float32, Int64, Num
-from torch import Tensor, nn
+from torch import nn
 
 from vtr_core.config.data_sets import ConceptSimilarity
 from vtr_core.config.run import EvaluationConfig, TrainConfig
@@ -14,7 +14,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.embedding.embedded_rows import EmbeddedRows
 from vtr_core.embedding.rankings import Direction, QuerySample
-from vtr_core.embedding.video_ranking import DualQuery, DualVideos
+from vtr_core.embedding.video_ranking import DualQuery, DualVideos, Scoring
 from vtr_core.errors import InputError, one_line
 from vtr_core.systems.loaded_model import TrainedModel, lacking
 from vtr_core.systems.system import System
@@ -143,12 +143,10 @@ class DualSpaces:
 
     check: Callable[[TrainConfig, Manifest], None]
     """Raises DatasetError unless the data set has the model's features."""
-    has_latent: Callable[[TrainConfig], bool]
-    """Whether the model has a latent space."""
     concept_similarity: Callable[[TrainConfig], ConceptSimilarity]
     """The similarity of concept scores."""
-    ranges: Callable[[TrainedModel], Float32[Tensor, "2 2"]]
-    """The score ranges of training batches: rows latent and concept, columns lowest and highest."""
+    scoring: Callable[[TrainedModel], Scoring]
+    """The policy of the model's scores, the same wherever they are made."""
     rows: Callable[[nn.Module, TrainConfig, Manifest, Vocabulary, Sequence[RowGroup]], EmbeddedRows]
     """The videos and captions of some row groups by space, in file order, for storage; the model's mode is restored."""
     videos: Callable[[TrainedModel, Manifest, EmbeddedRows | None], EmbeddedVideos]
@@ -166,8 +164,8 @@ class DualSpaces:
     """The encoded texts, in each space; those without a known word are not present."""
     arrays: Callable[[TrainedModel, Mapping[str, Sequence[Any]]], Encoded]
     """The encoded videos, in each space, of features by name: (frames, dim) or None for each; InputError for others."""
-    compare: Callable[[TrainedModel, Encoded, Encoded], Float32[np.ndarray, "texts videos"]]
-    """The scores of texts and videos by which the model is evaluated: hybrid where it has both spaces."""
+    compare: Callable[[TrainedModel, Encoded, Encoded], Float32[np.ndarray, "queries items"]]
+    """The scores by which the model is evaluated: hybrid where it has both spaces. Texts or videos are the queries."""
 
 
 def known_queries(spaces: DualSpaces, loaded: TrainedModel, texts: Sequence[str]) -> list[DualQuery]:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from vtr_core.config.data_sets import StopWords
+from vtr_core.config.data_sets import LabelCount, StopWords
 from vtr_core.errors import DatasetError
 from vtr_core.json_text import parse_json
 from vtr_core.text.tagging.tagger import Part, TaggedWord, part_of
@@ -99,21 +99,34 @@ class ConceptSettings:
     """Whether the part of speech belongs to a concept's name: `measure/verb` and `measure/noun`, or `measure`."""
     stop_words: StopWords = "short"
     """The list of words that name no concept. NLTK's leaves prepositions such as `near` and `across`."""
+    count: LabelCount = "occurrences"
+    """What labels count: the occurrences of a concept, or the captions that mention it."""
 
 
 def caption_concepts(caption: Iterable[TaggedWord], settings: ConceptSettings) -> list[str]:
-    """The concepts that a caption names, each once, in the order of its words.
+    """The concepts that a caption names, each once, in the order of their first words."""
+    return list(dict.fromkeys(named_concepts(caption, settings)))
+
+
+def counted_concepts(caption: Iterable[TaggedWord], settings: ConceptSettings) -> list[str]:
+    """The concepts that a caption adds to the counts of its video, as often as `settings.count` counts them."""
+    count = named_concepts if settings.count == "occurrences" else caption_concepts
+    return count(caption, settings)
+
+
+def named_concepts(caption: Iterable[TaggedWord], settings: ConceptSettings) -> list[str]:
+    """The concept that each word of a caption names, of those that name one.
 
     A word is a concept if its part of speech is one of `settings.parts` and neither it nor its lemma is a stop word or,
     with our own list, has fewer than two letters. The concept's name is the lemma.
     """
-    names: dict[str, None] = {}
+    names = []
     is_named = _names_something if settings.stop_words == "short" else is_no_nltk_stop_word
     for word in caption:
         part = part_of(word.pos)
         if part in settings.parts and is_named(word.text) and is_named(word.lemma):
-            names[f"{word.lemma}/{part}" if settings.pos else word.lemma] = None
-    return list(names)
+            names.append(f"{word.lemma}/{part}" if settings.pos else word.lemma)
+    return names
 
 
 def _names_something(word: str) -> bool:
@@ -121,12 +134,15 @@ def _names_something(word: str) -> bool:
 
 
 def kept_counts(captions: Iterable[Sequence[str]], min_captions: int) -> dict[str, int]:
-    """The concepts named by at least `min_captions` of a video's captions, with the number of captions that name each.
+    """The concepts named by at least `min_captions` of a video's captions, with their number in `captions`.
 
-    captions: the distinct concepts of each caption. The result is in the order of first occurrence.
+    captions: the concepts of each caption, as often as they are counted. The result is in order of first occurrence.
     """
-    counts = Counter(concept for caption in captions for concept in caption)
-    return {concept: count for concept, count in counts.items() if count >= min_captions}
+    counts, mentions = Counter[str](), Counter[str]()
+    for caption in captions:
+        counts.update(caption)
+        mentions.update(set(caption))
+    return {concept: count for concept, count in counts.items() if mentions[concept] >= min_captions}
 
 
 def frequencies(by_video: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -171,3 +187,16 @@ def ambiguous_words(counts: Mapping[tuple[str, Part], int], min_share: float = 0
 def is_ambiguous(words: Iterable[str], ambiguous: frozenset[str]) -> bool:
     """Whether a caption of these words contains an ambiguous one."""
     return not ambiguous.isdisjoint(words)
+
+
+def ambiguous_lemmas(caption: Iterable[TaggedWord]) -> frozenset[str]:
+    """The lemmas that occur in a caption as two parts of speech or more: `a man cooks on a cook stove` (thesis, 3.3.2).
+
+    Function words and tags outside of `Part` do not count.
+    """
+    parts: dict[str, set[Part]] = {}
+    for word in caption:
+        part = part_of(word.pos)
+        if part is not None and is_concept(word.text):
+            parts.setdefault(word.lemma, set()).add(part)
+    return frozenset(lemma for lemma, used in parts.items() if len(used) > 1)

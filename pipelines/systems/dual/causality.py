@@ -31,20 +31,19 @@ class CausalityFlags:
     or power with the shift on the grids of its Table 5.2, keeping the trained value where the curve is flat; and
     enough, of all three parameters the most accurate with a C@10 of 72 %.
     """
-    tolerance: float = 0.001
-    """Validation mAP, in [0, 1], that may be given up against the best one found in exchange for causality; the result
-    is never worse than the model as trained.
-    """
-    enough: float = 1.0
-    """C@10, in (0, 1], that is enough: the search asks for no more causality, and of the transforms that have it takes
-    the most accurate one. It has effect within --tolerance: --tolerance 0.5 --enough 0.72 asks for 72 %.
+    c10: float | None = None
+    """C@10 in percent to reach, such as 72: of the transforms that have it on the validation data the most accurate
+    one, never less accurate than the model as trained (default: the most causal of those that are about as accurate as
+    the best one found). For --search coordinate.
     """
     captions_per_video: int | None = None
     """Number of random captions per validation video that the search uses (default: all)."""
+    scales: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0)
+    """Values of the scale a whose curves are drawn (Figures 5.4 and 5.6); 1 is the model as trained."""
     top_k: tuple[int, ...] = (1, 2, 4, 8, 10, 16, 30, 64, 128, 256)
     """Values of k for the curve of mAP over the top k concepts of each pair."""
     top_k_captions: int = 1000
-    """Number of test captions for that curve, which sorts the concepts of every pair."""
+    """Number of test captions for that curve, which sorts the concepts of every pair; the thesis has all of them."""
     seed: int = 0
     """Random seed of sampled pairs and captions."""
     experiment: str = "vtr"

@@ -1,24 +1,27 @@
 """Chapter 5 of the thesis: the searched transform of concept scores, causality, and detectors; numbers and figures."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from statistics import fmean
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int64
 from matplotlib.figure import Figure
+from torch import Tensor
 
 from pipelines.evaluate.evaluation_flags import device, short_names
 from pipelines.report.figures import blank_figure, name_axes
 from pipelines.report.logged_run import write_analysis
-from pipelines.systems.dual.analysed_set import AnalysedSet, analysed_set, matched_figures
+from pipelines.systems.dual.analysed_set import AnalysedSet, analysed_set, figures_by_space
 from pipelines.systems.dual.causality import CausalityFlags
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.analysis.causality import CausalityCurves, causality_curves, every_set, matched_pairs
 from vtr_core.analysis.concept_detectors import Fate, TagPrecision, fates, tag_precision
-from vtr_core.analysis.ensembles import MatchedRanking
 from vtr_core.analysis.transform_search import (
     Coordinate,
     Measured,
@@ -33,19 +36,26 @@ from vtr_core.data.concepts.concept_table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.schema import require_videos
 from vtr_core.data.shards.shard_file import usable
+from vtr_core.embedding.video_ranking import Scoring
 from vtr_core.errors import ConfigError, DatasetError, command_line
+from vtr_core.metrics.average_precision import average_precision
+from vtr_core.metrics.ranking import ITEM_CHUNK, QUERY_CHUNK
+from vtr_core.metrics.ranks import from_labels, standing
 from vtr_core.run.inputs import concept_places
-from vtr_core.similarity import hybrid
 from vtr_core.storage import check_writable, locate
 from vtr_core.systems.dual.dual_embeddings import dual_encoder, embed_dual
+from vtr_core.systems.dual.evaluation import mean_precision
+from vtr_core.systems.dual.hybrid_scores import dual_scoring
 from vtr_core.train.checkpoint.trained_model import ENCODER, LoadedModel, read_model
 
 ENOUGH = 0.72
 """C@10 on the validation data: the goal of 0.7, and as much more as other data may have less."""
 SWEPT: Mapping[Coordinate, tuple[float, ...]] = MappingProxyType(
-    {"scale": (0.5, 1.0, 2.0, 4.0, 8.0), "power": (0.5, 1.0, 1.5, 2.0, 3.0), "shift": (-2.0, -1.0, 0.0, 1.0, 2.0)}
+    {"power": (0.5, 1.0, 1.5, 2.0, 3.0), "shift": (-2.0, -1.0, 0.0, 1.0, 2.0)}
 )
-"""Values of the sweeps over each parameter; 1, 1 and 0 are the model as trained."""
+"""Values of the sweeps over power and shift; 1 and 0 are the model as trained."""
+SHIFTS = tuple(number / 10 for number in range(-10, 11))
+"""Of Figure 5.5."""
 SHOWN_KS = (10, 30)
 """k of the reported C@k: tags that a person takes in at once, and the maximum number of tags of a caption or video."""
 BINS, FEWEST_VIDEOS = 20, 5
@@ -68,20 +78,20 @@ def analyze(flags: CausalityFlags) -> None:
     if table is not None:
         _check_concepts(loaded, table)
     names = short_names(manifests)
-    encoder, weight = dual_encoder(loaded), loaded.config.evaluation.latent_weight
+    scoring, similarity = dual_scoring(loaded), dual_encoder(loaded).config.concept_similarity
     sets = [analysed_set(name, embed_dual(loaded, m)) for name, m in zip(names, manifests, strict=True)]
-    spaces = [data.concept_space(encoder.config.concept_similarity) for data in sets]
-    search, test = search_transform(flags, spaces[0]), spaces[1]
+    spaces = [data.concept_space(similarity) for data in sets]
+    search, test = search_transform(flags, sets[0], scoring), spaces[1]
     best, sampled = search.best.transform, (flags.top_k_captions, flags.seed)
     both = {"original": test.identity, "improved": best}
     ks = sorted({min(k, test.text.shape[1]) for k in flags.top_k} | {test.text.shape[1]})
-    sweeps = swept(test)
+    sweeps = swept(test, flags.scales)
     values: dict[str, Any] = {
         "checkpoint": loaded.uri,
         "test": names[1],
         "left_out": {data.name: data.left_out for data in sets},
         "search": {"kind": flags.search, **search.values()},
-        "inferences": inferences(sets[1], test, search.transforms(), weight),
+        "inferences": inferences(sets[1], test, search.transforms(), scoring),
         "curves": {name: curves_by_set(test, transform, flags.seed) for name, transform in both.items()},
         "top_k": {name: top_k_precision(test, transform, ks, *sampled) for name, transform in both.items()},
         "sweeps": {
@@ -91,9 +101,12 @@ def analyze(flags: CausalityFlags) -> None:
             for parameter, of_values in sweeps.items()
         },
         "top_k_sweep": {
-            f"{value:g}": top_k_precision(test, changed, ks, *sampled)
-            for value, changed in next(iter(sweeps.values())).items()
+            f"{parameter} {value:g}": top_k_precision(test, changed, ks, *sampled)
+            for parameter, by_value in sweeps.items()
+            if parameter != "shift"
+            for value, changed in by_value.items()
         },
+        "shift_curve": shift_curve(sets[0], best, scoring),
         "detectors": None if table is None else detector_values(sets, spaces, table, loaded.concepts),
     }
     best.write((locate(flags.out) / "transform.json").uri)
@@ -102,7 +115,7 @@ def analyze(flags: CausalityFlags) -> None:
         for way, row in values["inferences"].items()
         for name, value in row["figures"].items()
     }
-    names_of_settings = ("search", "tolerance", "enough", "captions_per_video", "seed")
+    names_of_settings = ("search", "c10", "captions_per_video", "seed")
     settings = {name: getattr(flags, name) for name in names_of_settings}
     inputs = dict(zip(names, manifests, strict=True))
     write_analysis(
@@ -117,14 +130,18 @@ def _check(flags: CausalityFlags) -> None:
             "search; its C@10 and C@30 are on the page of "
             + command_line("explain", flags.checkpoint, "--data", "URI", "--query", "TEXT")
         )
+    if not flags.scales or min(flags.scales) <= 0:
+        raise ConfigError("vtr analyze causality: --scales are numbers greater than 0; give at least one")
     counts = {"captions-per-video": flags.captions_per_video, "top-k-captions": flags.top_k_captions}
     for name, value in {**counts, "top-k": min(flags.top_k, default=0)}.items():
         if value is not None and value < 1:
             raise ConfigError(f"vtr analyze causality: --{name} is {value}; it must be at least 1")
-    if not 0 <= flags.tolerance < 1:
-        raise ConfigError(f"vtr analyze causality: --tolerance is {flags.tolerance}; it must be in [0, 1)")
-    if not 0 < flags.enough <= 1:
-        raise ConfigError(f"vtr analyze causality: --enough is {flags.enough}; it must be in (0, 1]")
+    if flags.c10 is not None and not 0 < flags.c10 <= 100:
+        raise ConfigError(f"vtr analyze causality: --c10 is {flags.c10:g}; give a percentage above 0, at most 100")
+    if flags.c10 is not None and flags.search == "thesis":
+        raise ConfigError(
+            f"vtr analyze causality: --search thesis has a goal of its own, {100 * ENOUGH:g} %; leave out --c10"
+        )
 
 
 def _table(flags: CausalityFlags, manifests: Sequence[Manifest]) -> ConceptTable | None:
@@ -177,41 +194,46 @@ class Search:
         return {"results": {name: asdict(measured) for name, measured in self.results.items()}, **parts}
 
 
-def search_transform(flags: CausalityFlags, space: ConceptSpace) -> Search:
+def search_transform(flags: CausalityFlags, data: AnalysedSet, scoring: Scoring) -> Search:
     """The transform that `flags.search` finds on a data set, on a sample of its captions if the flags say so.
 
     "thesis" adds a search over all parameters together: enough, the most accurate with a C@10 of `ENOUGH`.
     """
-    part = space if flags.captions_per_video is None else space.few_captions(flags.captions_per_video, flags.seed)
-    objective = TransformObjective(part)
+    part = data if flags.captions_per_video is None else data.few_captions(flags.captions_per_video, flags.seed)
+    alone = replace(scoring, space="concept")
+    similarity = scoring.transform.similarity
+    assert similarity != "dot", "of a trained concept space"
+    objective = TransformObjective(
+        part.concept_space(similarity), lambda transform: mean_precision(part.rows, alone.transformed(transform))
+    )
     start = objective.identity
     if flags.search == "coordinate":
-        best = coordinate_search(objective, start, tolerance=flags.tolerance, enough=flags.enough).best
+        goal = {} if flags.c10 is None else {"tolerance": 1.0, "enough": flags.c10 / 100}
+        best = coordinate_search(objective, start, **goal).best
         return Search({"original": objective(start), "improved": best}, objective.measured)
-    best = thesis_search(objective, start, flat=flags.tolerance).best
+    best = thesis_search(objective, start).best
     enough = coordinate_search(objective, start, tolerance=1.0, enough=ENOUGH).best
     return Search({"original": objective(start), "improved": best, "enough": enough}, objective.measured)
 
 
 def inferences(
-    data: AnalysedSet, space: ConceptSpace, transforms: Mapping[str, Transform], latent_weight: float
+    data: AnalysedSet, space: ConceptSpace, transforms: Mapping[str, Transform], scoring: Scoring
 ) -> dict[str, dict[str, Any]]:
     """Table 5.3: retrieval metrics and C@k, both in percent, of the hybrid where there is one and of concepts alone.
 
-    Hybrid scores are min-max scaled over all pairs, because ranges from training do not hold for transformed scores;
-    their concepts have the share 1 − `latent_weight` of the causality.
+    Both as the model is evaluated; the concepts of hybrid scores have the share 1 − α of the causality.
     """
     hybrids, alone = {}, {}
     for name, transform in transforms.items():
-        scores, curves = space.scores(transform), matched_curves(space, transform)
+        figures, curves = figures_by_space(data.rows, scoring.transformed(transform)), matched_curves(space, transform)
         causality = {f"c{k}": 100 * curves.at(k)[0] for k in SHOWN_KS}
-        figures = matched_figures(scores, space.caption_video).values()
-        alone[f"concepts, {name}"] = {"transform": asdict(transform), "figures": {**figures, **causality}}
-        if data.latent_scores is not None:
-            scores = hybrid(data.latent_scores, scores, latent_weight, "matrix")
-            figures = matched_figures(scores, space.caption_video).values()
-            shares = {k: (1 - latent_weight) * value for k, value in causality.items()}
-            hybrids[f"hybrid, {name}"] = {"transform": asdict(transform), "figures": {**figures, **shares}}
+        alone[f"concepts, {name}"] = {"transform": asdict(transform), "figures": {**figures["concept"], **causality}}
+        if "two spaces" in figures:
+            shares = {k: (1 - scoring.latent_weight) * value for k, value in causality.items()}
+            hybrids[f"hybrid, {name}"] = {
+                "transform": asdict(transform),
+                "figures": {**figures["two spaces"], **shares},
+            }
     return {**hybrids, **alone}
 
 
@@ -233,10 +255,17 @@ def curve_values(curves: CausalityCurves) -> dict[str, Any]:
     return {name: np.asarray(value).tolist() for name, value in asdict(curves).items()}
 
 
-def swept(space: ConceptSpace) -> dict[Coordinate, dict[float, Transform]]:
+def swept(space: ConceptSpace, scales: Sequence[float]) -> dict[Coordinate, dict[float, Transform]]:
     """Figures 5.4, 5.6: transforms that vary each parameter alone; a scale has no effect on a cosine."""
+    values = {**SWEPT, "scale": scales}
     names = coordinates(space.similarity)
-    return {name: {value: space.identity.with_value(name, value) for value in SWEPT[name]} for name in names}
+    return {name: {value: space.identity.with_value(name, value) for value in values[name]} for name in names}
+
+
+def shift_curve(data: AnalysedSet, best: Transform, scoring: Scoring) -> dict[float, float]:
+    """Figure 5.5: mean mAP in [0, 1] on a data set against the shift b, with scale and power of the best transform."""
+    alone = replace(scoring, space="concept")
+    return {shift: mean_precision(data.rows, alone.transformed(best.with_value("shift", shift))) for shift in SHIFTS}
 
 
 def top_k_precision(
@@ -252,9 +281,25 @@ def top_k_precision(
         order = torch.randperm(len(part.text), generator=torch.Generator().manual_seed(seed))
         sample = order[:captions].sort().values
         part = ConceptSpace(part.text[sample], part.video, part.caption_video[sample], part.similarity)
-    ranking = MatchedRanking(part.caption_video, len(part.video))
     scores_by_k = top_k_similarity(transform.apply(part.text), transform.apply(part.video), ks, part.similarity)
-    return {k: ranking.precision(scores).mean for k, scores in scores_by_k.items()}
+    return {k: _matched_precision(scores, part.caption_video) for k, scores in scores_by_k.items()}
+
+
+def _matched_precision(scores: Float[Tensor, "captions videos"], caption_video: Int64[Tensor, " captions"]) -> float:
+    """The mean mAP of both directions, where caption i is of video `caption_video[i]` alone."""
+    owners = caption_video.numpy()
+    queries = np.unique(owners)
+    there = scores.numpy(), from_labels(owners, np.arange(scores.shape[1]))
+    back = scores.T[torch.from_numpy(queries)].numpy(), from_labels(queries, owners)
+    means = []
+    for matrix, relevance in (there, back):
+        ranks = standing(partial(_block, matrix), relevance, QUERY_CHUNK, ITEM_CHUNK)
+        means.append(float(average_precision(ranks, relevance, "expected").mean()))
+    return fmean(means)
+
+
+def _block(matrix: np.ndarray, queries: slice, items: slice) -> np.ndarray:
+    return matrix[queries, items]
 
 
 def detector_values(
@@ -314,6 +359,7 @@ def figures(values: Mapping[str, Any]) -> dict[str, Figure]:
         "sweeps": _curves(values["sweeps"]),
         "top_k": _top_k(values["top_k"]),
         "top_k_sweep": _top_k(values["top_k_sweep"]),
+        "shift": _shift(values["shift_curve"]),
         "parameters": _parameters(values["search"]["measured"]),
     }
     if detectors is not None and detectors["histograms"]:
@@ -351,8 +397,17 @@ def _top_k(series: Mapping[str, Mapping[int, float]]) -> Figure:
     return figure
 
 
+def _shift(curve: Mapping[float, float]) -> Figure:
+    """Figure 5.5: mAP on the validation data against the shift."""
+    figure = blank_figure(7, 4.2)
+    axes = figure.subplots()
+    axes.plot(list(curve), [100 * value for value in curve.values()], marker=".")
+    name_axes(axes, "shift b, at the best scale and power", "mean mAP, %", "")
+    return figure
+
+
 def _parameters(measured: Sequence[Mapping[str, Any]]) -> Figure:
-    """Figure 5.5: mAP of all evaluated transforms against each parameter; redder is more causal."""
+    """mAP of all evaluated transforms against each parameter; redder is more causal."""
     figure = blank_figure(12, 4)
     row = figure.subplots(1, 3, sharey=True)
     causality, accuracy = ([100 * point[name] for point in measured] for name in ("causality", "accuracy"))

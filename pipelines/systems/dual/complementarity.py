@@ -28,6 +28,8 @@ class ComplementarityFlags:
     pairs: int = 256
     """Number of canonical pairs, the most correlated first, as in the thesis's Figure 4.5; of two spaces of 512
     dimensions 512 are all. Fewer than that many samples give fewer."""
+    components: int = 4096
+    """Largest latent space of which principal components are computed (Figure 4.4); 0: of none."""
     seed: int = 0
     """Random seed of sampled captions and of held-out videos."""
     experiment: str = "vtr"

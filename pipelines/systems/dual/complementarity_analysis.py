@@ -4,7 +4,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,26 +16,29 @@ from torch import Tensor
 from pipelines.evaluate.evaluation_flags import device, short_names
 from pipelines.report.figures import blank_figure, name_axes
 from pipelines.report.logged_run import write_analysis
-from pipelines.systems.dual.analysed_set import AnalysedSet, analysed_set, matched_figures
+from pipelines.systems.dual.analysed_set import AnalysedSet, analysed_set, figures_by_space, fused
 from pipelines.systems.dual.complementarity import ComplementarityFlags
 from pipelines.systems.registry import SYSTEMS
-from vtr_core.analysis.effective_dimension import component_counts, principal_components, truncated_cosines
-from vtr_core.analysis.ensembles import MatchedRanking, canonical_correlations, difference, spread, stable_region
+from vtr_core.analysis.effective_dimension import component_counts, principal_components
+from vtr_core.analysis.ensembles import canonical_correlations, difference, spread, stable_region
+from vtr_core.analysis.transforms import Transform
 from vtr_core.config.data_sets import ConceptSimilarity
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.schema import require_videos
 from vtr_core.data.shards.shard_file import usable
+from vtr_core.embedding.video_ranking import Scoring
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.run.config import TrainConfig
-from vtr_core.similarity import hybrid
 from vtr_core.storage import check_writable, locate
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
-from vtr_core.systems.dual.dual_embeddings import dual_encoder, embed_dual
+from vtr_core.systems.dual.dual_embeddings import DualRows, dual_encoder, embed_dual, only_space
+from vtr_core.systems.dual.evaluation import mean_precision
+from vtr_core.systems.dual.hybrid_scores import dual_scoring
 from vtr_core.tracking.run import flatten
 from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
 
-TESTED, STUDIED = ("map", "sum_r"), ("map", "sum_r", "t2v_r1", "v2t_r1")
+TESTED, STUDIED = ("map", "sum_r"), ("map", "sum_r", "t2v_map", "v2t_map", "t2v_r1", "v2t_r1")
 """Metrics of the significance tests, and of a dimension study."""
 FEWEST_DIMENSIONS = 3
 _NO_SETTING = ("seed", "preset", "scaling")
@@ -129,14 +132,16 @@ def analyze(flags: ComplementarityFlags) -> None:
     check_writable(locate(flags.out))
     manifest = usable(flags.data, require_videos)
     (data,) = short_names([manifest])
-    models = [read_model(uri, SYSTEMS, device()) for uri in flags.checkpoints]
+    # Weights are read one model after another: a grid of dimensions has a hundred.
+    models = [replace(read_model(uri, SYSTEMS), model=torch.nn.Identity()) for uri in flags.checkpoints]
     values = {"data": data, **compared(_runs(flags, models, data, manifest))}
     metrics = {
         f"test/{data}/{row['scoring'].replace(' ', '_')}/{_as_metric(row['way'])}/{name}": row["figures"][name]["mean"]
         for row in values["ensembles"]
         for name in TESTED
     }
-    settings = {name: getattr(flags, name) for name in ("ridge", "samples", "pairs", "captions_per_video", "seed")}
+    names = ("ridge", "samples", "pairs", "components", "captions_per_video", "seed")
+    settings = {name: getattr(flags, name) for name in names}
     drawn = figures(values)
     write_analysis(
         "complementarity", flags.out, flags.experiment, models, {data: manifest}, values, metrics, drawn, settings
@@ -154,6 +159,8 @@ def _check(flags: ComplementarityFlags) -> None:
         raise ConfigError("vtr analyze complementarity: a checkpoint is given twice; each counts as a run of its own")
     if not 0 <= flags.ridge < float("inf"):
         raise ConfigError(f"vtr analyze complementarity: --ridge is {flags.ridge}; it must be a number of 0 or more")
+    if flags.components < 0:
+        raise ConfigError(f"vtr analyze complementarity: --components is {flags.components}; it must be 0 or more")
     counts = {"captions-per-video": flags.captions_per_video, "samples": flags.samples, "pairs": flags.pairs}
     for name, value in counts.items():
         if value is not None and value < 1:
@@ -163,35 +170,39 @@ def _check(flags: ComplementarityFlags) -> None:
 def _runs(
     flags: ComplementarityFlags, models: Sequence[LoadedModel], name: str, manifest: Manifest
 ) -> list[dict[str, Any]]:
-    """The trainings of each way, and fused pairs of them if they have a latent space only; two are read at a time."""
+    """The trainings of each way, and fused pairs of them if they have a latent space only.
+
+    models: without weights, which are read one after another; embeddings of two trainings are held at a time.
+    """
     ways = [way_of_training(model.config, origin_of(model)) for model in models]
     _check_seeds(ways, models)
     names, studies = names_of(ways), studies_of(ways)
     runs: list[dict[str, Any]] = []
     for way in dict.fromkeys(ways):
         before: tuple[LoadedModel, AnalysedSet] | None = None
-        for model in [model for model, own in zip(models, ways, strict=True) if own == way]:
+        for head in [model for model, own in zip(models, ways, strict=True) if own == way]:
+            model = read_model(head.uri, SYSTEMS, device())
             data = analysed_set(name, embed_dual(model, manifest))
             if flags.captions_per_video is not None:
                 data = data.few_captions(flags.captions_per_video, flags.seed)
-            similarity, weight = dual_encoder(model).config.concept_similarity, model.config.evaluation.latent_weight
-            is_first = way.latent_dim is not None and all(run["way"] != names[way] for run in runs)
+            similarity = dual_encoder(model).config.concept_similarity
+            is_first = 0 < (way.latent_dim or 0) <= flags.components and all(run["way"] != names[way] for run in runs)
             runs.append(
                 {
                     "way": names[way],
                     "study": studies[way],
                     "dims": [way.latent_dim, way.num_concepts],
                     "checkpoints": [model.uri],
-                    "figures": figures_by_space(data, similarity, weight),
-                    "components": component_curve(data) if is_first else None,
+                    "figures": figures_by_space(data.rows, dual_scoring(model)),
+                    "components": component_curve(data, dual_scoring(model)) if is_first else None,
                     "correlations": correlation_curves(
                         _latent(data), _concepts(data, similarity), data.caption_video, flags
                     ),
                 }
             )
             if way.spaces == "latent" and before is not None:
-                runs.append(_fusion(flags, way, names[way], before, (model, data)))
-            before = None if before is not None else (model, data)
+                runs.append(_fusion(flags, way, names[way], before, (head, data), dual_scoring(model)))
+            before = None if before is not None else (head, data)
     return runs
 
 
@@ -214,18 +225,20 @@ def _fusion(
     name: str,
     first: tuple[LoadedModel, AnalysedSet],
     second: tuple[LoadedModel, AnalysedSet],
+    scoring: Scoring,
 ) -> dict[str, Any]:
     """Two separately trained latent spaces whose scores are added."""
-    a, b = first[1].with_captions_of(second[1]), second[1].with_captions_of(first[1])
+    both = AnalysedSet(first[1].name, fused(first[1].rows, second[1].rows))
+    a, b = ((both.text[space], both.video[space]) for space in ("latent", "concept"))
     title = f"latent {way.latent_dim} + latent {way.latent_dim}, independent{name.removeprefix(way.title)}"
     return {
         "way": title,
         "study": "independent",
         "dims": [way.latent_dim] * 2,
         "checkpoints": [first[0].uri, second[0].uri],
-        "figures": {"two spaces": fused_figures(a, b)},
+        "figures": {"two spaces": fused_figures(both.rows, scoring)},
         "components": None,
-        "correlations": correlation_curves(_latent(a), _latent(b), a.caption_video, flags),
+        "correlations": correlation_curves(a, b, both.caption_video, flags),
     }
 
 
@@ -245,40 +258,30 @@ def _concepts(data: AnalysedSet, similarity: ConceptSimilarity) -> Space | None:
     return space.identity.apply(space.text), space.identity.apply(space.video)
 
 
-def figures_by_space(
-    data: AnalysedSet, similarity: ConceptSimilarity, latent_weight: float
-) -> dict[str, dict[str, float]]:
-    """The metrics of each space that a model has, and of both by the hybrid score (min-max over all pairs)."""
-    scores: dict[str, Tensor] = {}
-    if data.latent_scores is not None:
-        scores["latent"] = data.latent_scores
-    if "concept" in data.text:
-        space = data.concept_space(similarity)
-        scores["concept"] = space.scores(space.identity)
-    if len(scores) == 2:
-        scores["two spaces"] = hybrid(scores["latent"], scores["concept"], latent_weight, "matrix")
-    return {name: matched_figures(matrix, data.caption_video).values() for name, matrix in scores.items()}
+def fused_figures(both: DualRows, scoring: Scoring) -> dict[str, float]:
+    """The metrics of the fusion of two separately trained latent spaces with equal weights."""
+    policy = replace(scoring, space="hybrid", transform=Transform("cosine"), latent_weight=0.5)
+    return figures_by_space(both, policy)["two spaces"]
 
 
-def fused_figures(first: AnalysedSet, second: AnalysedSet) -> dict[str, float]:
-    """The metrics of the fusion of two separately trained latent spaces, on captions known to both."""
-    a, b = first.with_captions_of(second), second.with_captions_of(first)
-    if a.latent_scores is None or b.latent_scores is None:
-        raise CheckpointError("fused spaces are latent ones; a model has none")
-    return matched_figures(hybrid(a.latent_scores, b.latent_scores, 0.5, "matrix"), a.caption_video).values()
-
-
-def component_curve(data: AnalysedSet) -> dict[str, Any]:
+def component_curve(data: AnalysedSet, scoring: Scoring) -> dict[str, Any]:
     """Figure 4.4: normalised variances of a latent space, and mean mAP in [0, 1] after keeping the first components.
 
     Principal components over captions and videos together: every caption is one sample, every video is repeated an
-    integer number of times, so that both sides weigh about the same.
+    integer number of times, so that both sides weigh about the same. Vectors are projected without subtracting the
+    mean: then all components together are a rotation and give the cosines of the full vectors.
     """
     text, video = data.text["latent"], data.video["latent"]
     components = principal_components(torch.cat([text, video.repeat(max(1, round(len(text) / len(video))), 1)]))
-    ranking = MatchedRanking(data.caption_video, len(data.video_key))
-    cosines = truncated_cosines(text, video, components, component_counts(text.shape[1]))
-    precision = {count: ranking.precision(scores).mean for count, scores in cosines}
+    directions, rows = components.directions.float().numpy(), only_space(data.rows, "latent")
+    texts, videos = rows.text["latent"] @ directions, rows.video["latent"] @ directions
+    precision = {
+        count: mean_precision(
+            replace(rows, text={"latent": texts[:, :count]}, video={"latent": videos[:, :count]}),
+            replace(scoring, space="latent"),
+        )
+        for count in component_counts(text.shape[1])
+    }
     return {"normalised_variances": components.normalised_variances.tolist(), "map": precision}
 
 
@@ -288,7 +291,9 @@ def correlation_curves(
     caption_video: Int64[Tensor, " captions"],
     flags: ComplementarityFlags,
 ) -> list[dict[str, Any]]:
-    """Figure 4.5: canonical correlations between two spaces, for captions and videos separately; none of one space.
+    """Figure 4.5: canonical correlations between two spaces; none of one space.
+
+    Of captions, of videos, and of both stacked, as the thesis has them.
 
     Fitted on half of the videos, drawn with --seed, and all their captions; the others are held out, so that no video
     is on both sides; at most --samples of each. The --pairs pairs: no more than either space has dimensions, and one
@@ -305,11 +310,16 @@ def correlation_curves(
     fitted_videos = torch.zeros(num_videos, dtype=torch.bool)
     fitted_videos[order[: num_videos // 2]] = True
     curves = []
-    for place, side in enumerate(("captions", "videos")):
-        fitted = fitted_videos if place else fitted_videos[caption_video]
+    of_captions = fitted_videos[caption_video]
+    sides = {
+        "captions": (first[0], second[0], of_captions),
+        "videos": (first[1], second[1], fitted_videos),
+        "stacked": (torch.cat(first), torch.cat(second), torch.cat([of_captions, fitted_videos])),
+    }
+    for side, (one, other, fitted) in sides.items():
         fit, rest = (_sample(mask, flags.samples, flags.seed) for mask in (fitted, ~fitted))
-        pairs = canonical_correlations(first[place][fit], second[place][fit], ridge=flags.ridge, top=flags.pairs)
-        held_out = pairs.correlations(first[place][rest], second[place][rest])
+        pairs = canonical_correlations(one[fit], other[fit], ridge=flags.ridge, top=flags.pairs)
+        held_out = pairs.correlations(one[rest], other[rest])
         curves.append(
             {"side": side, "samples": len(fit), "fitted": pairs.fitted.tolist(), "held_out": held_out.tolist()}
         )
@@ -377,16 +387,16 @@ def figures(values: Mapping[str, Any]) -> dict[str, Figure]:
 
 
 def _correlations(runs: Sequence[Mapping[str, Any]]) -> Figure:
-    """Figure 4.5, captions and videos: the mean curve of each way of training, fitted and held out."""
-    figure = blank_figure(12, 4.5)
-    for place, axes in enumerate(figure.subplots(1, 2, sharey=True)):
+    """Figure 4.5, captions, videos and both stacked: the mean curve of each way of training, fitted and held out."""
+    figure = blank_figure(18, 4.5)
+    for place, axes in enumerate(figure.subplots(1, 3, sharey=True)):
         for number, way in enumerate(dict.fromkeys(run["way"] for run in runs if run["correlations"])):
             curves = [run["correlations"][place] for run in runs if run["way"] == way and run["correlations"]]
             pairs = min(len(curve["fitted"]) for curve in curves)
             for part, style in (("fitted", "-"), ("held_out", "--")):
                 mean = np.mean([curve[part][:pairs] for curve in curves], axis=0)
                 axes.plot(range(1, pairs + 1), mean, style, color=f"C{number % 10}", label=f"{way}, {part}")
-        name_axes(axes, "canonical pair", "correlation", ("captions", "videos")[place])
+        name_axes(axes, "canonical pair", "correlation", ("captions", "videos", "stacked")[place])
         axes.legend(fontsize=7)
     return figure
 
@@ -409,10 +419,18 @@ def _components(runs: Sequence[Mapping[str, Any]]) -> Figure:
 
 
 def _dimensions(study: Mapping[str, Any]) -> Figure:
-    """Figures 4.1 to 4.3: mAP, SumR and R@1 of both directions against the dimension, with the stable region."""
-    figure, (low, high) = blank_figure(17, 4.2), study["stable"]
-    panels = {"mean mAP, %": ("map",), "SumR": ("sum_r",), "R@1, %": ("t2v_r1", "v2t_r1")}
-    for axes, (heading, names) in zip(figure.subplots(1, 3), panels.items(), strict=True):
+    """Figures 4.1 to 4.3: mAP of each direction and their mean, SumR and R@1 against the dimension, with the stable
+    region.
+    """
+    figure, (low, high) = blank_figure(28, 4.2), study["stable"]
+    panels = {
+        "mAP text to video, %": ("t2v_map",),
+        "mAP video to text, %": ("v2t_map",),
+        "mean mAP, %": ("map",),
+        "SumR": ("sum_r",),
+        "R@1, %": ("t2v_r1", "v2t_r1"),
+    }
+    for axes, (heading, names) in zip(figure.subplots(1, len(panels)), panels.items(), strict=True):
         for name in names:
             axes.plot(study["dims"], study[name], "o", markersize=4, label=name)
         axes.axvspan(low, high, color="#55a868", alpha=0.15, linewidth=0)

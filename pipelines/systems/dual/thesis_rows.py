@@ -1,7 +1,7 @@
 """The rows of the thesis's tables: how each is trained, and what is measured of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import fmean
 from typing import Any
@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from pipelines.arguments import check_counts
-from pipelines.systems.dual.analysed_set import AnalysedSet, analysed_set
+from pipelines.evaluate.evaluation_flags import RowsRead, device
+from pipelines.systems.dual.analysed_set import AnalysedSet, analysed_set, figures_by_space, fused
 from pipelines.systems.dual.causality import CausalityFlags
 from pipelines.systems.dual.causality_analysis import detector_values, inferences, search_transform
-from pipelines.systems.dual.complementarity_analysis import figures_by_space, fused_figures
+from pipelines.systems.dual.complementarity_analysis import fused_figures
 from pipelines.systems.dual.thesis_tables import TablesFlags
 from pipelines.systems.registry import SYSTEMS
 from pipelines.tables.layout import load_paper
@@ -30,13 +31,14 @@ from pipelines.tables.runs import (
     write_page,
 )
 from vtr_core import storage
+from vtr_core.config.data_sets import joined_uris
 from vtr_core.data.captions import video_captions
 from vtr_core.data.concepts.concept_table import ConceptTable
-from vtr_core.data.manifest import Manifest, splits
+from vtr_core.data.manifest import Manifest, splits, training_sets
 from vtr_core.data.records.schema import require_videos
 from vtr_core.data.shards.shard_file import usable
 from vtr_core.errors import ConfigError, InputError
-from vtr_core.retrieval.index.build import build_index
+from vtr_core.retrieval.index.build import plan_index
 from vtr_core.retrieval.search.index_search import SearchOptions, searcher
 from vtr_core.retrieval.search.topics import (
     RankedTopic,
@@ -47,8 +49,8 @@ from vtr_core.retrieval.search.topics import (
     parse_topics,
 )
 from vtr_core.storage import locate
-from vtr_core.systems.dual.config import HybridEncoderConfig
 from vtr_core.systems.dual.dual_embeddings import DualRows, dual_encoder, embed_dual, only_captions
+from vtr_core.systems.dual.hybrid_scores import dual_scoring
 from vtr_core.train.checkpoint.checkpoint_files import find_checkpoint
 from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
 
@@ -61,6 +63,8 @@ class Sets:
     val: str
     test: str
     concepts: str
+    ambiguous: Mapping[str, str] = field(default_factory=dict)
+    """By tagger the concept table that names the ambiguous captions on which a row is measured."""
 
 
 def measure(checkpoint: str, sets: Sets, *, detectors: bool) -> dict[str, Any]:
@@ -70,14 +74,14 @@ def measure(checkpoint: str, sets: Sets, *, detectors: bool) -> dict[str, Any]:
     the concept detectors' mean average precision on all splits. Metrics are in percent except ranks, parameters and
     precision.
     """
-    loaded = read_model(checkpoint, SYSTEMS, "cpu")
+    loaded = read_model(checkpoint, SYSTEMS, device())
     rows = embed_dual(loaded, usable(sets.test, require_videos))
     figures: dict[str, Any] = {
         "parameters": sum(parameter.numel() for parameter in loaded.model.parameters()),
-        "scored": _by_space(loaded, rows),
+        "scored": figures_by_space(rows, dual_scoring(loaded)),
     }
     if loaded.concepts:
-        figures["scored"].update(_ambiguous(loaded, rows, sets.concepts))
+        figures["scored"].update(_ambiguous(loaded, rows, sets.ambiguous))
         data = [analysed_set("val", _embedded(loaded, sets.val)), analysed_set("test", rows)]
         _searched(figures, loaded, sets, data)
         if detectors:
@@ -86,12 +90,11 @@ def measure(checkpoint: str, sets: Sets, *, detectors: bool) -> dict[str, Any]:
     return figures
 
 
-def fused(checkpoints: tuple[str, str], test: str) -> dict[str, Any]:
+def fused_rows(checkpoints: tuple[str, str], test: str) -> dict[str, Any]:
     """The metrics of the fusion of two separately trained latent spaces (Table 4.1, independent homogeneous)."""
-    first, second = (
-        analysed_set("test", _embedded(read_model(checkpoint, SYSTEMS, "cpu"), test)) for checkpoint in checkpoints
-    )
-    return {"scored": {"two spaces": fused_figures(first, second)}}
+    first, second = (read_model(checkpoint, SYSTEMS, device()) for checkpoint in checkpoints)
+    both = fused(_embedded(first, test), _embedded(second, test))
+    return {"scored": {"two spaces": fused_figures(both, dual_scoring(first))}}
 
 
 def flat(measured: Mapping[str, Any], name: str) -> dict[str, float]:
@@ -111,19 +114,15 @@ def flat(measured: Mapping[str, Any], name: str) -> dict[str, float]:
     return values
 
 
-def _by_space(loaded: LoadedModel, rows: DualRows) -> dict[str, dict[str, float]]:
-    model = loaded.config.model
-    assert isinstance(model, HybridEncoderConfig)
-    test = analysed_set("test", rows)
-    return figures_by_space(test, model.concept_similarity, loaded.config.evaluation.latent_weight)
-
-
-def _ambiguous(loaded: LoadedModel, rows: DualRows, concepts: str) -> dict[str, dict[str, float]]:
-    """Metrics on the ambiguous queries and their videos only; empty where there are none."""
-    ambiguous = np.isin(rows.caption_key, ConceptTable.load(concepts).ambiguous_captions)
-    if not ambiguous.any():
-        return {}
-    return {f"{way}, ambiguous": v for way, v in _by_space(loaded, only_captions(rows, ambiguous)).items()}
+def _ambiguous(loaded: LoadedModel, rows: DualRows, tables: Mapping[str, str]) -> dict[str, dict[str, float]]:
+    """Metrics on the ambiguous queries of each tagger and their videos only; none where a tagger finds none."""
+    figures = {}
+    for tagger, table in tables.items():
+        ambiguous = np.isin(rows.caption_key, ConceptTable.load(table).ambiguous_captions)
+        if ambiguous.any():
+            part = figures_by_space(only_captions(rows, ambiguous), dual_scoring(loaded))
+            figures.update({f"{way}, ambiguous, {tagger}": values for way, values in part.items()})
+    return figures
 
 
 def _embedded(loaded: LoadedModel, uri: str) -> DualRows:
@@ -132,10 +131,9 @@ def _embedded(loaded: LoadedModel, uri: str) -> DualRows:
 
 def _searched(figures: dict[str, Any], loaded: LoadedModel, sets: Sets, data: Sequence[AnalysedSet]) -> None:
     """Searches on the validation set, and adds the figures of every transform to `figures`."""
-    similarity, weight = dual_encoder(loaded).config.concept_similarity, loaded.config.evaluation.latent_weight
-    val, test = (split.concept_space(similarity) for split in data)
-    search = search_transform(CausalityFlags(loaded.uri, sets.val, sets.test, "", search="thesis"), val)
-    scored = inferences(data[1], test, search.transforms(), weight)
+    scoring, test = dual_scoring(loaded), data[1].concept_space(dual_encoder(loaded).config.concept_similarity)
+    search = search_transform(CausalityFlags(loaded.uri, sets.val, sets.test, "", search="thesis"), data[0], scoring)
+    scored = inferences(data[1], test, search.transforms(), scoring)
     figures["scored"].update({way: values["figures"] for way, values in scored.items()})
     figures["transform"], figures["validation"] = {}, {}
     for name, measured in search.results.items():
@@ -186,10 +184,13 @@ def avs_figures(checkpoint: str, years: Sequence[AvsYear]) -> dict[str, float]:
 
     Topics are searched in all spaces that the model has; one without a known word has an infAP of 0.
     """
-    loaded = read_model(checkpoint, SYSTEMS, "cpu")
+    loaded = read_model(checkpoint, SYSTEMS, device())
     figures = {}
     for data in dict.fromkeys(year.data for year in years):
-        ready = searcher(build_index(loaded, usable(data, require_videos), "exact"), loaded, SearchOptions())
+        manifest = usable(data, require_videos)
+        with RowsRead(manifest) as read:
+            index = plan_index(loaded, manifest, "exact", watch=read.watch).whole()
+        ready = searcher(index, loaded, SearchOptions())
         for year in years:
             if year.data == data:
                 topics = read_topics(year.topics)
@@ -251,10 +252,9 @@ def training(variant: str) -> tuple[str, str]:
 def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
     """Trains and evaluates missing rows, writes `tables.md` and `tables.json` into the folder, and returns the page."""
     check_counts("vtr tables thesis", seeds=flags.seeds)
-    if flags.test or flags.validation:
-        raise ConfigError(
-            "vtr tables thesis takes val and test of the folders of --data; leave out --test, --validation"
-        )
+    if flags.test:
+        raise ConfigError("vtr tables thesis takes the split test of the folders of --data; leave out --test")
+    changes = {"evaluation.normalise": "matrix", **changes}  # as the published code rescales scores
     chosen = chosen_tables(PAPER, flags)
     collections = [name.removeprefix(SIZES) for name in variants_of(PAPER.tables[:1])]
     folders = _named(flags.tagged, "--tagged", list(TAGGERS)) | ({"": flags.data} if flags.data else {})
@@ -265,12 +265,12 @@ def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
     variants = [variant for variant in variants_of(chosen) if not variant.startswith(SIZES)]
     rows = chosen_variants("--rows", flags.rows, variants, BASE)
     not_run = {row: _how_to(training(row)[1], flags.preset) for row in rows if training(row)[1] not in folders}
-    for tagger, folder in folders.items():
+    for tagger in folders:
         own = [row for row in rows if training(row)[1] == tagger]
         sources = {SINGLE if row == FUSED else row: training(row)[0] for row in own}
         configs = variant_configs(flags.preset, sources.values(), changes)
         if own:
-            _sweep(flags, folder).run_all({row: configs[source] for row, source in sources.items()})
+            _sweep(flags, folders, tagger).run_all({row: configs[source] for row, source in sources.items()})
     if FUSED in rows and FUSED not in not_run:
         _fuse(flags, folders[""])
     results = read_results(flags.out, variants, _test_sets(flags, ""), flags.seeds)
@@ -283,10 +283,15 @@ def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
     return write_page(PAPER, flags.out, page_head(flags, changes), chosen, results)
 
 
-def _sweep(flags: TablesFlags, folder: str) -> Sweep:
-    sets = _sets(folder)
-    test, measured = _test_sets(flags, sets.test), partial(_measured, flags, sets)
-    return Sweep(flags.out, folder, None, test, flags.seeds, flags.experiment, measured)
+def _sweep(flags: TablesFlags, folders: Mapping[str, str], tagger: str) -> Sweep:
+    """The runs on the data of a tagger, "" without tags."""
+    folder = folders[tagger]
+    if len(joined_uris(folder)) > 1 and not flags.avs:
+        raise ConfigError(f"{folder}: training on several data sets is of Table 3.4; give its years with --avs")
+    sets = _sets(flags, folder, {name: uri for name, uri in folders.items() if name and tagger in ("", name)})
+    test, measured = _test_sets(flags, sets.test or None), partial(_measured, flags, sets)
+    concepts = flags.concepts if not tagger else None
+    return Sweep(flags.out, folder, flags.validation, test, flags.seeds, flags.experiment, measured, concepts=concepts)
 
 
 def _measured(
@@ -304,30 +309,44 @@ def _measured(
     return {"uri": test_set.uri, "figures": figures, "chance": {}}
 
 
-def _test_sets(flags: TablesFlags, test: str) -> list[TestSet]:
-    """The split test, and the years of ad-hoc search as one test set, if there are any."""
-    return [TestSet(SET, test, "thesis"), *([TestSet(AVS, " ".join(flags.avs), "thesis")] if flags.avs else [])]
+def _test_sets(flags: TablesFlags, test: str | None) -> list[TestSet]:
+    """The split test, if there is one, and the years of ad-hoc search as one test set, if there are any."""
+    own = [] if test is None else [TestSet(SET, test, "thesis")]
+    return [*own, *([TestSet(AVS, " ".join(flags.avs), "thesis")] if flags.avs else [])]
 
 
 def _fuse(flags: TablesFlags, folder: str) -> None:
     """Adds the scores of trainings 0 and 1, 2 and 3, … of the small latent space."""
-    test = TestSet(SET, _sets(folder).test, "thesis")
+    test = TestSet(SET, _sets(flags, folder, {}).test, "thesis")
     for pair in range(flags.seeds // 2):
         place = locate(figures_file(run_folder(flags.out, FUSED, pair), test))
         if not storage.exists(place):
             runs = [run_folder(flags.out, SINGLE, seed) for seed in (2 * pair, 2 * pair + 1)]
             first, second = (find_checkpoint(locate(run)).uri for run in runs)
-            figures = flat(fused((first, second), test.uri), SET)
+            figures = flat(fused_rows((first, second), test.uri), SET)
             storage.write_json(place, {"uri": test.uri, "figures": figures, "chance": {}})
 
 
-def _sets(folder: str) -> Sets:
-    """The splits and the concept table of a folder; ConfigError where one is missing."""
-    made = splits(folder)
-    lacking = [name for name in ("train", "val", "test") if name not in made]
+def _sets(flags: TablesFlags, folder: str, tagged: Mapping[str, str]) -> Sets:
+    """The data sets of a folder, or of several joined ones, and their concept table; ConfigError where one is missing.
+
+    tagged: by tagger the folders whose ambiguous captions are measured. Of joined data there is no test.
+    """
+    several = joined_uris(folder)
+    made, tables = splits(several[0]), {name: _table(joined_uris(uri)[0]) for name, uri in tagged.items()}
+    if len(several) > 1 or "train" not in made:
+        train, val = training_sets(folder, flags.validation)
+        if val is None:
+            raise ConfigError(f"{folder} has no split val; give a data set to validate on with --validation")
+        return Sets(train, val, "", flags.concepts or _table(several[0]), tables)
+    lacking = [name for name in ("val", "test") if name not in made and (name == "test" or flags.validation is None)]
     if lacking:
         raise ConfigError(f"{folder} lacks {', '.join(lacking)}; give a folder of vtr ingest with train, val and test")
-    return Sets(made["train"], made["val"], made["test"], (locate(folder) / "concepts").uri)
+    return Sets(made["train"], flags.validation or made["val"], made["test"], flags.concepts or _table(folder), tables)
+
+
+def _table(folder: str) -> str:
+    return (locate(folder) / "concepts").uri
 
 
 def _named(words: Sequence[str], flag: str, allowed: Sequence[str]) -> dict[str, str]:

@@ -13,9 +13,15 @@ class TablesFlags(PaperTablesFlags):
     preset: str = "hybrid-msrvtt"
     """Base preset, whose variants are the rows; a small one makes small tables."""
     data: str | None = None
-    """Folder with the splits train, val and test, and their concept table, concepts. Without it nothing is trained."""
+    """Folder with the splits train, val and test, and their concept table, concepts. Without it nothing is trained.
+    "A + B" trains on both, for Table 3.4: "data/msrvtt + data/tgif"."""
+    validation: str | None = None
+    """Validation data set, which selects the best checkpoints, such as TV2016TRAIN (default: the split val)."""
+    concepts: str | None = None
+    """Concept table of the training data (default: concepts in or beside the first data set)."""
     tagged: tuple[str, ...] = ()
-    """Such folders with part-of-speech tags in words and concepts: treetagger=FOLDER, wordnet=FOLDER, spacy=FOLDER."""
+    """Such folders with part-of-speech tags in words and concepts: treetagger=FOLDER, wordnet=FOLDER, spacy=FOLDER.
+    Their concept tables also name the ambiguous captions of Table 3.3, on which the rows without tags are measured."""
     size: tuple[str, ...] = ()
     """Data sets, or folders of splits, for Table 3.1: tgif=URI, tv2016train=URI, iacc3=URI, v3c1=URI."""
     topics: tuple[str, ...] = ()

@@ -68,7 +68,7 @@ def test_report(tmp_path: Path) -> None:
                 yield [word._replace(pos="VERB") if "we" in caption else word for word in tagged]
 
     tagger = Contextual("play/NOUN dog/NOUN a/DET")
-    settings = TableSettings(min_captions=1)
+    settings = TableSettings(min_captions=1, ambiguous="corpus")
     table, report = build_concept_table([manifest], tagger, settings, str(tmp_path / "t"))
     assert report.words == {"noun": 4, "verb": 1}
     assert report.distinct == {"noun": 2, "verb": 1}
@@ -82,9 +82,44 @@ def test_report(tmp_path: Path) -> None:
     assert dataset.coverage[0].per_video == pytest.approx(4 / 3)
     assert set(table.ambiguous_captions.tolist()) == {caption_key("a play"), caption_key("we play")}
     assert json.loads((tmp_path / "t" / "report.json").read_text())["top"] == [["play", 4], ["dog", 1]]
-    rarely = TableSettings(min_captions=1, ambiguous_share=0.3)
+    rarely = TableSettings(min_captions=1, ambiguous="corpus", ambiguous_share=0.3)
     table, _ = build_concept_table([manifest], tagger, rarely, str(tmp_path / "t"))
     assert len(table.ambiguous_captions) == 0
+
+
+def test_by_default_a_caption_is_ambiguous_by_its_own_words(tmp_path: Path) -> None:
+    """As the thesis has it: `cooks` beside `cook` of another part, not a word that other captions use otherwise."""
+    manifest = captioned_videos(tmp_path / "d", {"v0": ["a cook cooks", "a cook"], "v1": ["he cooks", "a dog"]})
+    tagger = FixedTagger("cooks:cook/VERB cook/NOUN dog/NOUN a/DET he/PRON")
+    table, report = build_concept_table([manifest], tagger, TableSettings(min_captions=1), str(tmp_path / "t"))
+    assert table.ambiguous_captions.tolist() == [caption_key("a cook cooks")]
+    assert report.datasets[0].ambiguous == 1
+    assert [word for word, _ in report.ambiguous_words] == ["cook"]
+
+
+def test_labels_count_every_occurrence(tmp_path: Path) -> None:
+    manifest = captioned_videos(tmp_path / "d", {"v0": ["a dog and a dog", "dogs run", "the dog runs"]})
+    tagger = FixedTagger(f"{ENTRIES} and/CCONJ")
+    found = {}
+    for count in ("occurrences", "captions"):
+        settings = TableSettings(ConceptSettings(count=count))  # type: ignore[arg-type]
+        table, _ = build_concept_table([manifest], tagger, settings, str(tmp_path / count))
+        assert ConceptTable.load(str(tmp_path / count)).head.count == count
+        found[count] = dict(zip(table.names, table.soft_labels(np.array([key64("v0")]), 2)[0].tolist(), strict=True))
+    assert found["occurrences"] == {"dog": 1, "run": 0.5}
+    assert found["captions"] == pytest.approx({"dog": 1, "run": 2 / 3})
+
+
+def test_concepts_of_joint_training_are_ranked_over_all_its_sets(tmp_path: Path) -> None:
+    first = captioned_videos(tmp_path / "a", {"v0": ["a dog", "a dog runs"]})
+    second = captioned_videos(tmp_path / "b", {f"g{n}": ["a red ball"] for n in range(3)})
+    tagger = FixedTagger(ENTRIES)
+    with pytest.raises(DatasetError, match="would have no concept"):  # by the words of the first alone
+        build_concept_table([first, second], tagger, TableSettings(), str(tmp_path / "t"))
+    both, _ = build_concept_table([first, second], tagger, TableSettings(), str(tmp_path / "u"), training=(0, 1))
+    assert both.names == ("red", "ball", "dog")
+    assert both.head.frequency == (3, 3, 2)
+    assert ConceptTable.load(str(tmp_path / "u")).head.training == (0, 1)
 
 
 def test_a_vocabulary_larger_than_the_corpus_offers(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Collections of BigFiles: vectors by name, frames by video, captions, TGIF's splits, shots without captions."""
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +117,20 @@ def test_a_caption_goes_on_after_separators_that_end_no_line(tmp_path: Path) -> 
     (tmp_path / "c.txt").write_bytes("v1#0 a man\u2028runs\r\n\nv1#1 he\u0085runs".encode())
     source = BigFileVideos(feature_folder=big_file(tmp_path / "f"), captions_file=str(tmp_path / "c.txt"))
     (video,) = source.videos(Drops(strict=True))
-    assert video.content == ("a man\u2028runs", "he\u0085runs")
+    assert video.content.captions == ("a man\u2028runs", "he\u0085runs")
     with pytest.raises(InputError, match=r"there is no file .*gone\.txt; give a text file in UTF-8"):
         BigFileVideos(feature_folder=str(tmp_path / "f"), captions_file=str(tmp_path / "gone.txt")).videos(Drops())
+
+
+def test_tasks_are_sent_the_rows_of_their_videos_and_no_names(tmp_path: Path) -> None:
+    names = [f"shot{n}_{frame}" for n in range(500) for frame in range(4)]
+    features = big_file(tmp_path / "f", names, np.ones((len(names), 2), np.float32))
+    source = BigFileVideos(feature_folder=features)
+    videos = source.videos(Drops())
+    assert videos[7].content.rows == ((28, 4),)
+    assert len(pickle.dumps(source)) < 2000
+    there = pickle.loads(pickle.dumps((source, videos[7])))
+    video = there[0].video(there[1], Drops())
+    assert video is not None
+    assert video.features["video"].shape == (4, 2)
+    assert "_frames" not in vars(pickle.loads(pickle.dumps(source)))

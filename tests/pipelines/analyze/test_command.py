@@ -202,7 +202,7 @@ def test_bad_requests_are_errors(sets: dict[str, Manifest], save: Callable[..., 
     with pytest.raises(ConfigError, match="are the same data set"):
         main(same)
     for flags, message in (
-        (("--tolerance", "nan"), "--tolerance is nan"),
+        (("--c10", "120"), "--c10 is 120; give a percentage"),
         (("--top-k", "0"), "--top-k is 0"),
         (("--captions-per-video", "0"), "--captions-per-video is 0"),
     ):

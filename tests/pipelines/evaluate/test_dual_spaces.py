@@ -24,7 +24,7 @@ from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import StorageError, locate
 from vtr_core.systems.dual.dual_embeddings import embed_dual
-from vtr_core.systems.dual.hybrid_scores import whole_scores
+from vtr_core.systems.dual.hybrid_scores import dual_scoring, whole_scores
 from vtr_core.systems.spaces import clip_space_of
 from vtr_core.text.concepts import ConceptNames
 from vtr_core.train.checkpoint import load_model
@@ -85,9 +85,9 @@ def test_it_prints_and_logs_every_space(
     out = tmp_path / "figures.json"
     evaluate(EvaluateFlags(checkpoint=checkpoint, data=(data.uri,), experiment="dual-figures", out=str(out)))
     shown = capsys.readouterr().out
-    for part in ("hybrid similarity", "latent similarity", "concept similarity", "α = 0.6, rescaled by matrix"):
+    for part in ("hybrid similarity", "latent similarity", "concept similarity", "α = 0.6, rescaled by query"):
         assert part in shown
-    assert "every figure depends on the whole test set" in " ".join(shown.split())
+    assert "every figure depends on the whole test set" not in " ".join(shown.split())
     assert json.loads(out.read_text())["similarity"] == "hybrid"
     client = MlflowClient(own_tracking_store)
     experiment = client.get_experiment_by_name("dual-figures")
@@ -98,14 +98,15 @@ def test_it_prints_and_logs_every_space(
         "test/videos/latent/t2v/r1",
         "test/videos/concept/v2t/map",
     } <= run.data.metrics.keys()
-    assert (run.data.params["normalise"], run.data.params["latent_weight"]) == ("matrix", "0.6")
+    assert (run.data.params["normalise"], run.data.params["latent_weight"]) == ("query", "0.6")
 
 
 def test_weight_and_rescaling_are_those_of_the_command(data: Manifest, checkpoint: str) -> None:
-    flags = EvaluateFlags(checkpoint=checkpoint, data=(data.uri,), latent_weight=1.0, rescale="query")
+    flags = EvaluateFlags(checkpoint=checkpoint, data=(data.uri,), latent_weight=1.0, rescale="matrix")
     (result,) = evaluate(flags)
     hybrid, latent, _ = result.variants
-    assert hybrid.title == "α = 1, rescaled by query"
+    assert hybrid.title == "α = 1, rescaled by matrix"
+    assert "depends on the whole test set" in hybrid.remark
     assert hybrid.directions[0].metrics.mean_average_precision == latent.directions[0].metrics.mean_average_precision
 
 
@@ -130,7 +131,9 @@ def test_data_and_tasks_of_other_models_are_refused(checkpoint: str, tmp_path: P
 def test_ambiguous_queries_are_compared_with_their_videos_alone(tmp_path: Path) -> None:
     captions = {"a": ["they run", "a man"], "b": ["a long run", "the run is long"], "c": ["a dog", "dogs"]}
     data = captioned_videos(tmp_path / "d", captions)
-    concepts.main([data.uri, "--processes", "1", "--ambiguous-share", "0", "--min-captions", "1"])
+    concepts.main(
+        [data.uri, "--processes", "1", "--ambiguous", "corpus", "--ambiguous-share", "0", "--min-captions", "1"]
+    )
     saved = dual_checkpoint(tmp_path / "c", data)
     (result,) = evaluate(EvaluateFlags(checkpoint=saved, data=(data.uri,), queries="ambiguous"))
     plain, ambiguous = (
@@ -142,7 +145,7 @@ def test_ambiguous_queries_are_compared_with_their_videos_alone(tmp_path: Path) 
     assert "test/d/ambiguous/t2v/r1" in result.metrics()
     loaded = load_model(saved, "cpu")
     rows = embed_dual(loaded, data)
-    scores = whole_scores(rows, "jaccard", 0.6, "matrix")["concept"]
+    scores = whole_scores(rows, dual_scoring(loaded))["concept"]
     asked = [n for n, caption in enumerate(rows.captions) if "run" in caption]
     videos = sorted({int(rows.caption_video[n]) for n in asked})
     relevant = np.array([[rows.caption_video[n] == video for video in videos] for n in asked])

@@ -1,19 +1,21 @@
 """`vtr explain --query`: the page, its JSON and its run; every fault named."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from mlflow import MlflowClient
 
 from pipelines.cli import run
-from pipelines.explain.command import ExplainQueriesFlags
+from pipelines.explain.command import ExplainQueriesFlags, _check
 from pipelines.explain.queries import explain
 from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.analysis.transforms import Transform
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import VtrError
+from vtr_core.retrieval.explain.explanation import ExplainReport
 
 QUERY = "Caption number1 of video number2"
 
@@ -86,7 +88,7 @@ def test_two_models_answer_side_by_side(data: Manifest, checkpoint: str, tmp_pat
 
 def test_two_models_are_compared_as_they_were_trained(data: Manifest, checkpoint: str, tmp_path: Path) -> None:
     words = [checkpoint, checkpoint, "--data", data.uri, "--query", QUERY, "--out", str(tmp_path)]
-    with pytest.raises(VtrError, match="leave out --transform, or all checkpoints but one"):
+    with pytest.raises(VtrError, match="give --transforms, or leave out --transform, or all checkpoints but one"):
         run("explain", [*words, "--transform", "t.json"])
 
 
@@ -127,3 +129,17 @@ def test_help_shows_both_pages(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert "--capsules" in said
     assert "--queries" in said
+
+
+def test_several_models_answer_under_a_transform_of_their_own(
+    data: Manifest, checkpoint: str, tmp_path: Path, own_tracking_store: str
+) -> None:
+    assert own_tracking_store
+    other, file = dual_checkpoint(tmp_path / "other", data, seed=1), str(tmp_path / "t.json")
+    Transform("jaccard", 4.0, 0.0, 1.0).write(file)
+    flags = ExplainQueriesFlags(checkpoint, data.uri, query=(QUERY,), out=str(tmp_path / "out"), against=(other,))
+    report = explain(replace(flags, transforms=("none", file)))
+    assert isinstance(report, ExplainReport)
+    assert [system.transform.scale for system in report.systems] == [1.0, 4.0]
+    with pytest.raises(VtrError, match="1 --transforms for 2 checkpoints"):
+        _check(replace(flags, transforms=(file,)))

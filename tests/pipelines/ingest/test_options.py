@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from pipelines.ingest.command import ingest
-from pipelines.ingest.ingest_options import IngestFlags, ingest_options
+from pipelines.ingest.ingest_options import IngestFlags, count_on_ray, given_words, ingest_options
 from tests.builders.captioned import CaptionedVideos
 from tests.builders.toy import written
 from vtr_core.data.ingest.ingest import begin
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
+from vtr_core.data.sources.source import Drops
 from vtr_core.data.sources.synthetic import Synthetic
-from vtr_core.errors import ConfigError, RunConflict
+from vtr_core.errors import ConfigError, InputError, RunConflict
 from vtr_core.storage import locate
 
 
@@ -93,3 +94,21 @@ def test_a_refused_ingest_changes_nothing(tmp_path: Path) -> None:
 def test_numbers_that_can_only_be_wrong_are_refused(flags: dict[str, int], message: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=message):
         ingest_options(IngestFlags(out=str(tmp_path), **flags))  # type: ignore[arg-type]
+
+
+def test_a_published_preset_asks_for_word_vectors() -> None:
+    """Without them words would be trained from U(±0.1), and nothing would say so."""
+    flags = IngestFlags(out="d", preset="hybrid-msrvtt-published")
+    with pytest.raises(ConfigError, match="asks for word vectors, as the published code has: give --word-vectors FILE"):
+        given_words(flags)
+    assert given_words(replace(flags, word_vectors="vectors.bin")) is None
+
+
+def test_words_of_further_captions_count_for_the_vocabulary(tmp_path: Path) -> None:
+    first = CaptionedVideos({"v0": ["a dog runs"]})
+    (tmp_path / "more.tsv").write_text("https://x/y.gif\ta red dog\nhttps://x/z.gif\ta ball\n")
+    flags = IngestFlags(out="d", more_captions=(str(tmp_path / "more.tsv"),), workers=0)
+    counts = count_on_ray(flags)(first, first.videos(Drops()), "words", None)
+    assert counts == {"a": 3, "dog": 2, "runs": 1, "red": 1, "ball": 1}
+    with pytest.raises(InputError, match="cannot be read"):
+        count_on_ray(replace(flags, more_captions=("none.tsv",)))(first, first.videos(Drops()), "words", None)

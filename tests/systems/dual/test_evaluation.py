@@ -9,10 +9,14 @@ import torch
 
 from tests.builders.toy import toy_dataset, toy_videos
 from tests.reference import dual as reference
+from vtr_core.analysis.transforms import Transform
+from vtr_core.config.data_sets import ConceptSimilarity
 from vtr_core.config.override import override
+from vtr_core.config.run import Normalisation
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.shards.word_table import WordTable
+from vtr_core.embedding.video_ranking import Scoring
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError, SchemaMismatch
 from vtr_core.metrics.ranking import retrieval_metrics
 from vtr_core.run.build import build_model
@@ -29,7 +33,7 @@ from vtr_core.systems.dual.dual_embeddings import (
     embed_dual_rows,
     encode_texts,
 )
-from vtr_core.systems.dual.evaluation import dual_metric_values, evaluate_dual
+from vtr_core.systems.dual.evaluation import dual_metric_values, evaluate_dual, mean_precision
 from vtr_core.systems.dual.hybrid_scores import whole_scores
 from vtr_core.systems.dual.model import HybridEncoder
 from vtr_core.text.tokens.vocabulary import Vocabulary
@@ -57,8 +61,16 @@ def _rows(no_text: tuple[int, ...] = (), no_video: tuple[int, ...] = ()) -> Dual
         caption_key=np.arange(CAPTIONS, dtype=np.int64),
         text_present=text_present,
         video_present=video_present,
-        ranges=np.array([[-0.5, 0.75], [0.3, 0.8]], np.float32),
     )
+
+
+RANGES = torch.tensor([[-0.5, 0.75], [0.3, 0.8]])
+
+
+def scoring(
+    similarity: ConceptSimilarity = "jaccard", weight: float = 0.6, normalise: Normalisation = "query"
+) -> Scoring:
+    return Scoring("hybrid", Transform(similarity), weight, normalise, RANGES)
 
 
 def _matrix(a: np.ndarray, b: np.ndarray, similarity: str) -> torch.Tensor:
@@ -81,11 +93,10 @@ def test_figures_equal_those_of_whole_matrices(
     latent = _matrix(rows.text["latent"], rows.video["latent"], "cosine")
     concept = _matrix(rows.text["concept"], rows.video["concept"], similarity)
     relevant = torch.from_numpy(rows.caption_video).unsqueeze(1) == torch.arange(VIDEOS)
-    ranges = torch.from_numpy(rows.ranges)
-    figures = evaluate_dual(rows, similarity, 0.7, normalise)  # type: ignore[arg-type]
+    figures = evaluate_dual(rows, scoring(similarity, 0.7, normalise))  # type: ignore[arg-type]
     assert [one.space for one in figures] == ["hybrid", "latent", "concept"]
     expected = {
-        "hybrid": [hybrid(a, b, 0.7, normalise, ranges) for a, b in ((latent, concept), (latent.T, concept.T))],  # type: ignore[arg-type]
+        "hybrid": [hybrid(a, b, 0.7, normalise, RANGES) for a, b in ((latent, concept), (latent.T, concept.T))],  # type: ignore[arg-type]
         "latent": [latent, latent.T],
         "concept": [concept, concept.T],
     }
@@ -98,20 +109,22 @@ def test_figures_equal_those_of_whole_matrices(
 
 def test_tiles_equal_the_whole_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = _rows(no_text=(2,), no_video=(4,))
-    whole = whole_scores(rows, "jaccard", 0.6, "matrix")
+    whole = whole_scores(rows, scoring(normalise="matrix"))
     assert list(whole) == ["hybrid", "latent", "concept"]
     kept = np.ix_(rows.text_present, rows.video_present)
     parts = [torch.from_numpy(whole[space][kept]) for space in ("latent", "concept")]
     np.testing.assert_allclose(whole["hybrid"][kept], hybrid(*parts), atol=1e-6)  # what is missing shifts no range
     monkeypatch.setattr(tiles, "CAPTION_CHUNK", 3)
     monkeypatch.setattr(tiles, "VIDEO_CHUNK", 2)
-    for space, scores in whole_scores(rows, "jaccard", 0.6, "matrix").items():
+    assert (whole["hybrid"][2] == -np.inf).all()
+    assert (whole["concept"][:, 4] == -np.inf).all()
+    for space, scores in whole_scores(rows, scoring(normalise="matrix")).items():
         np.testing.assert_allclose(scores, whole[space], atol=1e-6)
 
 
 def test_what_is_missing_counts_as_a_failure_and_is_no_item() -> None:
     """Captions 0 to 2 are of video 0, captions 9 and 10 of video 4."""
-    found = evaluate_dual(_rows(no_text=(2, 9, 10), no_video=(0,)), "jaccard")[0].directions
+    found = evaluate_dual(_rows(no_text=(2, 9, 10), no_video=(0,)), scoring())[0].directions
     t2v, v2t = found
     assert (t2v.metrics.num_queries, t2v.metrics.num_items) == (CAPTIONS, VIDEOS - 1)
     assert t2v.num_unanswerable == 3 + 2
@@ -123,17 +136,24 @@ def test_what_is_missing_counts_as_a_failure_and_is_no_item() -> None:
 def test_one_space_alone_has_the_plain_names() -> None:
     rows = _rows()
     rows = replace(rows, text={"concept": rows.text["concept"]}, video={"concept": rows.video["concept"]})
-    figures = evaluate_dual(rows, "jaccard")
+    figures = evaluate_dual(rows, scoring())
     assert [one.space for one in figures] == ["concept"]
     assert {"val/t2v/r1", "val/v2t/map", "val/t2v/sum_r"} <= dual_metric_values(figures, "val").keys()
-    names = dual_metric_values(evaluate_dual(_rows(), "jaccard"), "test/x")
+    names = dual_metric_values(evaluate_dual(_rows(), scoring()), "test/x")
     assert {"test/x/t2v/sum_r", "test/x/latent/t2v/r1", "test/x/concept/v2t/medr"} <= names.keys()
 
 
 def test_training_ranges_must_have_been_seen() -> None:
-    rows = replace(_rows(), ranges=np.zeros((2, 2), np.float32))
-    with pytest.raises(ConfigError, match="normalise = 'train' needs the ranges of training batches"):
-        evaluate_dual(rows, "jaccard", normalise="train")
+    with pytest.raises(ConfigError, match="keeps no ranges of training scores"):
+        replace(scoring(normalise="train"), ranges=torch.zeros(2, 2))
+
+
+def test_the_mean_precision_is_that_of_the_figures() -> None:
+    rows = _rows(no_text=(2,), no_video=(4,))
+    for of_space in evaluate_dual(rows, scoring()):
+        expected = np.mean([way.metrics.mean_average_precision for way in of_space.directions])
+        policy = replace(scoring(), space=of_space.space)  # type: ignore[arg-type]
+        assert mean_precision(rows, policy) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +191,7 @@ def test_every_video_and_caption_is_embedded_once_in_file_order(toy: Manifest) -
     assert rows.concepts == tuple("abcd")
     assert (rows.video["latent"].shape, rows.text["concept"].shape) == ((5, 6), (15, 4))
     assert (rows.video["latent"][order.index(3)] == 0).all()
-    evaluate_dual(rows, "jaccard")
+    evaluate_dual(rows, scoring())
 
 
 def test_shares_of_the_row_groups_are_the_whole(toy: Manifest) -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.systems.dual.test_evaluation import CAPTIONS, VIDEOS, _rows
+from tests.systems.dual.test_evaluation import CAPTIONS, VIDEOS, _rows, scoring
 from tests.train.workers import run_together
 from vtr_core.embedding.rankings import QuerySample
 from vtr_core.metrics.ranking import retrieval_metrics
@@ -43,7 +43,7 @@ def steps(rank: int, world: int) -> list[list[Tensor]]:
     for tiles.HELD in (0, 2**28):
         for normalise, similarity, count in CASES:
             sample, own = None if count is None else QuerySample(count), _part(*STARTS[world][rank : rank + 2])
-            figures = evaluate_dual(own, similarity, 0.7, normalise, sample, rank)  # type: ignore[arg-type]
+            figures = evaluate_dual(own, scoring(similarity, 0.7, normalise), sample, rank)  # type: ignore[arg-type]
             values = list(dual_metric_values(figures, "val").values())
             counts = [direction.num_unanswerable for one in figures for direction in one.directions]
             found.append([torch.tensor([*values, *counts], dtype=torch.float64)])
@@ -68,9 +68,9 @@ def test_sampled_queries_have_the_figures_of_their_rows_of_the_whole_matrix() ->
         dim=2,
     ).numpy()
     relevant = rows.caption_video[:, None] == np.arange(VIDEOS)
-    figures = {one.space: one.directions for one in evaluate_dual(rows, "jaccard", 0.6, "query", sample)}
+    figures = {one.space: one.directions for one in evaluate_dual(rows, scoring(), sample)}
     asked, seen = sample.drawn(CAPTIONS), sample.drawn(VIDEOS)
     t2v, v2t = (direction.metrics for direction in figures["latent"])
     assert t2v == retrieval_metrics(scores[asked], relevant[asked])
     assert v2t == retrieval_metrics(scores.T[seen], relevant.T[seen])
-    assert evaluate_dual(rows, "jaccard", sample=QuerySample(100)) == evaluate_dual(rows, "jaccard")
+    assert evaluate_dual(rows, scoring(), QuerySample(100)) == evaluate_dual(rows, scoring())

@@ -1,19 +1,21 @@
 """The concepts of a data set: counted in its captions, chosen, written, reported."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
+from vtr_core.config.data_sets import Ambiguity
 from vtr_core.data.captions import VideoCaptions, video_captions
 from vtr_core.data.concepts.concept_table import ConceptCounts, ConceptTable, CountedSet, TableHead, save_concept_table
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import DatasetError
 from vtr_core.text.concepts import (
     ConceptSettings,
+    ambiguous_lemmas,
     ambiguous_words,
-    caption_concepts,
+    counted_concepts,
     frequencies,
     is_ambiguous,
     kept_counts,
@@ -24,6 +26,7 @@ from vtr_core.text.statistics import caption_overlap
 from vtr_core.text.tagging.tagger import Part, PosTagger, TaggedWord
 from vtr_core.text.tokens.vocabulary import clean_words
 
+Words = tuple[str, ...]
 VOCABULARIES = (256, 512)
 """Sizes of the vocabulary for which coverage is reported, beside all concepts."""
 
@@ -53,7 +56,7 @@ class SetReport:
     overlap: float
     """Share of captions that repeat another video's (see `text.overlap`)."""
     ambiguous: int
-    """Captions with a word that the corpus uses as more than one part of speech."""
+    """Captions that are ambiguous, as `TableSettings.ambiguous` says."""
     coverage: tuple[Coverage, ...]
 
 
@@ -67,7 +70,7 @@ class ConceptReport:
     """Distinct content words by part of speech."""
     concepts: int
     top: tuple[tuple[str, int], ...]
-    """The most frequent concepts with their frequency in the first data set."""
+    """The most frequent concepts with their frequency in the training data."""
     ambiguous_words: tuple[tuple[str, dict[str, int]], ...]
     """The most frequent ambiguous words, with their occurrences by part of speech."""
     datasets: tuple[SetReport, ...]
@@ -103,12 +106,14 @@ class ConceptReport:
 def set_report(
     uri: str,
     videos: Sequence[VideoCaptions],
-    words: Sequence[Sequence[Sequence[str]]],
+    words: Sequence[Sequence[Words]],
     counts: Sequence[Mapping[str, int]],
     names: Sequence[str],
-    ambiguous: frozenset[str],
+    ambiguous: Set[Words],
 ) -> SetReport:
-    """The report on one data set. words: of each video's captions, cleaned; counts: the kept counts of each video."""
+    """The report on one data set. words: of each video's captions, cleaned; counts: the kept counts of each video;
+    ambiguous: the cleaned captions that are.
+    """
     cleaned = [caption for video in words for caption in video]
     sizes = [size for size in VOCABULARIES if size < len(names)] + [len(names)]
     return SetReport(
@@ -117,7 +122,7 @@ def set_report(
         captions=len(cleaned),
         without_words=sum(not caption for caption in cleaned),
         overlap=caption_overlap(video.captions for video in videos).share,
-        ambiguous=sum(is_ambiguous(caption, ambiguous) for caption in cleaned),
+        ambiguous=sum(caption in ambiguous for caption in cleaned),
         coverage=tuple(coverage(counts, frozenset(names[:size])) for size in sizes),
     )
 
@@ -134,7 +139,6 @@ def coverage(videos: Sequence[Mapping[str, int]], vocabulary: frozenset[str]) ->
     )
 
 
-Words = tuple[str, ...]
 REPORT = "report.json"
 MIN_CAPTIONS = 2
 _MOST_UNLABELLED = 0.5
@@ -151,8 +155,10 @@ class TableSettings:
     min_captions: int | None = None
     """Captions of a video that must mention a concept; None: each data set's own, 2 where most of its videos have two
     captions or more, else 1 (TGIF has 124,534 captions of 100,855 GIFs)."""
+    ambiguous: Ambiguity = "caption"
+    """What makes a caption ambiguous."""
     ambiguous_share: float = 0.0
-    """Share of a word's occurrences that a second part of speech needs, for the word to be ambiguous."""
+    """By the corpus: share of a word's occurrences that a second part of speech needs, for the word to be ambiguous."""
 
 
 @dataclass(frozen=True)
@@ -171,13 +177,14 @@ def build_concept_table(
     out: str,
     num_concepts: int | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    training: Sequence[int] = (0,),
 ) -> tuple[ConceptTable, ConceptReport]:
-    """Tag the captions of all data sets, rank the concepts of the first one, count them in all, and write the table.
+    """Tag the captions of all data sets, rank the concepts of the training data, count them in all, write the table.
 
     A concept is kept for a video if enough of its captions mention it; the names are ranked by the sum of the kept
-    counts of the first data set (ties: the first to be kept, in the order of the data set, comes first). Ambiguous
-    words are those of all captions.
-    num_concepts: a vocabulary that the first data set must offer, before anything is written. Raises DatasetError.
+    counts of the data sets with the numbers `training` together (ties: the first to be kept, in the order of the data,
+    comes first). Ambiguous words are those of all captions.
+    num_concepts: a vocabulary that the training data must offer, before anything is written. Raises DatasetError.
     """
     sets = [_captioned_set(manifest, settings) for manifest in manifests]
     tagged: dict[Words, list[TaggedWord]] = {}
@@ -185,18 +192,18 @@ def build_concept_table(
         progress(f"tagging the captions of {part.manifest.uri} with {tagger.name}")
         captions = dict.fromkeys(words for video in part.words for words in video if words not in tagged)
         tagged.update(zip(captions, tagger.tag(list(captions)), strict=True))
-    concepts_of = {words: caption_concepts(words_tagged, settings.concepts) for words, words_tagged in tagged.items()}
+    concepts_of = {words: counted_concepts(words_tagged, settings.concepts) for words, words_tagged in tagged.items()}
     counts = [
         [kept_counts([concepts_of[words] for words in video], part.min_captions) for video in part.words]
         for part in sets
     ]
-    total = frequencies(counts[0])
+    total = frequencies(of_video for number in training for of_video in counts[number])
     names = ranked(total)
     _require_concepts(sets[0], names, num_concepts)
     for part, own in zip(sets, counts, strict=True):
         _require_labels(part, own, frozenset(names))
     used = part_counts(tagged[words] for part in sets for video in part.words for words in video)
-    ambiguous = ambiguous_words(used, settings.ambiguous_share)
+    shown, ambiguous = _ambiguous(tagged, used, settings)
     _require_one_truth(sets, counts)
     head = TableHead(
         tagger=tagger.name,
@@ -207,14 +214,27 @@ def build_concept_table(
         frequency=tuple(total[name] for name in names),
         datasets=tuple(_counted(part) for part in sets),
         stop_words=settings.concepts.stop_words,
+        count=settings.concepts.count,
+        training=tuple(training),
     )
     reports = [
         set_report(part.manifest.uri, part.videos, part.words, own, names, ambiguous)
         for part, own in zip(sets, counts, strict=True)
     ]
-    report = ConceptReport.of(head, used, ambiguous, reports)
+    report = ConceptReport.of(head, used, shown, reports)
     matrices = [_matrix(part, own, names, ambiguous) for part, own in zip(sets, counts, strict=True)]
     return save_concept_table(out, head, matrices, {REPORT: report.to_json()}), report
+
+
+def _ambiguous(
+    tagged: Mapping[Words, list[TaggedWord]], used: Mapping[tuple[str, Part], int], settings: TableSettings
+) -> tuple[frozenset[str], Set[Words]]:
+    """The ambiguous words, and the captions, cleaned, that are ambiguous."""
+    if settings.ambiguous == "corpus":
+        shown = ambiguous_words(used, settings.ambiguous_share)
+        return shown, {words for words in tagged if is_ambiguous(words, shown)}
+    lemmas = {words: ambiguous_lemmas(caption) for words, caption in tagged.items()}
+    return frozenset().union(*lemmas.values()), {words for words, own in lemmas.items() if own}
 
 
 def _captioned_set(manifest: Manifest, settings: TableSettings) -> _CaptionedSet:
@@ -272,13 +292,13 @@ def _require_one_truth(sets: Sequence[_CaptionedSet], counts: Sequence[Sequence[
 
 
 def _matrix(
-    part: _CaptionedSet, counts: Sequence[Mapping[str, int]], names: Sequence[str], ambiguous: frozenset[str]
+    part: _CaptionedSet, counts: Sequence[Mapping[str, int]], names: Sequence[str], ambiguous: Set[Words]
 ) -> ConceptCounts:
     keys = [
         key
         for video, own in zip(part.videos, part.words, strict=True)
         for key, words in zip(video.keys, own, strict=True)
-        if is_ambiguous(words, ambiguous)
+        if words in ambiguous
     ]
     return ConceptCounts.from_kept([video.video_key for video in part.videos], counts, names, keys)
 

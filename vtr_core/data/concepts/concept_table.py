@@ -14,7 +14,7 @@ from jaxtyping import Float32, Int64
 from scipy.sparse import csr_array, vstack
 
 from vtr_core import storage
-from vtr_core.config.data_sets import StopWords
+from vtr_core.config.data_sets import LabelCount, StopWords
 from vtr_core.config.override import record
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint, short
@@ -36,7 +36,7 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class ConceptCounts:
-    """`counts` has a row for each video and a column for each ranked name: how many captions of it mention the name."""
+    """`counts` has a row for each video and a column for each ranked name: how often its captions count it."""
 
     video_key: Int64[np.ndarray, " videos"]
     largest: Int64[np.ndarray, " videos"]
@@ -147,12 +147,16 @@ class TableHead:
     pos: bool
     """Whether names are `measure/verb`, not `measure`."""
     names: tuple[str, ...]
-    """All concepts that videos of the first data set keep, by descending frequency."""
+    """All concepts that videos of the training data keep, by descending frequency."""
     frequency: tuple[int, ...]
-    """The sum of each one's kept counts over the videos of the first data set."""
+    """The sum of each one's kept counts over the videos of the training data."""
     datasets: tuple[CountedSet, ...]
     stop_words: StopWords = "short"
     """The list of words that name no concept."""
+    count: LabelCount = "captions"
+    """What the counts are of; tables that do not say are older, and count captions."""
+    training: tuple[int, ...] = (0,)
+    """The numbers of the data sets whose concepts are ranked."""
 
     @property
     def letters(self) -> str:
@@ -165,6 +169,9 @@ class TableHead:
         content = asdict(replace(self, datasets=tuple(replace(part, uri="") for part in self.datasets)))
         if self.stop_words == "short":  # as older tables have it, which do not say
             del content["stop_words"]
+        for name, older in (("count", "captions"), ("training", (0,))):
+            if content[name] == older:
+                del content[name]
         return fingerprint(content)
 
     def to_json(self) -> dict[str, Any]:
@@ -177,7 +184,7 @@ class TableHead:
         if (value["kind"], value["version"]) != (KIND, VERSION):
             raise ValueError(f"it is {value['kind']}/{value['version']}, this code reads {KIND}/{VERSION}")
         parts = tuple(record(CountedSet, part) for part in value["datasets"])
-        lists = {name: tuple(value[name]) for name in ("parts", "names", "frequency")}
+        lists = {name: tuple(value[name]) for name in ("parts", "names", "frequency", "training") if name in value}
         head = record(cls, {**value, **lists, "datasets": parts})
         if head.fingerprint != value["fingerprint"]:
             raise ValueError("it does not match its fingerprint")
@@ -212,7 +219,7 @@ class ConceptTable:
 
     @property
     def ambiguous_captions(self) -> Int64[np.ndarray, " captions"]:
-        """The `caption_key`s of the captions with a word that the corpus uses as several parts of speech, ascending."""
+        """The `caption_key`s of the captions with a word of several parts of speech, ascending."""
         return self.counts.ambiguous
 
     def require(self, num_concepts: int) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from vtr_core import storage
@@ -19,8 +19,15 @@ from vtr_core.text.tokens.vocabulary import tokenise
 from vtr_core.unusable import Reason, UnusableError
 
 
+class BigFileContent(NamedTuple):
+    """What a task needs of a video: its captions, and the ranges of its rows in the BigFile."""
+
+    captions: tuple[str, ...]
+    rows: tuple[tuple[int, int], ...]
+
+
 class BigFileVideos(SourceSettings):
-    """Whole videos; VideoEntry.content is the tuple of a video's captions.
+    """Whole videos; VideoEntry.content is a `BigFileContent`.
 
     A video of the captions without a frame is dropped and counted. Without a file of captions every video of the
     BigFile is a row without captions: a collection to be searched.
@@ -35,24 +42,31 @@ class BigFileVideos(SourceSettings):
     single: bool = False
     """Whether every vector is a video of one frame, whose id is the vector's name."""
 
+    def __getstate__(self) -> dict[Any, Any]:
+        """The settings alone: what was read of names and lists stays here, as tasks are sent their own videos."""
+        state = super().__getstate__()
+        return {**state, "__dict__": {name: getattr(self, name) for name in type(self).model_fields}}
+
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
         """The videos that have captions, in the order of the captions; without captions all of the BigFile."""
         entries = []
         for video_id, captions in self._captions(drops).items():
             try:
                 check_id(video_id)
-                if video_id not in self._frames.names:
+                if video_id not in self._frames.rows:
                     raise UnusableError(Reason.MISSING_FILE, f"{self.feature_folder} has no frame of {video_id}")
             except UnusableError as fault:
                 drops.drop(fault.reason, str(fault))
                 continue
-            entries.append(VideoEntry(video_id, captions, self._split(video_id)))
+            entries.append(
+                VideoEntry(video_id, BigFileContent(captions, self._frames.rows[video_id]), self._split(video_id))
+            )
         return entries
 
     def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
         """The captions of `videos`."""
         for video in videos:
-            yield from video.content
+            yield from video.content.captions
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video`, with the values of a frame."""
@@ -61,7 +75,8 @@ class BigFileVideos(SourceSettings):
     def video(self, video: VideoEntry, drops: Drops) -> Video | None:
         """The row of a video."""
         try:
-            return Video(video.video_id, video.content, {"video": self._frames.read(video.video_id)})
+            captions, rows = video.content
+            return Video(video.video_id, captions, {"video": self._frames.read(video.video_id, rows)})
         except UnusableError as fault:
             drops.drop(fault.reason, str(fault))
             return None

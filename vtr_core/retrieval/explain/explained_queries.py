@@ -94,7 +94,7 @@ def explain_report(
     """
     scorings = {"original": scoring}
     if improved is not None:
-        scorings["improved"] = replace(scoring, transform=improved)
+        scorings["improved"] = scoring.transformed(improved)
     systems = [explainable(videos, each) for each in scorings.values()]
     queries = []
     for query, vectors in zip(asked_queries, embedded, strict=True):

@@ -114,7 +114,7 @@ def _dual(
     stored: StoredEmbeddings | None,
     watch: Watch,
 ) -> PlannedIndex:
-    if backend != "exact" and not spaces.has_latent(loaded.config):
+    if backend != "exact" and spaces.scoring(loaded).space == "concept":
         raise ConfigError(f"--backend {backend} finds candidates in latent space, which the model does not have")
     if stored is None:
         places = watch(row_groups(manifest))

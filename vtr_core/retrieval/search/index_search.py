@@ -16,6 +16,7 @@ from torch import Tensor
 from vtr_core import storage
 from vtr_core.analysis.transforms import Transform
 from vtr_core.config.data_sets import JOINED, ConceptSimilarity, joined_uris
+from vtr_core.config.run import Normalisation
 from vtr_core.data.manifest import FILE, Manifest
 from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.embedding.embedded_rows import model_fingerprint
@@ -24,7 +25,6 @@ from vtr_core.embedding.video_ranking import (
     DualVideos,
     JointItems,
     Nearest,
-    Normalise,
     Scoring,
     Space,
     VideoScores,
@@ -109,7 +109,7 @@ class SearchOptions:
 
     space: Space | None = None
     latent_weight: float | None = None
-    normalise: Normalise = "query"
+    normalise: Normalisation | None = None
     transform: Transform | None = None
     candidates: int | None = None
 
@@ -297,17 +297,7 @@ class DualSearcher(Searcher):
         (shard,) = index.shards
         latent, concept = (as_tensor(shard.tensors.get(name)) for name in ("latent", CONCEPTS))
         videos = DualVideos(VideoIds(index.items), latent, concept, index.concepts, kind)
-        space = options.space or videos.default_space
-        if space == "latent" and options.transform is not None:
-            raise ConfigError("--transform changes concepts, which --space latent does not use")
-        self._scoring = Scoring(
-            space=space,
-            transform=options.transform or Transform(kind),
-            latent_weight=index.record.latent_weight if options.latent_weight is None else options.latent_weight,
-            normalise=options.normalise,
-            ranges=spaces.ranges(loaded),
-            candidates=options.num_candidates(index.record.backend) if space == "hybrid" else None,
-        )
+        self._scoring = _scoring(spaces.scoring(loaded), options, index.record.backend)
         self._loaded, self._spaces, self._index = loaded, spaces, index
         self.vocabulary = loaded.vocabulary
         self.comparison = kind if self._scoring.concept_weight and concept is not None else None
@@ -395,15 +385,37 @@ def _share_tags(shares: Float32[Tensor, " concepts"], names: Sequence[str]) -> t
     return tuple(Tag(names[i], float(shares[i]), percent(float(shares[i]))) for i in strongest(shares, NUM_TAGS))
 
 
+def _scoring(own: Scoring, options: SearchOptions, backend: Backend) -> Scoring:
+    """The policy of the model, changed by what the options name; an exact index ranks all items."""
+    space = options.space or own.space
+    if space == "latent" and options.transform is not None:
+        raise ConfigError("--transform changes concepts, which --space latent does not use")
+    policy = own if options.transform is None else own.transformed(options.transform)
+    every = backend == "exact" and options.candidates is None
+    return replace(
+        policy,
+        space=space,
+        latent_weight=policy.latent_weight if options.latent_weight is None else options.latent_weight,
+        normalise=options.normalise or policy.normalise,
+        candidates=options.num_candidates(backend) if space == "hybrid" and not every else None,
+    )
+
+
 def _described(scoring: Scoring, num_items: int, backend: str) -> str:
     match scoring.space:
         case "hybrid":
-            candidates = min(scoring.candidates or num_items, num_items)
+            candidates = f"all {num_items}"
+            if scoring.candidates is not None:
+                candidates = (
+                    f"{min(scoring.candidates, num_items)} candidates from latent space{backend} of {num_items}"
+                )
             weights = f"{scoring.latent_weight:g} latent + {1 - scoring.latent_weight:g} concept"
-            scale = {"query": "scores of each query", "train": "training scores"}[scoring.normalise]
-            return (
-                f"{weights}, scaled by the {scale}; {candidates} candidates from latent space{backend} of {num_items}"
-            )
+            scale = {
+                "query": "scores of each query",
+                "train": "training scores",
+                "matrix": "scores of each query (evaluation takes those of all its queries: ranks may differ)",
+            }[scoring.normalise]
+            return f"{weights}, scaled by the {scale}; {candidates}"
         case "latent":
             return f"latent space alone, all {num_items}"
         case "concept":

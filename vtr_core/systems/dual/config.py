@@ -65,6 +65,13 @@ class HybridEncoderConfig(ModelConfig):
         """The feature columns that the model reads."""
         return (self.feature,)
 
+    @property
+    def space(self) -> Literal["hybrid", "latent", "concept"]:
+        """The space of its scores: both together where it has both."""
+        if self.latent_dim is not None and self.num_concepts is not None:
+            return "hybrid"
+        return "concept" if self.latent_dim is None else "latent"
+
     @model_validator(mode="after")
     def _has_a_space(self) -> "HybridEncoderConfig":
         if self.latent_dim is None and self.num_concepts is None:

@@ -1,7 +1,7 @@
 """Embeddings of a data set of whole videos in the spaces of a dual encoder, and its concepts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,8 +42,6 @@ class DualRows:
     caption_key: Int64[np.ndarray, " captions"]
     text_present: Bool[np.ndarray, " captions"]
     video_present: Bool[np.ndarray, " videos"]
-    ranges: Float32[np.ndarray, "2 2"]
-    """Lowest and highest similarity of the latent and the concept space in training batches, from the model."""
     concepts: tuple[str, ...] = ()
     """Names of the concepts."""
 
@@ -56,7 +54,7 @@ def embed_dual(loaded: TrainedModel, manifest: Manifest, stored: EmbeddedRows | 
     """
     model = dual_encoder(loaded)
     if stored is not None:
-        return _from_table(stored, model, manifest, loaded.concepts)
+        return _from_table(stored, manifest, loaded.concepts)
     places = row_groups(manifest)
     return embed_dual_rows(model, loaded.config, manifest, loaded.vocabulary, places, loaded.concepts)
 
@@ -80,7 +78,7 @@ def table_rows(
     )
 
 
-def _from_table(stored: EmbeddedRows, model: HybridEncoder, manifest: Manifest, concepts: tuple[str, ...]) -> DualRows:
+def _from_table(stored: EmbeddedRows, manifest: Manifest, concepts: tuple[str, ...]) -> DualRows:
     """The inverse of `table_rows`, with the data set's texts; DatasetError where the keys are not those of its rows."""
     texts = video_texts(manifest)
     order = _table_order(len(texts.video_id), texts.caption_video)
@@ -99,7 +97,6 @@ def _from_table(stored: EmbeddedRows, model: HybridEncoder, manifest: Manifest, 
         caption_key=texts.caption_key,
         text_present=present[captions],
         video_present=present[videos],
-        ranges=model.ranges.float().cpu().numpy(),
         concepts=concepts,
     )
 
@@ -203,26 +200,37 @@ def concatenate_dual(parts: Sequence[DualRows]) -> DualRows:
         caption_key=np.concatenate([part.caption_key for part in parts]),
         text_present=np.concatenate([part.text_present for part in parts]),
         video_present=np.concatenate([part.video_present for part in parts]),
-        ranges=parts[0].ranges,
         concepts=parts[0].concepts,
     )
+
+
+def with_captions(rows: DualRows, chosen: Int64[np.ndarray, " chosen"]) -> DualRows:
+    """The captions at the places `chosen`, and all videos."""
+    return replace(
+        rows,
+        text={space: vectors[chosen] for space, vectors in rows.text.items()},
+        caption_video=rows.caption_video[chosen],
+        captions=tuple(rows.captions[place] for place in chosen.tolist()),
+        caption_key=rows.caption_key[chosen],
+        text_present=rows.text_present[chosen],
+    )
+
+
+def only_space(rows: DualRows, space: str) -> DualRows:
+    """The same captions and videos in one space."""
+    return replace(rows, text={space: rows.text[space]}, video={space: rows.video[space]})
 
 
 def only_captions(rows: DualRows, chosen: Bool[np.ndarray, " captions"]) -> DualRows:
     """The `chosen` captions, and the videos of at least one of them, in order (thesis, section 3.3.2: C)."""
     videos, caption_video = np.unique(rows.caption_video[chosen], return_inverse=True)
-    return DualRows(
-        text={space: vectors[chosen] for space, vectors in rows.text.items()},
+    return replace(
+        with_captions(rows, np.flatnonzero(chosen)),
         video={space: vectors[videos] for space, vectors in rows.video.items()},
         caption_video=caption_video.astype(np.int64),
-        captions=tuple(text for text, is_chosen in zip(rows.captions, chosen, strict=True) if is_chosen),
         video_id=tuple(rows.video_id[video] for video in videos),
         video_key=rows.video_key[videos],
-        caption_key=rows.caption_key[chosen],
-        text_present=rows.text_present[chosen],
         video_present=rows.video_present[videos],
-        ranges=rows.ranges,
-        concepts=rows.concepts,
     )
 
 
@@ -242,7 +250,6 @@ def _embedded(
         caption_key=videos.caption_key,
         text_present=texts.known,
         video_present=videos.present[name].numpy(),
-        ranges=model.ranges.float().cpu().numpy(),
         concepts=concepts,
     )
 
@@ -252,8 +259,7 @@ def _no_rows(model: HybridEncoder, concepts: tuple[str, ...]) -> DualRows:
     dims = {"latent": model.config.latent_dim, "concept": model.config.num_concepts}
     vectors = {space: np.zeros((0, dim), np.float32) for space, dim in dims.items() if dim is not None}
     keys, flags = np.zeros(0, np.int64), np.zeros(0, np.bool_)
-    ranges = model.ranges.float().cpu().numpy()
-    return DualRows(vectors, vectors, keys, (), (), keys, keys, flags, flags, ranges, concepts)
+    return DualRows(vectors, vectors, keys, (), (), keys, keys, flags, flags, concepts)
 
 
 def _device(model: nn.Module) -> torch.device:

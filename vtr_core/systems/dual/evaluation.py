@@ -2,23 +2,34 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 
 import numpy as np
 import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from vtr_core.config.data_sets import ConceptSimilarity
-from vtr_core.config.run import EvaluationConfig, Normalisation
+from vtr_core.config.run import EvaluationConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.embedding.collectives import add_counts, add_scores
 from vtr_core.embedding.embedded_rows import EmbeddedRows
 from vtr_core.embedding.rankings import Direction, QuerySample, metric_values
+from vtr_core.embedding.video_ranking import Scoring
 from vtr_core.errors import DatasetError
+from vtr_core.metrics.average_precision import average_precision
 from vtr_core.metrics.ranking import chance, check_relevance, standing_metrics
 from vtr_core.metrics.ranks import PairCounts, Relevance, from_labels
-from vtr_core.systems.dual.dual_embeddings import DualRows, dual_encoder, embed_dual, only_captions
-from vtr_core.systems.dual.hybrid_scores import Asks, DualSpace, Grid, Hybrid, SharedDual, Tile, hybrid_of
+from vtr_core.systems.dual.dual_embeddings import DualRows, dual_encoder, embed_dual, only_captions, only_space
+from vtr_core.systems.dual.hybrid_scores import (
+    Asks,
+    DualSpace,
+    Grid,
+    Hybrid,
+    SharedDual,
+    Tile,
+    dual_scoring,
+    hybrid_of,
+)
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.spaces import QuerySubset, SpaceFigures
 
@@ -27,6 +38,14 @@ def directions(
     grid: Grid, asks: Asks, spaces: Sequence[DualSpace], hybrid: Hybrid | None
 ) -> dict[DualSpace, Direction]:
     """The metrics of one direction under the scores of each of `spaces`; equal on every worker."""
+    search, by_space = _counted(grid, asks, spaces, hybrid)
+    return {space: search.direction(counts) for space, counts in by_space.items()}
+
+
+def _counted(
+    grid: Grid, asks: Asks, spaces: Sequence[DualSpace], hybrid: Hybrid | None
+) -> tuple["_Search", dict[DualSpace, PairCounts]]:
+    """One direction, and its counts under the scores of each of `spaces`."""
     search = _by_captions(grid) if asks == "captions" else _by_videos(grid)
     check_relevance(search.relevance, "count_as_failure")
     by_space = {space: PairCounts(search.relevance) for space in spaces}
@@ -40,7 +59,7 @@ def directions(
             search.count(counts, tile, _scores(tile, space, asks, hybrid))
     for counts in by_space.values():
         add_counts(counts, grid.shared.device)
-    return {space: search.direction(counts) for space, counts in by_space.items()}
+    return search, by_space
 
 
 def _scores(tile: Tile, space: DualSpace, asks: Asks, hybrid: Hybrid | None) -> Tensor:
@@ -112,9 +131,7 @@ _CPU = torch.device("cpu")
 
 def evaluate_dual(
     rows: DualRows,
-    concept_similarity: ConceptSimilarity,
-    latent_weight: float = 0.6,
-    normalise: Normalisation = "matrix",
+    scoring: Scoring,
     sample: QuerySample | None = None,
     rank: int = 0,
     device: torch.device = _CPU,
@@ -130,7 +147,7 @@ def evaluate_dual(
     rank, device: of a worker that has some of the rows, contiguous and in order of rank; the metrics are those of all
     rows, to the last digit, and equal on every worker.
     """
-    shared = SharedDual(rows, concept_similarity, rank, device)
+    shared = SharedDual(rows, scoring.transform, rank, device)
     captions, videos = np.arange(len(shared.caption_video)), np.arange(len(shared.video_present))
     to_video = to_text = Grid(shared, captions, videos)
     if sample is not None:
@@ -139,14 +156,27 @@ def evaluate_dual(
     spaces: list[DualSpace] = list(shared.spaces)
     if len(spaces) == 2:
         spaces.insert(0, "hybrid")
-    scoring = latent_weight, normalise, rows.ranges
-    hybrid = hybrid_of(to_video, *scoring) if len(shared.spaces) == 2 else None
+    hybrid = hybrid_of(to_video, scoring) if len(shared.spaces) == 2 else None
     by_direction = [directions(to_video, "captions", spaces, hybrid)]
     if len(shared.asking):
         if hybrid is not None and to_text is not to_video:
-            hybrid = hybrid_of(to_text, *scoring)
+            hybrid = hybrid_of(to_text, scoring)
         by_direction.append(directions(to_text, "videos", spaces, hybrid))
     return [SpaceFigures(space, [figures[space] for figures in by_direction]) for space in spaces]
+
+
+def mean_precision(rows: DualRows, scoring: Scoring) -> float:
+    """mean(mAP text → video, mAP video → text) of `evaluate_dual` by the score of `scoring.space`, in [0, 1]."""
+    used = rows if scoring.space == "hybrid" else only_space(rows, scoring.space)
+    shared = SharedDual(used, scoring.transform, 0, _CPU)
+    grid = Grid(shared, np.arange(len(rows.text_present)), np.arange(len(rows.video_present)))
+    hybrid = hybrid_of(grid, scoring) if scoring.space == "hybrid" else None
+    ways: tuple[Asks, Asks] = ("captions", "videos")
+    counted = [_counted(grid, asks, [scoring.space], hybrid) for asks in ways]
+    return fmean(
+        float(average_precision(counts[scoring.space].standing(), search.relevance, "expected").mean())
+        for search, counts in counted
+    )
 
 
 def checkpoint_figures(
@@ -164,15 +194,19 @@ def checkpoint_figures(
     model, rows = dual_encoder(loaded).config, embed_dual(loaded, manifest, stored)
     if not rows.video_present.any() or not len(rows.captions):
         raise DatasetError(f"{manifest.uri}: no video has frames of {model.feature}, or there is no caption")
-    scoring = model.concept_similarity, evaluation.latent_weight, evaluation.normalise, sample
-    figures = evaluate_dual(rows, *scoring)
+    changed = {"latent_weight": evaluation.latent_weight, "normalise": evaluation.normalise}
+    scoring = replace(dual_scoring(loaded), **changed)
+    figures = evaluate_dual(rows, scoring, sample)
     if subset is None:
         return figures
     chosen = np.isin(rows.caption_key, subset.caption_keys)
     part = only_captions(rows, chosen)
     if not part.video_present.any() or not chosen.any():
-        raise DatasetError(f"{manifest.uri} has no {subset.name} query whose video has frames")
-    return [*figures, *(replace(of_space, queries=subset.name) for of_space in evaluate_dual(part, *scoring))]
+        raise DatasetError(
+            f"{manifest.uri} has no {subset.name} query whose video has frames; vtr concepts --ambiguous corpus names "
+            "more"
+        )
+    return [*figures, *(replace(of_space, queries=subset.name) for of_space in evaluate_dual(part, scoring, sample))]
 
 
 def dual_metric_values(figures: Sequence[SpaceFigures], prefix: str) -> dict[str, float]:

@@ -10,13 +10,14 @@ import torch
 from jaxtyping import Bool, Float, Float32, Int64
 from torch import Tensor
 
-from vtr_core.config.data_sets import ConceptSimilarity
-from vtr_core.config.run import Normalisation
+from vtr_core.analysis.transforms import Transform, concept_similarity
+from vtr_core.config.run import EvaluationConfig
 from vtr_core.embedding.collectives import SharedVectors, gather_columns, widest
-from vtr_core.errors import ConfigError
+from vtr_core.embedding.video_ranking import Scoring
 from vtr_core.metrics.ranks import slices
-from vtr_core.similarity import cosine, generalized_jaccard, rescale
+from vtr_core.similarity import combined, cosine
 from vtr_core.systems.dual.dual_embeddings import DualRows, dual_encoder
+from vtr_core.systems.dual.model import HybridEncoder
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.spaces import Encoded
 
@@ -41,8 +42,8 @@ class Tile:
 class SharedDual:
     """Captions and videos of all workers, in order of rank, of which each has the vectors of its own."""
 
-    def __init__(self, own: DualRows, concept_similarity: ConceptSimilarity, rank: int, device: torch.device) -> None:
-        self.rank, self.device, self.jaccard = rank, device, concept_similarity == "jaccard"
+    def __init__(self, own: DualRows, transform: Transform, rank: int, device: torch.device) -> None:
+        self.rank, self.device, self.transform = rank, device, transform
         (self.video_present,), starts = gather_columns([own.video_present], device)
         video = own.caption_video + starts[rank]
         (self.caption_video, self.text_present), captions = gather_columns([video, own.text_present], device)
@@ -116,14 +117,16 @@ class Grid:
         return {space: held[0].fetch(self.captions[captions]) for space, held in self.shared.spaces.items()}
 
     def _score(self, space: DualSpace, texts: Tensor, videos: Tensor) -> Float[Tensor, "captions videos"]:
-        if space == "concept" and self.shared.jaccard:
-            return generalized_jaccard(torch.sigmoid(texts), torch.sigmoid(videos))
-        return cosine(texts, videos)
+        if space == "latent":
+            return cosine(texts, videos)
+        transform = self.shared.transform
+        assert transform.similarity != "dot", "of a trained concept space"
+        return concept_similarity(transform.apply(texts), transform.apply(videos), transform.similarity)
 
 
 @dataclass(frozen=True)
 class Hybrid:
-    """The hybrid scores of a tile: `similarity.hybrid`, with bounds over present captions and videos.
+    """The hybrid scores of a tile: `similarity.combined`, with bounds over present captions and videos.
 
     bounds: of each space, lowest and highest score for each caption (or the same for all), and for each video.
     """
@@ -134,31 +137,23 @@ class Hybrid:
 
     def scores(self, tile: Tile, asks: Asks) -> Float[Tensor, "captions videos"]:
         """The scores where these are the queries."""
-        latent, concept = (self._rescaled(tile, space, asks) for space in BOTH)
-        return self.weight * latent + (1 - self.weight) * concept
-
-    def _rescaled(self, tile: Tile, space: DualSpace, asks: Asks) -> Float[Tensor, "captions videos"]:
         if asks == "captions":
-            low, high = self.of_captions[space][tile.captions].unsqueeze(1).unbind(dim=2)
+            bounds = [self.of_captions[space][tile.captions].unsqueeze(1) for space in BOTH]
         else:
-            low, high = self.of_videos[space][tile.videos].unsqueeze(0).unbind(dim=2)
-        return rescale(tile.scores[space], low, high)
+            bounds = [self.of_videos[space][tile.videos].unsqueeze(0) for space in BOTH]
+        return combined(tile.scores["latent"], tile.scores["concept"], self.weight, bounds)
 
 
-def hybrid_of(grid: Grid, weight: float, normalise: Normalisation, known: Float[np.ndarray, "2 2"]) -> Hybrid:
-    """The bounds of a grid, equal on every worker as far as its own captions and all videos go.
-
-    known: those of training batches, rows latent and concept; ConfigError where they are asked for and unknown.
+def hybrid_of(grid: Grid, scoring: Scoring) -> Hybrid:
+    """The bounds of a grid under the policy of `scoring`, equal on every worker as far as its own captions and all
+    videos go.
     """
-    if normalise == "train":
-        if not (known[:, 1] > known[:, 0]).all():
-            raise ConfigError(
-                "evaluation.normalise = 'train' needs the ranges of training batches, which this model has not seen; "
-                "use 'query' or 'matrix'"
-            )
-        return _everywhere(grid, weight, torch.from_numpy(known))
+    weight = scoring.latent_weight
+    if scoring.normalise == "train":
+        assert scoring.ranges is not None, "checked by the scoring"
+        return _everywhere(grid, weight, scoring.ranges)
     by_caption, by_video = _extremes(grid)
-    if normalise == "query":
+    if scoring.normalise == "query":
         return Hybrid(weight, *({s: _finite(of[s]) for s in BOTH} for of in (by_caption, by_video)))
     text = torch.from_numpy(grid.text_present())
     extents = [widest(_extent(by_caption[space][text]).to(grid.shared.device)).cpu() for space in BOTH]
@@ -211,40 +206,51 @@ def _everywhere(grid: Grid, weight: float, ranges: Float[Tensor, "spaces 2"]) ->
     return Hybrid(weight, of_captions, of_videos)
 
 
-def whole_scores(
-    rows: DualRows, concept_similarity: ConceptSimilarity, latent_weight: float, normalise: Normalisation
-) -> dict[DualSpace, Float32[np.ndarray, "captions videos"]]:
-    """The tiles of evaluation, put together: hybrid scores, where the rows have both spaces, then those of each space.
+def whole_scores(rows: DualRows, scoring: Scoring) -> dict[DualSpace, Float32[np.ndarray, "captions videos"]]:
+    """The tiles of evaluation together: hybrid scores, where the rows have both spaces, then those of each.
 
-    ConfigError for "train" where the ranges of training batches are unknown.
+    -inf for a caption without a known word, which evaluation counts as a failure, and a video without frames, no item.
     """
-    shared = SharedDual(rows, concept_similarity, 0, torch.device("cpu"))
+    shared = SharedDual(rows, scoring.transform, 0, torch.device("cpu"))
     captions, videos = len(rows.text_present), len(rows.video_present)
     grid = Grid(shared, np.arange(captions), np.arange(videos))
-    hybrid = hybrid_of(grid, latent_weight, normalise, rows.ranges) if len(shared.spaces) == 2 else None
+    hybrid = hybrid_of(grid, scoring) if len(shared.spaces) == 2 else None
     spaces: list[DualSpace] = list(shared.spaces) if hybrid is None else ["hybrid", *shared.spaces]
     matrices: dict[DualSpace, np.ndarray] = {space: np.empty((captions, videos), np.float32) for space in spaces}
     for tile in grid.tiles():
         scores = tile.scores if hybrid is None else {**tile.scores, "hybrid": hybrid.scores(tile, "captions")}
         for space, whole in matrices.items():
             whole[tile.captions, tile.videos] = scores[space].numpy()
+    for whole in matrices.values():
+        whole[~rows.text_present], whole[:, ~rows.video_present] = -np.inf, -np.inf
     return matrices
 
 
-def compare(loaded: TrainedModel, texts: Encoded, videos: Encoded) -> Float32[np.ndarray, "texts videos"]:
-    """The scores by which evaluation ranks videos for texts: hybrid where the model has both spaces."""
-    model, evaluation = dual_encoder(loaded), loaded.config.evaluation
+def compare(loaded: TrainedModel, queries: Encoded, items: Encoded) -> Float32[np.ndarray, "queries items"]:
+    """The scores by which evaluation ranks items for queries: hybrid where the model has both spaces.
+
+    Texts or videos may be the queries: each space's similarity is symmetric, and ranges are those of the queries.
+    """
     rows = DualRows(
-        text=texts.vectors,
-        video=videos.vectors,
-        caption_video=np.zeros(len(texts), np.int64),
+        text=queries.vectors,
+        video=items.vectors,
+        caption_video=np.zeros(len(queries), np.int64),
         captions=(),
         video_id=(),
-        video_key=np.arange(len(videos)),
-        caption_key=np.arange(len(texts)),
-        text_present=texts.known,
-        video_present=videos.known,
-        ranges=model.ranges.float().cpu().numpy(),
+        video_key=np.arange(len(items)),
+        caption_key=np.arange(len(queries)),
+        text_present=queries.known,
+        video_present=items.known,
     )
-    scores = whole_scores(rows, model.config.concept_similarity, evaluation.latent_weight, evaluation.normalise)
-    return next(iter(scores.values()))
+    return next(iter(whole_scores(rows, dual_scoring(loaded)).values()))
+
+
+def dual_scoring(loaded: TrainedModel) -> Scoring:
+    """The policy by which the model is evaluated, searched, served and explained: that of its run's `evaluation`."""
+    return scoring_of(dual_encoder(loaded), loaded.config.evaluation)
+
+
+def scoring_of(model: HybridEncoder, evaluation: EvaluationConfig) -> Scoring:
+    """The policy of `evaluation` for a model's spaces, with the ranges that it keeps."""
+    transform, ranges = Transform(model.config.concept_similarity), model.ranges.detach().float().cpu()
+    return Scoring(model.config.space, transform, evaluation.latent_weight, evaluation.normalise, ranges)

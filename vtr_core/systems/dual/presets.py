@@ -1,6 +1,6 @@
 """Presets of the dual encoder, the variants of the thesis's tables, and search spaces."""
 
-from vtr_core.config.data_sets import MSRVTT_CAPTIONS, PUBLISHED_CAPTIONS, BatchConfig, CaptionText, ConceptText
+from vtr_core.config.data_sets import PUBLISHED_CAPTIONS, BatchConfig, CaptionText, ConceptText
 from vtr_core.config.override import ModelInputs
 from vtr_core.config.preset_table import Change, Row
 from vtr_core.config.pretrained import EncoderRecord
@@ -18,17 +18,16 @@ _BASES = {
         starter=True,
         model=HybridEncoderConfig(),
         loss=DualTripletConfig(),
-        batch=BatchConfig(videos=128, clips_per_video=1),
+        batch=BatchConfig(videos=128, clips_per_video=1, epoch="captions"),
         optimizer=OptimizerConfig(
             learning_rate=1e-4,
             schedule="constant",
             gradient_clip=2.0,
             epoch_decay=0.99,
-            decay_epochs=MSRVTT_CAPTIONS,
             plateau_decay=0.5,
             plateau_patience=3,
         ),
-        training=TrainingConfig(epochs=50 * MSRVTT_CAPTIONS, validate_every=MSRVTT_CAPTIONS, patience=10),
+        training=TrainingConfig(epochs=50, patience=10),
     ),
     "hybrid-msrvtt-tiny": Row(
         about="the same, small: a minute on two CPU cores",
@@ -88,9 +87,9 @@ _VARIANTS = {
     "concept-pos-text": Row(about="concept-pos in text alone", like=("concept", "pos-text")),
     "concept-pos-concepts": Row(about="concept-pos in concepts alone", like=("concept", "pos-concepts")),
     "binary": Row(about="Section 3.2.1: binary labels", loss=DualTripletConfig(labels="binary")),
-    # Theirs has 11,147 concepts (--model.num_concepts) and its own visual features.
+    # Not theirs: that has the 11,147 words of at least five descriptions, unfiltered, and its own visual features.
     "interpretable": Row(
-        about="Table 3.4: concepts learned by detection alone (Wu and Ngo 2020)",
+        about="Table 3.4: concepts learned by detection alone, after Wu and Ngo 2020",
         like=("concept", "binary"),
         loss=DualTripletConfig(ranks_concepts=False),
     ),
@@ -102,8 +101,8 @@ _VARIANTS = {
 
 _RECIPES = {
     # Padding, repeated captions, initial weights, epochs and learning rate schedule of the published code, and words
-    # and concepts of the thesis. An epoch of that code is MSRVTT_CAPTIONS of ours: as many captions, each once, but no
-    # video twice in a batch.
+    # and concepts of the thesis. An epoch of that code passes over all captions, as those of the preset of published
+    # sizes do; those of the small one pass over the videos, whose captions take turns.
     "published": Row(
         about="as the published code trains",
         model=HybridEncoderConfig(compat="hybrid_space", initialization="hybrid_space"),
@@ -117,7 +116,7 @@ _RECIPES = {
 
 _LOG_GRID = (32, 64, 128, 256, 512, 1024, 2048)
 _OCTAVES = tuple(round(16 * 2 ** (number / 10)) for number in range(121))
-"""Ten values per octave from 16 to 65,536 (Figures 4.1 to 4.3); a trial with more concepts than there are fails."""
+"""Ten values per octave from 16 to 65,536 (Figures 4.1 to 4.3); a grid leaves out more concepts than there are."""
 
 DUAL_PRESETS = Presets(
     _BASES,

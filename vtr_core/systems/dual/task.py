@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Float, Float32, Int64
+from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
 from vtr_core.config.data_sets import ConceptSimilarity
@@ -36,7 +36,7 @@ from vtr_core.systems.dual.dual_embeddings import (
     table_rows,
 )
 from vtr_core.systems.dual.evaluation import checkpoint_figures, dual_metric_values, evaluate_dual
-from vtr_core.systems.dual.hybrid_scores import compare
+from vtr_core.systems.dual.hybrid_scores import compare, dual_scoring, scoring_of
 from vtr_core.systems.dual.loss import DualObjective
 from vtr_core.systems.dual.model import HybridEncoder
 from vtr_core.systems.implementation import MOST_ROWS, Compared, Implementation, LossTables, StepOutput
@@ -85,9 +85,9 @@ class DualEncodingTask:
         assert isinstance(model, HybridEncoder)
         places = contiguous_share(row_groups(manifest), self._rank, self._world)
         rows = embed_dual_rows(model, self._config, manifest, vocabulary, places)
-        settings = self._config.evaluation
-        scoring = self._model.concept_similarity, settings.latent_weight, settings.normalise, None
-        return dual_metric_values(evaluate_dual(rows, *scoring, self._rank, next(model.parameters()).device), "val")
+        scoring = scoring_of(model, self._config.evaluation)
+        figures = evaluate_dual(rows, scoring, rank=self._rank, device=next(model.parameters()).device)
+        return dual_metric_values(figures, "val")
 
 
 def compared_spaces(embeddings: DualEmbeddings, of_concepts: Similarity, margin: float) -> Compared:
@@ -210,16 +210,8 @@ def _check(config: TrainConfig, manifest: Manifest) -> None:
     check_frames(manifest, _model(config))
 
 
-def _has_latent(config: TrainConfig) -> bool:
-    return _model(config).latent_dim is not None
-
-
 def _concept_similarity(config: TrainConfig) -> ConceptSimilarity:
     return _model(config).concept_similarity
-
-
-def _ranges(loaded: TrainedModel) -> Float32[Tensor, "2 2"]:
-    return dual_encoder(loaded).ranges.detach().float().cpu()
 
 
 IMPLEMENTATION = Implementation(
@@ -229,9 +221,8 @@ IMPLEMENTATION = Implementation(
     signature=signature,
     retrieval=DualSpaces(
         check=_check,
-        has_latent=_has_latent,
         concept_similarity=_concept_similarity,
-        ranges=_ranges,
+        scoring=dual_scoring,
         rows=table_rows,
         videos=embedded_videos,
         queries=dual_queries,

@@ -1,7 +1,7 @@
 """Features of a data set's videos: folders with a file per video, and BigFiles of frames."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -32,7 +32,7 @@ from vtr_core.data.sources.features.feature_arrays import (
 from vtr_core.data.sources.files import check_id, check_path, is_elsewhere
 from vtr_core.errors import InputError
 from vtr_core.storage import Location, StorageError, locate
-from vtr_core.storage.big_file import BigFile
+from vtr_core.storage.big_file import BigFile, ranges
 from vtr_core.unusable import Reason, UnusableError
 
 T = TypeVar("T", bound=Hashable)
@@ -256,21 +256,25 @@ class BigFileFrames:
     file: BigFile
     single: bool = False
 
+    def __getstate__(self) -> dict[str, object]:
+        """Without the rows of every video: a task is sent those of its own."""
+        return {"file": self.file, "single": self.single}
+
     @cached_property
-    def names(self) -> dict[str, list[str]]:
-        """The vectors of every video; InputError for a name without a number."""
+    def rows(self) -> dict[str, tuple[tuple[int, int], ...]]:
+        """The rows of every video's vectors, as ranges; InputError for a name without a number."""
         if self.single:
-            return {name: [name] for name in self.file.row}
-        frames_of: dict[str, list[tuple[int, str]]] = {}
-        for name in self.file.row:
+            return {name: ((row, 1),) for name, row in self.file.row.items()}
+        frames_of: dict[str, list[tuple[int, int]]] = {}
+        for name, row in self.file.row.items():
             video, _, number = name.rpartition("_")
             if not video or not number.isdigit():
                 raise InputError(
                     f"{self.file.location / 'id.txt'}: {name[:80]!r} is not <video>_<number>; with --single every "
                     "vector is a video"
                 )
-            frames_of.setdefault(video, []).append((int(number), name))
-        return {video: [name for _, name in sorted(frames)] for video, frames in frames_of.items()}
+            frames_of.setdefault(video, []).append((int(number), row))
+        return {video: ranges([row for _, row in sorted(frames)]) for video, frames in frames_of.items()}
 
     @property
     def dim(self) -> int:
@@ -279,18 +283,16 @@ class BigFileFrames:
 
     def ids(self) -> Iterable[str]:
         """The videos, in the order of their first vectors."""
-        return self.names
+        return self.rows
 
-    def read(self, video_id: str) -> Float16[np.ndarray, "frames dim"]:
-        """The frames of a video; UnusableError where it has none, or values that float16 cannot hold.
+    def read(self, video_id: str, rows: Sequence[tuple[int, int]]) -> Float16[np.ndarray, "frames dim"]:
+        """The frames of a video, whose `rows` are given; UnusableError for values that float16 cannot hold.
 
         StorageError where the file cannot be read, which is no fault of the video.
         """
-        if video_id not in self.names:
-            raise UnusableError(Reason.MISSING_FILE, f"{self.file.location / 'id.txt'} has no frame of {video_id}")
         where = f"{self.file.location / 'feature.bin'}, {video_id}"
         try:
-            frames = self.file.read(self.names[video_id])
+            frames = self.file.read_ranges(rows)
         except OSError as error:
             raise StorageError(f"{where} cannot be read ({error}); run the same command again to resume") from error
         check_values(frames, where)

@@ -8,6 +8,7 @@ import pytest
 from pipelines.systems.dual.thesis_rows import FUSED, PAPER, tables, training
 from pipelines.systems.dual.thesis_tables import TablesFlags
 from pipelines.tables.runs import variant_configs, variants_of
+from tests.builders.captioned import CaptionedVideos, captioned_videos
 from tests.builders.toy import written
 from tests.text.tagged import FixedTagger
 from vtr_core.data.concepts.building import TableSettings, build_concept_table
@@ -100,3 +101,53 @@ def test_every_row_is_a_training_of_a_preset() -> None:
 def test_what_is_wrong_is_said(flags: dict[str, object], complaint: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=complaint):
         tables(TablesFlags(out=str(tmp_path), **flags), {})  # type: ignore[arg-type]
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("own_tracking_store")
+def test_ad_hoc_search_is_of_joint_training_validated_elsewhere(tmp_path: Path) -> None:
+    """As Table 3.4: trained on two data sets, whose concepts are ranked together, validated on a third."""
+    said = ["a dog runs", "a red ball", "the cat sits"]
+    first = captioned_videos(tmp_path / "first", {f"a{n}": [*said, f"{said[n % 3]} here"] for n in range(6)})
+    words = WordTable.load(first)
+    more, val = (
+        written(
+            CaptionedVideos({f"{name}{n}": [said[n % 3]] for n in range(9)}), tmp_path / name, IngestOptions(), words
+        )[0]
+        for name in ("more", "val")
+    )
+    tagger = FixedTagger("dog/NOUN runs:run/VERB red/ADJ ball/NOUN cat/NOUN sits:sit/VERB a/DET the/DET here/ADV")
+    build_concept_table([first, more], tagger, TableSettings(), str(tmp_path / "concepts"), training=(0, 1))
+    (tmp_path / "topics").write_text("501 a red ball\n")
+    (tmp_path / "judged").write_text("1501 0 val1 1 1\n")
+    flags = TablesFlags(
+        only=("3.4",),
+        preset="hybrid-msrvtt-tiny",
+        data=f"{first.uri} + {more.uri}",
+        validation=val.uri,
+        concepts=str(tmp_path / "concepts"),
+        avs=(f"2016={val.uri},{tmp_path}/topics,{tmp_path}/judged",),
+        rows=("concept",),
+        seeds=1,
+        out=str(tmp_path / "out"),
+    )
+    small = {**SMALL, "model.num_concepts": 4, "batch.videos": 4, "batch.epoch": "captions"}
+    tables(flags, small)
+    (record,) = [json.loads(file.read_text()) for file in (tmp_path / "out").rglob("run.json")]
+    assert (record["data"], record["validation"]) == (f"{first.uri} + {more.uri}", val.uri)
+    found = json.loads((tmp_path / "out" / "tables.json").read_text())["figures"]["concept"]
+    assert set(found) == {"avs/2016", "avs/overall"}
+
+
+def test_joint_training_is_of_the_table_of_ad_hoc_search(described: Path, tmp_path: Path) -> None:
+    flags = TablesFlags(data=f"{described} + {described / 'test'}", rows=("concept",), out=str(tmp_path))
+    with pytest.raises(ConfigError, match=r"training on several data sets is of Table 3\.4; give its years with --avs"):
+        tables(flags, SMALL)
+
+
+def test_both_rows_of_a_pair_are_measured_on_the_captions_of_one_tagger() -> None:
+    (table,) = (table for table in PAPER.tables if table.number == "3.3")
+    by_title = {row.title: row.direction for row in table.rows}
+    for tagger, name in (("WN", "wordnet"), ("TT", "treetagger"), ("spaCy", "spacy")):
+        assert by_title[f"512-d ({tagger})"] == by_title[f"512-d, on the queries of {tagger}"]
+        assert by_title[f"512-d ({tagger})"] == f"concept, ambiguous, {name}"

@@ -1,12 +1,15 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
-from pipelines.systems.dual.analysed_set import AnalysedSet
+from pipelines.systems.dual.analysed_set import analysed_set
 from pipelines.systems.dual.causality_analysis import (
     curves_by_set,
     detector_values,
     inferences,
+    shift_curve,
     swept,
     top_k_precision,
 )
@@ -14,7 +17,10 @@ from tests.reference import causality as reference
 from tests.reference.calibration import tag_precision as reference_precision
 from vtr_core.analysis.transforms import Transform
 from vtr_core.data.concepts.concept_table import ConceptCounts, ConceptTable, CountedSet, TableHead
-from vtr_core.similarity import hybrid
+from vtr_core.embedding.video_ranking import Scoring
+from vtr_core.similarity import cosine, hybrid
+from vtr_core.systems.dual.dual_embeddings import DualRows
+from vtr_core.systems.dual.evaluation import mean_precision
 
 BEST = Transform("jaccard", 2.0, 0.5, 1.5)
 
@@ -23,23 +29,29 @@ def _set(latent=True):
     generator = torch.Generator().manual_seed(0)
     rows = torch.randn(16, 5, generator=generator)
     scores = 2 * torch.randn(16, 12, generator=generator)
-    return AnalysedSet(
+    return analysed_set(
         "toy",
-        {**({"latent": rows[:12]} if latent else {}), "concept": scores[:12]},
-        {**({"latent": rows[12:]} if latent else {}), "concept": scores[12:]},
-        torch.arange(12) % 4,
-        np.arange(12),
-        np.array([7, 3, 5, 9]),
-        0,
+        DualRows(
+            text={**({"latent": rows[:12].numpy()} if latent else {}), "concept": scores[:12].numpy()},
+            video={**({"latent": rows[12:].numpy()} if latent else {}), "concept": scores[12:].numpy()},
+            caption_video=np.arange(12) % 4,
+            captions=("",) * 12,
+            video_id=tuple("abcd"),
+            video_key=np.array([7, 3, 5, 9]),
+            caption_key=np.arange(12),
+            text_present=np.ones(12, bool),
+            video_present=np.ones(4, bool),
+        ),
     )
 
 
 def test_inferences_are_the_rows_of_the_table():
     data = _set()
     space = data.concept_space("jaccard")
-    found = inferences(data, space, {"original": space.identity, "improved": BEST}, 0.6)
+    policy = Scoring("hybrid", Transform("jaccard"), normalise="matrix")
+    found = inferences(data, space, {"original": space.identity, "improved": BEST}, policy)
     assert list(found) == ["hybrid, original", "hybrid, improved", "concepts, original", "concepts, improved"]
-    both = hybrid(data.latent_scores, space.scores(BEST), 0.6, "matrix")
+    both = hybrid(cosine(data.text["latent"], data.video["latent"]), space.scores(BEST), 0.6, "matrix")
     precisions = reference.matched_precisions(both.tolist(), data.caption_video.tolist())
     improved = found["hybrid, improved"]["figures"]
     assert improved["map"] == pytest.approx(50 * sum(precisions))
@@ -48,7 +60,7 @@ def test_inferences_are_the_rows_of_the_table():
     assert found["concepts, improved"]["figures"]["c10"] == pytest.approx(100 * np.mean(values), rel=1e-5)
     assert improved["c10"] == pytest.approx(40 * np.mean(values), rel=1e-5)
     alone = _set(latent=False)
-    assert list(inferences(alone, alone.concept_space("jaccard"), {"enough": BEST}, 0.6)) == ["concepts, enough"]
+    assert list(inferences(alone, alone.concept_space("jaccard"), {"enough": BEST}, policy)) == ["concepts, enough"]
 
 
 def test_matched_pairs_are_among_the_sets():
@@ -94,14 +106,22 @@ def test_captions_have_the_labels_of_their_videos():
     assert set(found["fates"]["too rare"]) == set(names)
 
 
+def test_the_curve_of_the_shift_is_at_the_best_scale_and_power() -> None:
+    data, policy = _set(), Scoring("hybrid", Transform("jaccard"))
+    curve = shift_curve(data, BEST, policy)
+    assert (min(curve), max(curve), len(curve)) == (-1.0, 1.0, 21)
+    at_best = mean_precision(data.rows, replace(policy, space="concept", transform=BEST))
+    assert curve[BEST.shift] == pytest.approx(at_best)
+
+
 def test_sweeps_begin_with_the_first_parameter_that_has_an_effect() -> None:
     space = _set().concept_space("jaccard")
-    sweeps = swept(space)
+    sweeps = swept(space, (0.5, 1.0, 2.0))
     assert list(sweeps) == ["scale", "shift", "power"]
     for name, own in (("scale", 1.0), ("shift", 0.0), ("power", 1.0)):
         assert sweeps[name][own] == space.identity
     assert sweeps["scale"][2.0] == Transform("jaccard", 2.0)
-    assert list(swept(_set().concept_space("cosine"))) == ["power", "shift"]
+    assert list(swept(_set().concept_space("cosine"), (1.0,))) == ["power", "shift"]
 
 
 def test_a_histogram_counts_the_videos_with_and_without_a_concept() -> None:

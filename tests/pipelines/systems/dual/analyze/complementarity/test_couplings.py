@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.systems.dual.complementarity_analysis import compared, names_of, studies_of, way_of_training
+from pipelines.systems.dual.complementarity_analysis import STUDIED, compared, names_of, studies_of, way_of_training
 from pipelines.systems.registry import SYSTEMS
 from tune_spaces.spaces import build_space
 from vtr_core.config.override import override
@@ -78,12 +78,12 @@ def test_another_model_is_refused():
 
 def test_a_dimension_study_has_the_first_ranks_of_both_directions() -> None:
     def run(dim: int, value: float, study: str = "latent") -> dict[str, Any]:
-        figures = {name: value + place for place, name in enumerate(("map", "sum_r", "t2v_r1", "v2t_r1"))}
+        figures = {name: value + place for place, name in enumerate(STUDIED)}
         return {"way": f"latent {dim}", "study": study, "dims": [dim, None], "figures": {"latent": figures}}
 
     others = [run(16, 9.0, "latent [loss.margin 0.1]"), run(64, 9.0, "latent [loss.margin 0.1]")]
     (study,) = compared([run(16, 1.0), run(32, 5.0), *others, run(64, 3.0)])["dimension_studies"]
-    assert (study["dims"], study["t2v_r1"], study["v2t_r1"]) == ([16, 32, 64], [3.0, 7.0, 5.0], [4.0, 8.0, 6.0])
+    assert (study["dims"], study["t2v_r1"], study["v2t_r1"]) == ([16, 32, 64], [5.0, 9.0, 7.0], [6.0, 10.0, 8.0])
     assert study["stable"] == [32, 32]
 
 

@@ -4,18 +4,22 @@ import numpy as np
 import pytest
 import torch
 
-from pipelines.systems.dual.analysed_set import AnalysedSet
+from pipelines.systems.dual.analysed_set import analysed_set, fused
 from pipelines.systems.dual.complementarity import ComplementarityFlags
 from pipelines.systems.dual.complementarity_analysis import (
     component_curve,
     correlation_curves,
-    figures_by_space,
     fused_figures,
 )
 from tests.reference.causality import matched_precisions
-from tests.reference.spaces import canonical_pairs
+from tests.reference.spaces import canonical_pairs, projected_cosines
+from vtr_core.analysis.transforms import Transform
+from vtr_core.embedding.video_ranking import Scoring
 from vtr_core.errors import DatasetError
 from vtr_core.similarity import cosine, hybrid
+from vtr_core.systems.dual.dual_embeddings import DualRows
+
+POLICY = Scoring("hybrid", Transform("jaccard"))
 
 
 def _set(seed=0, videos=6, per_video=4, latent=True, concept=True):
@@ -23,14 +27,20 @@ def _set(seed=0, videos=6, per_video=4, latent=True, concept=True):
     captions = videos * per_video
     rows = torch.randn(captions + videos, 5, generator=generator)
     scores = 2 * torch.randn(captions + videos, 7, generator=generator)
-    return AnalysedSet(
+    sides = {**({"latent": rows} if latent else {}), **({"concept": scores} if concept else {})}
+    return analysed_set(
         "toy",
-        {**({"latent": rows[:captions]} if latent else {}), **({"concept": scores[:captions]} if concept else {})},
-        {**({"latent": rows[captions:]} if latent else {}), **({"concept": scores[captions:]} if concept else {})},
-        torch.arange(captions) % videos,
-        np.arange(captions),
-        np.arange(videos),
-        0,
+        DualRows(
+            text={space: values[:captions].numpy() for space, values in sides.items()},
+            video={space: values[captions:].numpy() for space, values in sides.items()},
+            caption_video=np.arange(captions) % videos,
+            captions=("",) * captions,
+            video_id=tuple(map(str, range(videos))),
+            video_key=np.arange(videos),
+            caption_key=np.arange(captions),
+            text_present=np.ones(captions, bool),
+            video_present=np.ones(videos, bool),
+        ),
     )
 
 
@@ -43,40 +53,39 @@ def _map(scores, data):
     return 50 * (there + back)
 
 
-def test_figures_of_every_space_and_of_both():
-    data = _set()
-    found = figures_by_space(data, "jaccard", 0.6)
-    space = data.concept_space("jaccard")
-    both = hybrid(data.latent_scores, space.scores(space.identity), 0.6, "matrix")
-    assert list(found) == ["latent", "concept", "two spaces"]
-    assert found["latent"]["map"] == pytest.approx(_map(data.latent_scores, data))
-    assert found["two spaces"]["map"] == pytest.approx(_map(both, data))
-    assert set(figures_by_space(_set(concept=False), "jaccard", 0.6)) == {"latent"}
-    assert set(figures_by_space(_set(latent=False), "cosine", 0.6)) == {"concept"}
+def _scores(data):
+    return cosine(data.text["latent"], data.video["latent"])
 
 
 def test_two_latent_spaces_are_fused_with_equal_weights():
     first, second = _set(), _set(1)
-    expected = hybrid(first.latent_scores, second.latent_scores, 0.5, "matrix")
-    assert fused_figures(first, second)["map"] == pytest.approx(_map(expected, first))
+    expected = hybrid(_scores(first), _scores(second), 0.5, "matrix")
+    found = fused_figures(fused(first.rows, second.rows), replace(POLICY, normalise="matrix"))
+    assert found["map"] == pytest.approx(_map(expected, first))
 
 
 def test_components_of_both_sides_and_the_whole_space_at_the_end():
     data = _set()
-    found = component_curve(data)
+    found = component_curve(data, POLICY)
     assert list(found["map"]) == [1, 2, 3, 4, 5]
-    assert 100 * found["map"][5] == pytest.approx(_map(cosine(data.text["latent"], data.video["latent"]), data))
+    assert 100 * found["map"][5] == pytest.approx(_map(_scores(data), data))
     assert sum(found["normalised_variances"]) == pytest.approx(1.0)
+    samples = torch.cat([data.text["latent"], data.video["latent"].repeat(4, 1)]).numpy()
+    for kept in (2, 3):
+        text, video = (side["latent"].double().numpy() for side in (data.text, data.video))
+        expected = torch.from_numpy(np.asarray(projected_cosines(text, video, samples, kept)))
+        assert 100 * found["map"][kept] == pytest.approx(_map(expected, data))
 
 
 def test_correlations_are_fitted_on_half_of_the_videos():
     data, other = _set(videos=40), _set(1, videos=40)
     first, second = (data.text["latent"], data.video["latent"]), (other.text["latent"], other.video["latent"])
-    captions, videos = correlation_curves(
+    captions, videos, stacked = correlation_curves(
         first, second, data.caption_video, _flags(ridge=0.01, samples=1000, pairs=9, seed=3)
     )
     assert (captions["side"], captions["samples"]) == ("captions", 80)
     assert (videos["side"], videos["samples"]) == ("videos", 20)
+    assert (stacked["side"], stacked["samples"]) == ("stacked", 100)
     order = torch.randperm(40, generator=torch.Generator().manual_seed(3))
     fitted = torch.zeros(40, dtype=torch.bool)
     fitted[order[:20]] = True
@@ -91,7 +100,7 @@ def test_correlations_are_fitted_on_half_of_the_videos():
 def test_as_many_pairs_as_dimensions_where_they_are_asked_for():
     generator = torch.Generator().manual_seed(0)
     space = torch.randn(600, 260, generator=generator), torch.randn(300, 260, generator=generator)
-    for top, expected in ((260, (260, 149)), (200, (200, 149))):
+    for top, expected in ((260, (260, 149, 260)), (200, (200, 149, 200))):
         curves = correlation_curves(space, space, torch.arange(600) % 300, _flags(ridge=0.0, samples=1000, pairs=top))
         assert tuple(len(curve["fitted"]) for curve in curves) == expected
 
