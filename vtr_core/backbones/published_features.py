@@ -13,7 +13,7 @@ import pickle
 import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import Any, ClassVar
@@ -108,12 +108,12 @@ def _with_captions(clips: Iterator[PublishedClip], captions: str | None, file: s
                 )
             yield clip
         return
-    by_id = {clip.clip_id: clip for clip in clips}
+    by_id: Mapping[str, PublishedClip] = {clip.clip_id: clip for clip in clips}
     for row in read_table(locate(captions), ("video_id", "sentence")):
         name = row.required_id("video_id")
-        if (clip := by_id.get(name)) is None:
+        if name not in by_id:
             raise InputError(f"{captions}: {name} is not in {file}; give the table of the same clips")
-        yield PublishedClip(name, (row.text("sentence") or "",), clip.streams, clip.spectrogram)
+        yield replace(by_id[name], captions=(row.text("sentence") or "",))
 
 
 def _clips(content: Any, file: str) -> Iterator[PublishedClip]:
@@ -171,7 +171,7 @@ def _content(file: str) -> Any:
         if place.suffix in (".pth", ".pt"):
             return load_tensors(place)
         with place.open("rb") as opened:
-            return _arrays(_Unpickler(_Bounded(opened.raw, place.stat().st_size)).load())  # type: ignore[attr-defined]
+            return _arrays(_Unpickler(_Bounded(opened.raw, place.stat().st_size)).load())
     except faults as error:
         why = str(error) or "it is cut off"
         raise InputError(f"{file} is no file of features ({why}); give .pth by torch, or a pickle of arrays") from error
@@ -207,8 +207,8 @@ class _ArrayType(_Stored):
         code = str(self.arguments[0])
         if code not in _VALUES:
             raise pickle.UnpicklingError(f"an array has values of type {code}, which are no numbers")
-        order = self.state[1] if len(self.state) > 1 else "|"
-        return np.dtype(code).newbyteorder(order if order in ("<", ">") else "|")
+        swapped = len(self.state) > 1 and self.state[1] == ">"
+        return np.dtype(code).newbyteorder(">" if swapped else "|")
 
 
 class _Array(_Stored):
@@ -244,7 +244,7 @@ _CALLED: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("_codecs", "encode"): lambda text, _="latin1": str(text).encode("latin1"),
     ("collections", "OrderedDict"): OrderedDict,
     ("torch._utils", "_rebuild_tensor_v2"): _rebuild,
-    ("torch.storage", "_load_from_bytes"): lambda content: load_tensors(io.BufferedReader(io.BytesIO(content))),  # type: ignore[arg-type]
+    ("torch.storage", "_load_from_bytes"): lambda content: load_tensors(io.BufferedReader(io.BytesIO(content))),
 }
 
 

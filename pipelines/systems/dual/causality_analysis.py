@@ -208,8 +208,11 @@ def search_transform(flags: CausalityFlags, data: AnalysedSet, scoring: Scoring)
     )
     start = objective.identity
     if flags.search == "coordinate":
-        goal = {} if flags.c10 is None else {"tolerance": 1.0, "enough": flags.c10 / 100}
-        best = coordinate_search(objective, start, **goal).best
+        if flags.c10 is None:
+            search = coordinate_search(objective, start)
+        else:
+            search = coordinate_search(objective, start, tolerance=1.0, enough=flags.c10 / 100)
+        best = search.best
         return Search({"original": objective(start), "improved": best}, objective.measured)
     best = thesis_search(objective, start).best
     enough = coordinate_search(objective, start, tolerance=1.0, enough=ENOUGH).best

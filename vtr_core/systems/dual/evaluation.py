@@ -194,8 +194,7 @@ def checkpoint_figures(
     model, rows = dual_encoder(loaded).config, embed_dual(loaded, manifest, stored)
     if not rows.video_present.any() or not len(rows.captions):
         raise DatasetError(f"{manifest.uri}: no video has frames of {model.feature}, or there is no caption")
-    changed = {"latent_weight": evaluation.latent_weight, "normalise": evaluation.normalise}
-    scoring = replace(dual_scoring(loaded), **changed)
+    scoring = replace(dual_scoring(loaded), latent_weight=evaluation.latent_weight, normalise=evaluation.normalise)
     figures = evaluate_dual(rows, scoring, sample)
     if subset is None:
         return figures
