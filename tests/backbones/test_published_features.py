@@ -108,7 +108,7 @@ class Command:
         ({"a": 1}, "holds no clips with 2d and 3d features"),
         ([1, 2], "holds no clips with 2d and 3d features"),
     ],
-    ids=str,
+    ids=["command", "command inside", "objects", "rows", "not finite", "id", "caption", "bands", "names", "numbers"],
 )
 def test_other_files_are_refused(content: Any, message: str, tmp_path: Path) -> None:
     (tmp_path / "f.pkl").write_bytes(pickle.dumps(content, protocol=4))
