@@ -2,6 +2,7 @@
 
 import csv
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -183,7 +184,7 @@ def _activation() -> str:
     """The shell command that activates the virtual environment; empty where it is active or there is none."""
     if sys.prefix == sys.base_prefix or os.environ.get("VIRTUAL_ENV") == sys.prefix:
         return ""
-    return f". {os.path.relpath(sys.prefix)}/bin/activate\n                "
+    return f". {shlex.quote(os.path.relpath(sys.prefix))}/bin/activate\n                "
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -153,7 +154,7 @@ class SubmittedJob:
 
     def hints(self) -> str:
         """The commands that follow and stop the job."""
-        where = f"--address {self.client.get_address()}"
+        where = f"--address {quote(self.client.get_address())}"
         return (
             f"follow it   ray job logs --follow {where} {self.submission_id}\n"
             f"stop it     ray job stop {where} {self.submission_id}"
