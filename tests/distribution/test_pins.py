@@ -79,6 +79,7 @@ DISTRIBUTION = {
 COMES_WITH = {
     "aiohttp": "ray",
     "botocore": "boto3",
+    "grpc": "ray",
     "jsonschema": "ray",
     "requests": "ray",
     "thinc": "spacy",
