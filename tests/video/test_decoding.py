@@ -249,3 +249,12 @@ def test_times_that_leap_are_not_believed(tmp_path: Path) -> None:
     path = grey_video(tmp_path / "v.mkv", [0.0, 0.1, 5000.0], codec=Codec())
     with pytest.raises(UnusableError, match="leap by 5000 s"):
         list(decode(locate(str(path)), [PictureStream(SMALL, Rate(1.0))]))
+
+
+def test_sound_of_an_unknown_codec_is_told_where_it_is_asked_for(tmp_path: Path) -> None:
+    video = grey_video(tmp_path / "v.mkv", [k / 5 for k in range(5)], sound_s=1.0)
+    video.write_bytes(video.read_bytes().replace(b"A_AAC", b"A_ZZZ"))
+    pictures = PictureStream(Picture(16, 16), Rate(2.0))
+    with pytest.raises(UnusableError, match=r"v\.mkv: there is no decoder for its sound"):
+        list(decode(locate(str(video)), (pictures, SoundStream())))
+    assert list(decode(locate(str(video)), (pictures,)))

@@ -170,7 +170,8 @@ def _stated_end(stream: Stream, zero: Fraction) -> float | None:
     for tag in tags:
         parts = tag.split(":")
         if len(parts) == 3 and all(part.replace(".", "", 1).isdecimal() for part in parts):
-            return float(parts[0]) * 3600 + float(parts[1]) * 60 + float(parts[2])
+            end = float(parts[0]) * 3600 + float(parts[1]) * 60 + float(parts[2])
+            return end - max(0.0, float(zero))  # as FFmpeg writes it, which counts from 0
     if stream.start_time is None or not stream.duration or not stream.time_base:
         return None  # without a beginning, FFmpeg gives a stream the duration of its container
     return float((stream.start_time + stream.duration) * stream.time_base - zero)

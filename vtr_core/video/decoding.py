@@ -185,6 +185,8 @@ class _Pass:
             PictureChunks(i, s, length, span) for i, s in enumerate(streams) if isinstance(s, PictureStream)
         ]
         self._sounds = [SoundChunks(i, s, where) for i, s in enumerate(streams) if isinstance(s, SoundStream)]
+        if self._sounds and any(stream.codec_context is None for stream in self._read[1:]):
+            raise UnusableError(Reason.DAMAGED_VIDEO, f"{where}: there is no decoder for its sound")
         self._is_part, self._is_entered = span is not None, False
         self._order: OrderedTimes[VideoFrame] = OrderedTimes()
         self._last_time = 0.0
@@ -239,7 +241,8 @@ class _Pass:
     def _check_end(self) -> None:
         ends, stated = self._clock.end(self._read), self._stated
         if stated is None:
-            ends, stated = self._clock.end(), (self._container.duration or 0) / 1e6
+            begin = max(0, self._container.start_time or 0)  # Matroska's duration counts from 0 all the same
+            ends, stated = self._clock.end(), ((self._container.duration or 0) - begin) / 1e6
         if not self._clock.restarts and ends < _SHORTEST * stated - 1:  # else it is the duration of one part
             message = f"{self._where} says that it lasts {stated:.1f} s and ends after {ends:.1f} s"
             raise UnusableError(Reason.TRUNCATED_VIDEO, message)
