@@ -207,8 +207,10 @@ def search_transform(flags: CausalityFlags, data: AnalysedSet, scoring: Scoring)
     )
     start = objective.identity
     if flags.search == "coordinate":
-        goal = {} if flags.c10 is None else {"tolerance": 1.0, "enough": flags.c10 / 100}
-        best = coordinate_search(objective, start, **goal).best
+        if flags.c10 is None:
+            best = coordinate_search(objective, start).best
+        else:
+            best = coordinate_search(objective, start, tolerance=1.0, enough=flags.c10 / 100).best
         return Search({"original": objective(start), "improved": best}, objective.measured)
     best = thesis_search(objective, start).best
     enough = coordinate_search(objective, start, tolerance=1.0, enough=ENOUGH).best
