@@ -57,7 +57,7 @@ ROWS: Mapping[str, Network] = {
         "dynamic, agreement summed as published", "routing-dynamic", {"model.routing.agreement": "sum"}
     ),
     "routing-em": Network("EM (5.8, 24.2)", "routing-em"),
-    "routing-em-sum": Network("EM, density summed as published", "routing-em", {"model.routing.density": "sum"}),
+    "routing-em-sum": Network("EM, as published", "routing-em", {"model.routing.components": "sum"}),
     "routing-set-transformer": Network("set transformer (16.5, 40.0)", "routing-set-transformer"),
     "routing-self-attention": Network("self-attention (18.6, 44.0)", "routing-self-attention"),
     "routing-self-attention-secondary": Network(

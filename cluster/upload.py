@@ -122,7 +122,11 @@ def _included(root: Path, folder: str, include: Sequence[str]) -> tuple[set[str]
 
 def _walk(folder: Path) -> Iterator[Path]:
     """The files and links below a folder, without hidden ones and virtual environments."""
-    for place, folders, names in os.walk(folder):
+
+    def refuse(error: OSError) -> None:
+        raise ConfigError(f"{error.filename} cannot be read as a folder ({error.strerror}); see to its permissions")
+
+    for place, folders, names in os.walk(folder, onerror=refuse):
         here = Path(place)
         names += [name for name in folders if (here / name).is_symlink()]
         folders[:] = [name for name in folders if not _is_hidden(name) and not (here / name / "pyvenv.cfg").exists()]

@@ -11,11 +11,12 @@ from dataclasses import field, make_dataclass, replace
 from typing import Annotated, Any, Protocol, TypeAlias, TypeVar, get_type_hints
 
 import tyro
+from pydantic import ValidationError
 from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
 
 from pipelines.commands import HELP_WORDS
 from vtr_core.config.data_sets import JOINED
-from vtr_core.config.override import same_end, setting_names
+from vtr_core.config.override import describe, same_end, setting_names
 from vtr_core.errors import ConfigError, nearest
 from vtr_core.json_text import parse_json
 from vtr_core.systems.system import Subcommand
@@ -188,7 +189,15 @@ def _tyro(options: Any, argv: Sequence[str], prog: str) -> tuple[Any, list[str]]
     except SystemExit as stop:
         if not stop.code:
             raise
-        raise ConfigError(f"{prog}: {_one_line(complaint.getvalue())}") from None
+        fault = stop.__context__
+        said = _of_setting(fault) if isinstance(fault, ValidationError) else _one_line(complaint.getvalue())
+        raise ConfigError(f"{prog}: {said}") from None
+
+
+def _of_setting(fault: ValidationError) -> str:
+    """The first fault of a source's settings, by the flag, with what was given."""
+    name, _, said = describe(fault, {}).partition(": ")
+    return said if not fault.errors()[0]["loc"] else f"--{name.partition('.')[0].replace('_', '-')}: {said}"
 
 
 def _one_line(complaint: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help
 from vtr_core.data.worlds.films import FRAME_RATE, film, frames, sound
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, command_line
 from vtr_core.storage.location import below
 from vtr_core.video.streams import Codec, write_video
 
@@ -168,7 +168,7 @@ page of hits    {page}
 checkpoint      {checkpoint}
 runs            mlflow ui --backend-store-uri sqlite:///mlflow.db
 
-try next        {_activation()}vtr serve --index {below(out, "index")}
+try next        {_activation()}{command_line("serve", "--index", below(out, "index"))}
 your own films  vtr index FOLDER --out found
                 vtr search "a dog runs in a garden" --index found
 with captions   a table, clips.csv, with the columns id, caption, video (the name of a file in FOLDER)

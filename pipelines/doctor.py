@@ -6,7 +6,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -54,7 +54,7 @@ MAMBA = "make mamba-wheels install-mamba, on a machine with nvcc"
 KERNEL = "mamba_ssm.ops.selective_scan_interface"
 NEEDED = (
     *("ray", "mlflow", "av", "pyarrow", "numpy", "pydantic", "spacy", "boto3", "obstore", "optuna", "safetensors"),
-    *("pillow", "transformers", "tokenizers", "sentence-transformers", "huggingface_hub"),
+    *("pillow", "transformers", "tokenizers", "sentence-transformers", "huggingface_hub", "regex", "icu4py"),
 )
 """The distributions that vtr requires; importing each tests it."""
 OPTIONAL: Mapping[str, tuple[str, str]] = {
@@ -177,16 +177,16 @@ def machine_findings() -> list[Finding]:
     """Cores and memory, shared memory for Ray's objects, and disk for its temporary files."""
     import psutil
 
-    memory, folder = psutil.virtual_memory(), os.environ.get("RAY_TMPDIR") or "/tmp"
+    memory = psutil.virtual_memory()
     objects = object_store_bytes(memory.total)
     findings = [
         Finding("machine", "CPU cores", "ok", str(os.cpu_count())),
         Finding("machine", "memory", "ok", f"{_gb(memory.total)}, {_gb(memory.available)} of it free"),
-        disk_finding(Path(folder) / "ray"),
+        files_finding(),
     ]
     if SHARED.is_dir():
         return [*findings, shared_memory_finding(shutil.disk_usage(SHARED).total, objects)]
-    return [*findings, Finding("machine", "shared memory", "ok", f"no {SHARED}; Ray keeps its objects in {folder}")]
+    return [*findings, Finding("machine", "shared memory", "ok", f"no {SHARED}; Ray keeps its objects on its disk")]
 
 
 def shared_memory_finding(size: int, objects: int) -> Finding:
@@ -198,9 +198,27 @@ def shared_memory_finding(size: int, objects: int) -> Finding:
     return Finding("machine", "shared memory", "warning", what, remedy)
 
 
+def files_finding() -> Finding:
+    """Whether Ray's files can be written where they are to be, and its sockets have names that are short enough."""
+    from pipelines.ray_session import folder_of_files
+
+    try:
+        folder, fault = folder_of_files()
+    except VtrError as error:
+        return Finding("machine", "Ray's disk", "broken", str(error))
+    finding = disk_finding(Path(folder) / "ray")
+    return (
+        replace(finding, state="warning", what=f"{fault}; {finding.what}") if fault and not finding.remedy else finding
+    )
+
+
 def disk_finding(folder: Path) -> Finding:
-    """Free space for Ray's temporary files; broken where the disk is too full for Ray to write objects."""
-    usage = shutil.disk_usage(next(parent for parent in (folder, *folder.parents) if parent.exists()))
+    """Free space for Ray's temporary files; broken where none may be written, or the disk is too full for objects."""
+    nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    if not os.access(nearest, os.W_OK):
+        remedy = "set RAY_TMPDIR to a folder that may be written"
+        return Finding("machine", "Ray's disk", "broken", f"{nearest} may not be written", remedy)
+    usage = shutil.disk_usage(nearest)
     what = f"{folder} has {_gb(usage.free)} of {_gb(usage.total)} free"
     if usage.used <= _FULL * usage.total:
         return Finding("machine", "Ray's disk", "ok", what)
@@ -220,7 +238,7 @@ def service_findings(environ: Mapping[str, str]) -> list[Finding]:
 def store_finding() -> Finding:
     """Whether the MLflow store of runs answers; a file that does not exist yet is fine."""
     from vtr_core.redaction import redact
-    from vtr_core.tracking.run import default_tracking_uri, store_fault
+    from vtr_core.tracking.store import default_tracking_uri, store_fault
 
     uri = default_tracking_uri()
     fault = store_fault(uri)
@@ -231,6 +249,7 @@ def store_finding() -> Finding:
 
 def cluster_finding(environ: Mapping[str, str]) -> Finding:
     """Whether the cluster of RAY_ADDRESS or RAY_API_SERVER_ADDRESS answers, accepts the token and has the same Ray."""
+    from pipelines.ray_session import check_address
     from pipelines.submit.job_server import address, connect
 
     if environ.get("RAY_ADDRESS", "") in ("", "local") and not environ.get("RAY_API_SERVER_ADDRESS"):
@@ -241,7 +260,13 @@ def cluster_finding(environ: Mapping[str, str]) -> Finding:
     except VtrError as error:
         remedy = "or unset RAY_ADDRESS and RAY_API_SERVER_ADDRESS"
         return Finding("services", "Ray cluster", "broken", str(error), remedy)
-    return Finding("services", "Ray cluster", "ok", f"{url} answers, with our version of Ray")
+    finding = Finding("services", "Ray cluster", "ok", f"{url} answers, with our version of Ray")
+    if (named := environ.get("RAY_ADDRESS", "auto")) != "auto":
+        try:
+            check_address(named)
+        except VtrError as error:  # vtr submit alone takes it
+            return replace(finding, state="warning", what=f"{finding.what}; {error}")
+    return finding
 
 
 HELP = """\

@@ -11,7 +11,7 @@ import tyro
 from pipelines.arguments import json_alone, parse, print_help, print_json, wants_help
 from pipelines.progress import Meter
 from pipelines.systems.registry import SYSTEMS
-from vtr_core.errors import ConfigError, DatasetError, VtrError
+from vtr_core.errors import ConfigError, DatasetError, VtrError, command_line
 
 if TYPE_CHECKING:
     from vtr_core.retrieval.embed.embedding_job import EmbedPlan, EmbedTask
@@ -118,8 +118,9 @@ def _report(stored: "EmbeddingSet", out: str) -> None:
     print(f"{stored.rows} rows ({sizes}), compared by {stored.similarity}; {shards}")
     print(f"model       {short(stored.model_fingerprint)}  {stored.checkpoint}")
     print(f"data        {short(stored.data_fingerprint)}  {stored.data}")
-    print(f"next        vtr evaluate {stored.checkpoint} --data {stored.data} --embeddings {out}")
-    print(f"            vtr index {stored.checkpoint} --data {stored.data} --embeddings {out} --out <URI>")
+    words = [stored.checkpoint, "--data", stored.data, "--embeddings", out]
+    print(f"next        {command_line('evaluate', *words)}")
+    print(f"            {command_line('index', *words, '--out', 'URI')}")
 
 
 class _Embedder:

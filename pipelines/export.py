@@ -4,12 +4,16 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from pipelines.arguments import json_alone, parse, print_help, print_json, wants_help
 from pipelines.systems.registry import SYSTEMS
+from vtr_core.errors import command_line
+
+if TYPE_CHECKING:
+    from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,6 @@ def export(flags: ExportFlags) -> dict[str, object]:
     if not flags.to.startswith(PREFIX):
         check_writable(locate(flags.to))
         result = _export(flags, flags.to)
-        print(f'next        vtr_core.load("{flags.to}"), or give it to any command that takes a checkpoint')
         return {"exported": flags.to, **result}
     check_hub_name(flags.to.removeprefix(PREFIX))
     with tempfile.TemporaryDirectory(prefix="vtr-export-") as folder:
@@ -69,7 +72,17 @@ def _export(flags: ExportFlags, folder: str) -> dict[str, object]:
         export_model(checkpoint, locate(folder), model_card(loaded, flags.licence))
     print(f"model       {loaded.uri}")
     print(f"exported    {folder}")
+    if folder == flags.to:
+        print(f"next        {_next(loaded, folder)}")
     return {"model": loaded.uri}
+
+
+def _next(loaded: "LoadedModel", place: str) -> str:
+    """What may be done with the exported model first."""
+    system = loaded.config.model.system()
+    if system.implementation().retrieval is None:
+        return command_line("evaluate", place, "--task", system.evaluation, "--data", "URI")
+    return f"vtr_core.load({place!r}), or give it to any command that takes a checkpoint"
 
 
 if __name__ == "__main__":

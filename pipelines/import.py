@@ -50,7 +50,51 @@ def convert_weights(flags: WeightsFlags) -> dict[str, object]:
     return {"file": flags.out, "tensors": len(state), "values": values}
 
 
+FEATURES = "vtr import features"
+
+
+@dataclass(frozen=True)
+class FeaturesFlags:
+    """Flags of `vtr import features`."""
+
+    file: Annotated[str, tyro.conf.Positional]
+    """Published file of one vector a clip: HowTo100M's MSRVTT_JSFUSION_test.pth, youcook_val.pkl, or one of AVLnet."""
+    out: str = tyro.MISSING
+    """New folder, for vtr ingest pairs --table OUT/table.csv."""
+    captions: str | None = None
+    """Table with video_id and sentence, for a file without captions: MSRVTT_JSFUSION_test.csv."""
+    davenet: str | None = None
+    """AVLnet's weights, which turn spectrograms into audio features; without them clips have no audio."""
+    json: bool = False
+    """Print the result as JSON, alone on standard output."""
+
+
+def import_features(argv: Sequence[str]) -> None:
+    """Convert a file of features, or print the help."""
+    if not argv or wants_help(argv):
+        print_help(FEATURES, FeaturesFlags)
+        return
+    flags = parse(FeaturesFlags, argv, FEATURES)
+    with json_alone(flags.json):
+        result = convert_published(flags)
+    if flags.json:
+        print_json(result)
+
+
+def convert_published(flags: FeaturesFlags) -> dict[str, object]:
+    """Write the vectors as .npy files with a table, and print what to do with them; the same for programs."""
+    from vtr_core.backbones.published_features import convert_features
+
+    clips, heard = convert_features(flags.file, flags.out, flags.captions, flags.davenet)
+    columns = "video audio" if heard else "video"
+    print(f"features    {flags.out}: {clips:,} clips, {heard:,} with audio")
+    print(f"next        vtr ingest pairs --table {flags.out}/table.csv --feature-columns {columns} \\")
+    print("                --pool max --no-normalise --out data/NAME")
+    return {"table": f"{flags.out}/table.csv", "clips": clips, "audio": heard}
+
+
 IMPORTS: tuple[Subcommand, ...] = (
+    Subcommand("features", "published features of one vector a clip (.pth, .pkl) as .npy files", import_features),
     Subcommand("weights", "a published file of weights (.pt, .pth) as .safetensors, for --weights", import_weights),
     *(kind for system in SYSTEMS for kind in system.imports),
 )

@@ -1,10 +1,11 @@
 """Messages quote what users gave, and stay one printable line."""
 
 import pickle
+import shlex
 
 import pytest
 
-from vtr_core.errors import DatasetError, nearest, one_line
+from vtr_core.errors import DatasetError, command_line, nearest, one_line
 
 
 @pytest.mark.parametrize(
@@ -36,3 +37,9 @@ def test_errors_travel_between_processes() -> None:
 def test_the_nearest_known_word_is_suggested() -> None:
     assert nearest("trian", iter(["train", "ingest"]), "give one") == "did you mean train?"
     assert nearest("xyz", ["train", "ingest"], "give one") == "give one"
+
+
+@pytest.mark.parametrize("name", ["runs/a", "runs/a b", "it's $HOME; rm *", "s3://b/x?region=e&scheme=http", "josé"])
+def test_a_command_to_type_is_read_by_the_shell_as_it_was_meant(name: str) -> None:
+    line = command_line("train", "--resume", name, "--seed", 3)
+    assert shlex.split(line) == ["vtr", "train", "--resume", name, "--seed", "3"]

@@ -7,6 +7,7 @@ import logging
 import mmap
 import os
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -95,6 +96,7 @@ def test_patches_are_the_same_release() -> None:
 SPELT_IN = {
     ray_private.KEEP_DEVICES: "_private/accelerators/accelerator.py",
     ray_private.STOP_WAIT: "dashboard/modules/job/job_supervisor.py",
+    ray_private.TLS: "util/client/worker.py",
     ray_private.SYNC_WARNING: "tune/execution/experiment_state.py",
     "RAY_JOB_CONFIG_JSON_ENV_VAR": "_private/runtime_env/constants.py",
     **{name: "train/v2/_internal/constants.py" for name in QUICK_FAULTS if name.startswith("RAY_TRAIN_")},
@@ -107,9 +109,9 @@ def test_ray_reads_the_variable(name: str) -> None:
 
 
 def test_rays_servers_know_the_settings() -> None:
-    settings = *QUICK_FAULTS, *ray_private.NO_PRESTART, *ray_private.KEEP_IDLE
+    settings = *QUICK_FAULTS, *ray_private.NO_PRESTART, *ray_private.KEEP_IDLE, ray_private.RECONNECT_S
     names = [name for name in settings if not name.startswith("RAY_TRAIN_")]
-    assert len(names) == 7
+    assert len(names) == 8
     server = RAY / "core" / "src" / "ray" / "raylet" / "raylet"
     with server.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         assert [name for name in (*names, "RAY_no_such_setting") if content.find(name[4:].encode()) < 0] == [
@@ -139,6 +141,52 @@ def test_the_connected_cluster(local_ray: None) -> None:
     head = ray_state.head_state(ray.get_runtime_context().gcs_address)
     assert list(ray_state.living_nodes(head)) == [node["NodeID"]]
     assert ray_state.drain(head, "0" * 56, 0) is None  # nobody misses a node that is not there
+
+
+def test_a_cluster_is_asked_whether_it_is_there(local_ray: None) -> None:
+    head = ray.get_runtime_context().gcs_address
+    (node,) = ray.nodes()
+    raylet = f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}"
+    assert (ray_private.head_fault(head), ray_private.is_gone(head)) == (None, False)
+    assert ray_private.head_fault(raylet) == "another server answers, not the head of a cluster"
+    assert not ray_private.is_gone(raylet)
+
+
+def test_nobody_is_no_cluster() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]  # free again when the server is closed
+    assert ray_private.head_fault(f"127.0.0.1:{port}") == "nothing of Ray's answers: Connection refused"
+    assert ray_private.is_gone(f"127.0.0.1:{port}")
+
+
+def test_a_token_that_cannot_be_read_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(address: str) -> str:
+        raise ray.exceptions.AuthenticationError("RAY_AUTH_TOKEN_PATH is set but file cannot be opened")
+
+    monkeypatch.setattr(ray_private, "_ask_version", ask)
+    assert "file cannot be opened" in str(ray_private.head_fault("10.0.0.1:6379"))
+    assert not ray_private.is_gone("10.0.0.1:6379")
+
+
+def test_workers_import_nothing_from_the_working_directory() -> None:
+    """Ray puts it first for a job that is not a client's, which is all that this field decides of ours."""
+    job = ray_private.imports_alone(["/code"])
+    assert (job._client_job, job._py_driver_sys_path) == (True, ["/code"])
+    source = inspect.getsource(import_module("ray._private.worker").connect)
+    assert "if not job_config._client_job and not job_config._runtime_env_has_working_dir():" in source
+
+
+def test_where_ray_keeps_its_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ray._private.utils import validate_socket_filepath
+
+    monkeypatch.delenv("RAY_TMPDIR", raising=False)
+    monkeypatch.setenv("TMPDIR", "/scratch")
+    assert ray_private.folder() == "/scratch"
+    longest = "/" + "a" * (ray_private.LONGEST_FOLDER - 1)
+    socket_name = "ray/session_2026-01-01_00-00-00_000000_1234567/sockets/plasma_store"
+    validate_socket_filepath(f"{longest}/{socket_name}")
+    with pytest.raises(OSError, match="AF_UNIX path length"):
+        validate_socket_filepath(f"{longest}a/{socket_name}")
 
 
 def test_the_last_started_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Files are published whole or not at all."""
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,26 @@ def test_a_file_that_cannot_be_is_named_and_leaves_nothing(name: str, tmp_path: 
     assert sorted(tmp_path.rglob("*")) == [tmp_path / "file", tmp_path / "folder"]
 
 
+def test_two_writers_of_a_file_do_not_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on two nodes of a cluster, whose processes have the same number."""
+    monkeypatch.setattr("os.getpid", lambda: 7)
+    place = locate(str(tmp_path / "file"))
+    with storage.open_for_writing(place) as first, storage.open_for_writing(place) as second:
+        first.write(b"one")
+        second.write(b"another")
+    assert storage.read_bytes(place) == b"one"
+
+
+def test_a_folder_that_is_cleared_meanwhile_is_told(tmp_path: Path) -> None:
+    """By a command that ended, of two with the same output."""
+    place = locate(str(tmp_path / "file"))
+    with (
+        pytest.raises(StorageError, match=r"file was not written: its folder was cleared meanwhile.*run one at a time"),
+        storage.open_for_writing(place),
+    ):
+        storage.delete_unpublished(locate(str(tmp_path)))
+
+
 def test_a_full_disk_is_named(tmp_path: Path) -> None:
     full, place = pytest.raises(StorageError, match=r"x cannot be written \(No space left"), tmp_path / "x"
     with full, storage.open_for_writing(locate(str(place))):
@@ -60,6 +81,37 @@ def test_locations_join_and_name_themselves(tmp_path: Path) -> None:
     assert place.uri == f"{tmp_path}/a/b.json"
     assert place.is_local
     assert locate(f"file://{tmp_path}").path == str(tmp_path)
+
+
+@pytest.mark.linux
+def test_a_name_that_is_no_text_is_left_out_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for name in (b"a", b"caf\xe9"):
+        Path(os.fsdecode(os.path.join(os.fsencode(tmp_path), name))).touch()
+    assert [child.name for child in storage.children(locate(str(tmp_path)))] == ["a"]
+    assert "caf\\xe9: the name is not UTF-8" in caplog.text
+    with pytest.raises(StorageError, match=r"caf\\xe9' cannot be the name of a file"):
+        locate(os.fsdecode(b"caf\xe9"))
+    with pytest.raises(StorageError, match=r"a\\ud800' cannot be the name of a file"):
+        locate("a\ud800")
+
+
+def test_what_cannot_be_looked_up_is_told_in_a_line(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"x cannot be looked up \(File name too long\); correct the name"):
+        storage.exists(locate(str(tmp_path / ("x" * 300))))
+
+
+def test_a_file_of_another_machine_is_refused() -> None:
+    with pytest.raises(StorageError, match="is a file of the machine host"):
+        locate("file://host/share")
+    assert locate("file://localhost/a%20b").path == locate("file:/a%20b").path == "/a b"
+
+
+@pytest.mark.parametrize("name", ["a b", "a#b", "50%", "a%20b", "what?", "ü"])
+def test_names_in_a_bucket_are_quoted_once_and_read_once(name: str) -> None:
+    place = locate("s3://bucket/films?region=eu-west-1") / name
+    assert place.path == f"bucket/films/{name}"
+    assert locate(place.uri).path == place.path
+    assert locate(place.uri).s3 == place.s3
 
 
 def test_children_of_nothing_are_none(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ from vtr_core.systems.spaces import (
     spaces_of,
     unknown_words,
 )
+from vtr_core.text.tokens.vocabulary import given_texts
 from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model, read_stated_model
 from vtr_core.unusable import UnusableError
 from vtr_core.video.process import Limits
@@ -148,7 +149,7 @@ class Model:
 
         ConfigError for a model that encodes no texts, such as a captioner.
         """
-        queries = [texts] if isinstance(texts, str) else list(texts)
+        queries = given_texts(texts)
         loaded = self.loaded
         match spaces_of(loaded, "encode_text"):
             case DualSpaces() as spaces:
@@ -214,7 +215,7 @@ class Model:
         query without a known word.
         """
         loaded, spaces = self.loaded, dual_spaces_of(self.loaded, "explain")
-        names = [str(row) for row in range(len(videos))] if ids is None else list(ids)
+        names = [str(row) for row in range(len(videos))] if ids is None else given_texts(ids)
         if len(names) != len(videos):
             raise InputError(f"{len(names)} ids were given for {len(videos)} videos; give one for each")
         shown = np.flatnonzero(videos.known)
@@ -225,7 +226,7 @@ class Model:
         kind = spaces.concept_similarity(loaded.config)
         searched = DualVideos(tuple(names[row] for row in shown), latent, concept, loaded.concepts, kind)
         scoring = spaces.scoring(loaded)
-        (query_vectors,) = known_queries(spaces, loaded, [query])
+        (query_vectors,) = known_queries(spaces, loaded, given_texts([query]))
         options = ExplainOptions(hits=k, tags=tags)
         return answer(
             explainable(searched, scoring), query_vectors, (), options, latent_scores(searched, query_vectors)
@@ -315,6 +316,7 @@ class Index:
         ready = self._searcher
         if not isinstance(ready, JointSearcher) or not ready.concepts:
             raise ConfigError(f"the model of the index, {self.model.uri}, names no concepts that explain its hits")
+        (query,) = given_texts([query])
         explained = ready.explained(query, ready.ranking(query, k), tags)
         if explained is None:
             raise unknown_words(query, self.model.loaded)
@@ -326,4 +328,6 @@ class Index:
         """The k best items for each query; None for a query without a known word."""
         if k < 1:
             raise InputError(f"k is {k}; it must be 1 or more")
-        return self._searcher.search(list(queries), k, meeting(self._items, parse_conditions(filters)))
+        return self._searcher.search(
+            given_texts(queries), k, meeting(self._items, parse_conditions(given_texts(filters)))
+        )

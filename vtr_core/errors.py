@@ -1,5 +1,6 @@
 """Errors that a user can act on: what was given, what is allowed, what to do."""
 
+import shlex
 from collections.abc import Iterable
 
 from vtr_core.redaction import redact
@@ -64,6 +65,11 @@ def how_to_install(extra: str) -> str:
         f"in vtr's folder make install EXTRAS={extra}, or pip install --constraint constraints.txt --editable "
         f"'.[{extra}]'"
     )
+
+
+def command_line(command: str, *words: object) -> str:
+    """A command of vtr to type, such as `vtr train --resume 'runs/my run'`: each word as the shell needs it."""
+    return shlex.join(["vtr", command, *map(str, words)])
 
 
 def nearest(word: str, known: Iterable[str], otherwise: str) -> str:

@@ -11,7 +11,7 @@ import safetensors.torch
 
 from vtr_core import storage
 from vtr_core.backbones.recipes import RECIPES
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, command_line
 from vtr_core.fingerprint import short
 from vtr_core.storage import Location
 from vtr_core.train.checkpoint.checkpoint_files import CONCEPTS, MARKER, VERSION, CheckpointReader
@@ -73,8 +73,11 @@ def _validated(loaded: LoadedModel) -> str:
 
 
 def _use(loaded: LoadedModel) -> str:
-    model = loaded.config.model
-    feature, reads = next(iter(model.inputs.features), "video"), model.system().records(model)
+    model, system = loaded.config.model, loaded.config.model.system()
+    if system.implementation().retrieval is None:
+        example = command_line("evaluate", "FOLDER", "--task", system.evaluation, "--data", "URI")
+        return f"It has no vectors of texts; there are {system.used_by}, with this folder for the model: `{example}`."
+    feature, reads = next(iter(model.inputs.features), "video"), system.records(model)
     shape = "(frames, values)" if reads == "videos" else "(values,)"
     return "\n".join(
         [

@@ -4,6 +4,7 @@ import os
 import resource
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +14,23 @@ def num_usable() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+CGROUP = Path("/sys/fs/cgroup")
+
+
+def free_memory() -> int:
+    """Bytes of memory that the process may still take: what the machine has free, or its container where that is less.
+
+    A container's own files are read where it is the root of its control group (version 2), as in Docker and Kubernetes.
+    """
+    import psutil
+
+    free: int = psutil.virtual_memory().available
+    with suppress(OSError, ValueError):  # no such group, or no limit ("max")
+        most, held = (int((CGROUP / name).read_text()) for name in ("memory.max", "memory.current"))
+        free = min(free, max(0, most - held))
+    return free
 
 
 STATM = Path("/proc/self/statm")

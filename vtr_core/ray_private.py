@@ -9,11 +9,13 @@ Ray is imported in the functions: whoever only needs a name does not wait for it
 
 import json
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ray.job_config import JobConfig
     from ray.job_submission import JobSubmissionClient
 
 SEEN = ("2.60",)
@@ -39,6 +41,12 @@ KEEP_IDLE = MappingProxyType({"RAY_idle_worker_killing_time_threshold_ms": "6000
 """Nodes keep idle processes for a minute. Without it those beyond one per CPU end after a second, also the processes
 that read batches while training has enough of them; starting one takes seconds of a processor.
 """
+TLS = "RAY_USE_TLS"
+"""At 1, servers are spoken to with certificates. Without it they would be asked without, and count as gone."""
+RECONNECT_S = "RAY_gcs_rpc_server_reconnect_timeout_s"
+"""Seconds after which Ray ends a process that does not reach the head. Without it commands wait 60, Ray's default."""
+LONGEST_FOLDER = 107 - len("/ray/session_2026-01-01_00-00-00_000000_1234567/sockets/plasma_store")
+"""Bytes of the name of a folder for Ray's files: names of sockets, which lie below it, have 107 at most."""
 SYNC_WARNING = "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S"
 """At 0, Tune does not warn of saving its own state often. Without it sweeps print a warning that means nothing."""
 JOB_CONFIG = "RAY_JOB_CONFIG_JSON_ENV_VAR"
@@ -99,6 +107,95 @@ def forget(address: str) -> None:
 
     if started_last() == address:
         reset_ray_address()
+
+
+def folder() -> str:
+    """Where Ray keeps its files, below /ray: RAY_TMPDIR, TMPDIR or /tmp. Without it a name that is too long is Ray's
+    traceback.
+    """
+    from ray._common.utils import get_default_system_temp_dir
+
+    return get_default_system_temp_dir()
+
+
+def imports_alone(folders: Sequence[str]) -> "JobConfig":
+    """A job whose workers import from these folders as well, and not first of all from the working directory.
+
+    Without it a file profile.py beside the user takes the place of Python's in every worker.
+    """
+    from ray.job_config import JobConfig
+
+    return JobConfig(_client_job=True, _py_driver_sys_path=list(folders))
+
+
+_ANSWER_S = 5.0
+"""Within which a server of Ray's answers."""
+
+
+def head_fault(address: str) -> str | None:
+    """Why what listens at host:port is no head of a cluster that takes this process; None where it is one.
+
+    Without it a wrong address is a quarter of an hour of warnings.
+    """
+    import grpc
+    import ray
+
+    if _is_encrypted():
+        return None
+    try:
+        theirs = _ask_version(address)
+    except grpc.RpcError as error:
+        match error.code():
+            case grpc.StatusCode.UNAUTHENTICATED:
+                return "it asks for another token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH"
+            case grpc.StatusCode.DEADLINE_EXCEEDED:
+                return f"it does not answer within {_ANSWER_S:g} s"
+            case grpc.StatusCode.UNAVAILABLE:
+                return f"nothing of Ray's answers: {(error.details() or '').rpartition(': ')[2].rstrip(']')}"
+            case grpc.StatusCode.UNIMPLEMENTED:
+                return "another server answers, not the head of a cluster"
+            case code:
+                return f"{code.name}: {error.details()}"
+    except ray.exceptions.AuthenticationError as error:  # a file of a token that is not there
+        return str(error)
+    return None if theirs == ray.__version__ else f"it runs Ray {theirs}, this machine {ray.__version__}"
+
+
+def is_gone(address: str) -> bool:
+    """Whether no server of Ray's, the head or a node's, listens at host:port. Without it losses are waited for."""
+    import grpc
+    import ray
+
+    if _is_encrypted():
+        return False
+    try:
+        _ask_version(address)
+    except grpc.RpcError as error:
+        return bool(error.code() == grpc.StatusCode.UNAVAILABLE)
+    except ray.exceptions.AuthenticationError:
+        pass
+    return False
+
+
+def _is_encrypted() -> bool:
+    return os.environ.get(TLS, "0").lower() in ("1", "true")
+
+
+def _ask_version(address: str) -> str:
+    """The Ray of the head at host:port; grpc.RpcError, whose code says why, where there is none."""
+    import grpc
+    from ray._private.authentication.http_token_authentication import get_auth_headers_if_auth_enabled
+    from ray.core.generated import gcs_service_pb2
+
+    messages: Any = gcs_service_pb2  # made when it is imported
+    token = [(name.lower(), value) for name, value in get_auth_headers_if_auth_enabled({}).items()]
+    with grpc.insecure_channel(address, [("grpc.enable_http_proxy", 0)]) as channel:
+        ask = channel.unary_unary(
+            "/ray.rpc.NodeInfoGcsService/CheckAlive",
+            messages.CheckAliveRequest.SerializeToString,
+            messages.CheckAliveReply.FromString,
+        )
+        return str(ask(messages.CheckAliveRequest(), timeout=_ANSWER_S, metadata=token).ray_version)
 
 
 def draining_nodes() -> set[str]:

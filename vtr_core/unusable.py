@@ -17,7 +17,7 @@ class Reason(StrEnum):
     WRONG_DIMENSION = "wrong_dimension"
     """The array has no rows, or gives another number of values than the column holds."""
     NOT_FINITE = "not_finite"
-    """The values are NaN, infinite, or beyond the range of float16."""
+    """The values are NaN, infinite, or beyond the range of float16, above or below."""
     OUTSIDE_FEATURES = "outside_features"
     """The clip's time span lies after the last row of the features."""
     STREAMS_DISAGREE = "streams_disagree"

@@ -10,7 +10,7 @@ import numpy as np
 import tyro
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.image import imread
+from PIL import Image, ImageOps
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help, written_as_json
 from pipelines.report.figures import blank_figure
@@ -91,7 +91,8 @@ def _cell(axes: Axes, video: Mapping[str, Any], picture: Picture) -> None:
 
 def _pixels(picture: Picture) -> np.ndarray:
     try:
-        return imread(io.BytesIO(picture.content), format=picture.media_type.removeprefix("image/"))
+        with Image.open(io.BytesIO(picture.content), formats=[picture.media_type.removeprefix("image/")]) as image:
+            return np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
     except (OSError, ValueError, SyntaxError) as error:
         raise InputError(f"the picture of {picture.item_id} cannot be read ({error}); replace it") from error
 

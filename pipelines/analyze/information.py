@@ -79,13 +79,12 @@ def information_values(videos: "Sequence[VideoCaptions]", table: "InformationTab
     """
     import numpy as np
 
-    from vtr_core.data.shards.shard_file import caption_key
     from vtr_core.losses.granularity import SENTENCE_DECIMALS, VIDEO_DECIMALS
 
     sentences: dict[tuple[int, int], tuple[str, str]] = {}
     for video in videos:
-        for caption in video.captions:
-            sentences.setdefault((video.video_key, caption_key(caption)), (video.video_id, caption))
+        for caption, key in zip(video.captions, video.keys, strict=True):
+            sentences.setdefault((video.video_key, key), (video.video_id, caption))
     texts, keys = list(sentences.values()), np.array(list(sentences), np.int64).reshape(-1, 2)
     values = table.of_captions(keys[:, 0].copy(), keys[:, 1].copy())
 

@@ -68,6 +68,9 @@ class EvaluateFlags:
     relevant: Literal["own", "same-caption"] = "own"
     """Items that are right for a query. own: those of its own clip; same-caption: all with its caption, also of other
     clips (the rank is that of the best one, average precision is over all)."""
+    missing_audio: Literal["video", "miss"] = "video"
+    """Clips without audio among others with it. video: video+audio is video alone; miss: also metrics where they count
+    as failures, as AVLnet's."""
     experiment: str = "vtr"
     """MLflow experiment."""
     out: str | None = None

@@ -9,10 +9,9 @@ from rich.text import Text
 
 from pipelines.arguments import check_counts
 from pipelines.evaluate.evaluation_flags import Background, LocalizationFlags, RowsRead, device, short_names
-from pipelines.report.figures import Printed, page, print_link, show
+from pipelines.report.figures import Printed, page, show
 from pipelines.report.logged_run import EvaluatedSet, log_evaluation
 from pipelines.systems.registry import SYSTEMS
-from vtr_core import storage
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.records.schema import require_steps
@@ -28,7 +27,6 @@ from vtr_core.metrics.step_figures import (
 )
 from vtr_core.retrieval.evaluate.localization import ScoredSteps, SecondModel, score_steps
 from vtr_core.similarity import SimilarityKind
-from vtr_core.storage import locate
 from vtr_core.systems.spaces import clip_space_of
 from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
 
@@ -73,9 +71,6 @@ def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
         results.append(_evaluate_one(loaded, name, manifest, similarity, flags))
         show(printed(results[-1], f"{loaded.uri}, {similarity} similarity"))
     _log(flags, loaded, results, similarity)
-    if flags.out is not None:
-        storage.write_json(locate(flags.out), as_json(results, _settings(flags, loaded, similarity)))
-        print_link(locate(flags.out))
     return results
 
 
@@ -195,7 +190,7 @@ def _log(
     title = f"{loaded.uri}, {similarity} similarity"
     tables = page([part for result in results for part in printed(result, title)])
     values = as_json(results, settings)
-    log_evaluation(flags.experiment, loaded, sets, {"task": "localization", **settings}, values, tables)
+    log_evaluation(flags.experiment, loaded, sets, {"task": "localization", **settings}, values, tables, flags.out)
 
 
 def as_json(results: Sequence[LocalizationResult], settings: Mapping[str, object]) -> dict[str, object]:

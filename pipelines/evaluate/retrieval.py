@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from pipelines.evaluate.evaluation_flags import (
     EvaluateFlags,
     RowsRead,
@@ -9,7 +11,7 @@ from pipelines.evaluate.evaluation_flags import (
     device,
     short_names,
 )
-from pipelines.evaluate.retrieval_figures import PLAIN, Result, Variant, intervals, log, printed, write_json
+from pipelines.evaluate.retrieval_figures import PLAIN, Result, Variant, intervals, log, printed
 from pipelines.report.figures import show
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
@@ -19,7 +21,15 @@ from vtr_core.data.concepts.concept_table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest, data_set
 from vtr_core.data.plan import row_groups
 from vtr_core.embedding.embedded_rows import EmbeddedRows, model_fingerprint
-from vtr_core.embedding.rankings import Protocol, Relevant, evaluate_retrieval, rankings
+from vtr_core.embedding.rankings import (
+    AUDIO,
+    VIDEO,
+    Protocol,
+    Relevant,
+    evaluate_retrieval,
+    rankings,
+    with_audio_alone,
+)
 from vtr_core.encoders.encoder import source_of
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import short
@@ -144,9 +154,7 @@ def evaluate(flags: EvaluateFlags) -> list[Result]:
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
         results.append(evaluate_set(name, manifest))
         show(printed(results[-1], loaded.uri))
-    log(flags.experiment, loaded, results, settings)
-    if flags.out is not None:
-        write_json(flags.out, results)
+    log(flags.experiment, loaded, results, settings, flags.out)
     return results
 
 
@@ -281,6 +289,12 @@ def _variants(
         directions = evaluate_retrieval(rows, kind, flags.query_sample, relevant)
         return [Variant(kind, "plain", "sampled queries", intervals(directions), directions)]
     variants = [Variant(kind, "plain", "", "", evaluate_retrieval(rows, kind, relevant=relevant))]
+    if flags.missing_audio == "miss":
+        heard = with_audio_alone(rows)
+        silent = np.unique(rows.clip_key[rows.present[VIDEO] & ~rows.present[AUDIO]])
+        directions = evaluate_retrieval(heard, kind, relevant=relevant)
+        remark = f"{len(silent):,} clips have none"
+        variants.append(Variant(kind, "missing_audio", "clips without audio as failures", remark, directions))
     if flags.aggregate == "video":
         remark = "all captions of a video search for it; their mean against the mean of its clips"
         variants.append(Variant(kind, "video_mean", "videos, mean embeddings", remark, mean_embeddings(rows, kind)))
@@ -312,6 +326,7 @@ def _settings(flags: EvaluateFlags, kinds: Sequence[SimilarityKind]) -> dict[str
         "similarities": " ".join(kinds),
         "aggregate": flags.aggregate,
         "relevant": flags.relevant,
+        "missing_audio": flags.missing_audio,
         "normalize": " ".join(flags.normalize) or "none",
     }
     settings.update(flags.sampled)

@@ -8,14 +8,12 @@ from typing import Literal
 from rich.table import Table
 from rich.text import Text
 
-from pipelines.report.figures import Printed, page, print_link
+from pipelines.report.figures import Printed, page
 from pipelines.report.logged_run import EvaluatedSet, log_evaluation
-from vtr_core import storage
 from vtr_core.data.manifest import Manifest
 from vtr_core.embedding.rankings import Direction, Protocol, metric_values
 from vtr_core.metrics.intervals import wilson_interval
 from vtr_core.metrics.ranking import RetrievalMetrics
-from vtr_core.storage import locate
 from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 PLAIN = "plain"
@@ -121,17 +119,17 @@ def _cells(metrics: RetrievalMetrics) -> list[str]:
     return [*recalls, f"{metrics.median_rank:.1f}", f"{metrics.mean_rank:.1f}", f"{metrics.mean_average_precision:.3f}"]
 
 
-def log(experiment: str, loaded: LoadedModel, results: Sequence[Result], settings: Mapping[str, object]) -> None:
-    """One run of the experiment, with the metrics of every variant of every data set."""
+def log(
+    experiment: str,
+    loaded: LoadedModel,
+    results: Sequence[Result],
+    settings: Mapping[str, object],
+    out: str | None,
+) -> None:
+    """The file `out`, and one run of the experiment, with the metrics of every variant of every data set."""
     sets = [EvaluatedSet(result.name, result.manifest, result.metrics()) for result in results]
     tables = page([part for result in results for part in printed(result, loaded.uri)])
-    log_evaluation(experiment, loaded, sets, settings, as_json(results), tables)
-
-
-def write_json(uri: str, results: Sequence[Result]) -> None:
-    """Write `as_json` to a file."""
-    storage.write_json(locate(uri), as_json(results))
-    print_link(locate(uri))
+    log_evaluation(experiment, loaded, sets, settings, as_json(results), tables, out)
 
 
 def as_json(results: Sequence[Result]) -> dict[str, object]:

@@ -78,6 +78,8 @@ def video_files(place: str | None, manifest: "Manifest") -> "Inventory | None":
         )
     videos = Inventory(place)
     assert videos.files  # an empty one raises InputError
+    for fault in videos.left_out:
+        print(f"left out: {fault}")
     return videos
 
 

@@ -1,7 +1,7 @@
 """`vtr extract VIDEOS --captions TABLE --out URI`: video files to Parquet shards with a manifest, by Ray Data."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -10,7 +10,7 @@ import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
 from pipelines.ingest.ingest_options import caption_length, words_of_data_set
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, DatasetError
 
 if TYPE_CHECKING:
     from vtr_core.data.ingest.ingest import IngestResult
@@ -279,7 +279,6 @@ def _recipes(flags: ExtractFlags) -> "tuple[Chosen, ...]":
 
 
 def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", source: "VideoFiles", flags: ExtractFlags) -> None:
-    from pipelines.progress import Meter
     from vtr_core.extraction.outputs import NpyFolder, write_shards
     from vtr_core.storage import locate
 
@@ -292,13 +291,24 @@ def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", source: "VideoFiles",
         folder = NpyFolder(locate(flags.keep_features), source.chosen)
         folder.claim()
         keep = folder.write
+    count = sum(len(task.videos) for task in tasks)
+    follow(write_shards(plan, tasks, extractor(source.requested, flags), keep), count)
+
+
+def follow(steps: "Iterator[Progress]", count: int) -> None:
+    """Do the work of `steps` on so many videos, tell how far it is, and whose times a person should look at."""
+    from pipelines.progress import Meter
+
     begun = time.monotonic()
-    with Meter(sum(len(task.videos) for task in tasks), "videos") as meter:
-        for progress in write_shards(plan, tasks, extractor(source.requested, flags), keep):
-            meter.tell(progress.videos, remark(progress, time.monotonic() - begun))
+    last: Progress | None = None
+    with Meter(count, "videos") as meter:
+        for last in steps:
+            meter.tell(last.videos, _speed(last, time.monotonic() - begun))
+    if last is not None and last.remarks:
+        print("\n  ".join([f"videos with times to look at: {last.remarks}, for instance", *last.examples]))
 
 
-def remark(progress: "Progress", elapsed_s: float) -> str:
+def _speed(progress: "Progress", elapsed_s: float) -> str:
     """Speed relative to playback, and dropped videos."""
     times = progress.seconds / max(elapsed_s, 1e-9)
     speed = f"{times:.{0 if times >= 10 else 1}f} times as fast as they play"
@@ -307,7 +317,7 @@ def remark(progress: "Progress", elapsed_s: float) -> str:
 
 def _features_only(flags: ExtractFlags) -> "Drops":
     """Write the missing .npy files, also of an interrupted extraction, and print what was dropped."""
-    from pipelines.progress import Meter
+    from vtr_core.data.sources.captioned_videos import drop_left_out
     from vtr_core.data.sources.source import Drops
     from vtr_core.data.sources.video_files import Inventory
     from vtr_core.extraction.outputs import NpyFolder, write_features
@@ -317,14 +327,16 @@ def _features_only(flags: ExtractFlags) -> "Drops":
         raise ConfigError("--features-only writes .npy files alone: leave out --thumbnails and --records")
     check_ranges(flags)
     chosen = _recipes(flags)
-    files = Inventory(flags.videos, flags.anywhere).files
+    inventory = Inventory(flags.videos, flags.anywhere)
+    files, drops = inventory.files, Drops(flags.strict)
     check_writable(locate(flags.out))
-    drops = Drops(flags.strict)
-    with Meter(len(files), "videos") as meter:
-        for done in write_features(NpyFolder(locate(flags.out), chosen), files, extractor(chosen, flags), drops):
-            meter.tell(done)
+    drop_left_out(inventory, drops)
+    follow(write_features(NpyFolder(locate(flags.out), chosen), files, extractor(chosen, flags), drops), len(files))
     names = ", ".join(choice.recipe.name for choice in chosen)
-    print(f"{flags.out}: .npy files of {len(files) - sum(drops.counts.values())} videos by {names}")
+    written = len(files) + len(inventory.left_out) - drops.counts.total()
+    print(f"{flags.out}: .npy files of {written} videos by {names}")
     for reason, count in sorted(drops.counts.items()):
         print(f"dropped {count} × {reason}, for instance {drops.examples[reason][0]}")
+    if files and sum(drops.counts.values()) == len(files):
+        raise DatasetError(f"{flags.videos} gives no usable video: all {len(files)} were dropped")
     return drops

@@ -1,6 +1,5 @@
 """The work of `vtr index`: of video files by a pretrained encoder, of a data set by a checkpoint, and deletion."""
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -8,16 +7,16 @@ import numpy as np
 
 from pipelines.arguments import check_counts
 from pipelines.evaluate.evaluation_flags import RowsRead, device
-from pipelines.extract.command import ExtractFlags, extractor, remark
+from pipelines.extract.command import ExtractFlags, extractor, follow
 from pipelines.index.command import IndexFlags
-from pipelines.progress import Meter
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.config.data_sets import JOINED, joined_uris, joined_weights
+from vtr_core.data.manifest import data_set
 from vtr_core.data.sources.video_files import Inventory
 from vtr_core.embedding.embedded_rows import model_fingerprint
 from vtr_core.encoders.encoder import BUNDLED, is_encoder, source_of
-from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.errors import ConfigError, DatasetError, command_line
 from vtr_core.extraction.features import ClipPooling, check_weights, choose_alike
 from vtr_core.fingerprint import short
 from vtr_core.retrieval.embed.stored_embeddings import load_embeddings
@@ -59,7 +58,7 @@ def index(flags: IndexFlags) -> IndexRecord:
     print(f"model       {short(record.model_fingerprint)}  {record.checkpoint}")
     print(f"data        {short(record.data_fingerprint)}  {record.data}")
     print(f"index       {flags.out}")
-    print(f'next        vtr search "a query" --index {flags.out}')
+    print(f"next        {command_line('search', 'a query', '--index', flags.out)}")
     return record
 
 
@@ -108,7 +107,7 @@ def _index_data(flags: IndexFlags, out: Location) -> IndexRecord:
         )
     if max(joined_weights(data)) > 1:
         raise ConfigError(f"vtr index --data {data}: an index has every video once; leave out the weights")
-    loaded = read_stated_model(checkpoint, str(stated), str(flags.embeddings), SYSTEMS, device())
+    loaded = read_stated_model(checkpoint, str(stated), str(flags.embeddings), SYSTEMS, device(), "CHECKPOINT")
     spaces_of(loaded, "an index")
     manifest = usable_data(loaded.config.model, data)
     stored = None
@@ -117,14 +116,15 @@ def _index_data(flags: IndexFlags, out: Location) -> IndexRecord:
         stored = StoredEmbeddings(embeddings, flags.embeddings)
     with RowsRead(manifest) as read:
         planned = plan_index(loaded, manifest, backend, stored, flags.shards, read.watch)
-        if JOINED in data:
+        if len(joined_uris(data)) > 1:
             planned = replace(planned, shards=_once(planned.shards, data))
         if existing is None:
             record = save_index(out, planned)
             delete_folder(windows.location)  # of an index of video files that this one replaces
             return record
-        before = _stated_data(existing.record.data, str(flags.out))
-        both = usable_data(loaded.config.model, f"{before}{JOINED}{manifest.uri}")
+        before = joined_uris(_stated_data(existing.record.data, str(flags.out)))
+        others = [part for part in before if data_set(part) not in joined_uris(manifest.uri)]
+        both = usable_data(loaded.config.model, JOINED.join([*others, manifest.uri]))
         return save_index(out, extended(existing, planned.whole(), both))
 
 
@@ -158,7 +158,10 @@ def _index_videos(flags: IndexFlags, videos: str, out: Location) -> IndexRecord:
     if flags.add and has_index and not store:
         raise ConfigError(f"vtr index: {flags.out} is an index of a data set; --add takes a data set, by --data URI")
     _check_no_model(videos)
-    files = Inventory(videos, flags.anywhere).files
+    inventory = Inventory(videos, flags.anywhere)
+    files = inventory.files
+    for fault in inventory.left_out:
+        print(f"left out: {fault}")
     loaded = _window_model(flags, store)
     settings = _window_settings(flags, loaded, store)
     fingerprint = model_fingerprint(loaded.model)
@@ -182,7 +185,7 @@ def _index_videos(flags: IndexFlags, videos: str, out: Location) -> IndexRecord:
 def _check_no_model(place: str) -> None:
     """ConfigError where a model is given in the place of videos."""
     is_model = place.startswith((ENCODER, "models:", "hub:"))
-    if not is_model and not any(mark in place for mark in "*?["):
+    if not is_model:
         is_model = any(storage.exists(locate(place) / name) for name in ("config.json", "checkpoints", "run.json"))
     if is_model:
         raise ConfigError(
@@ -207,7 +210,7 @@ def _window_model(flags: IndexFlags, store: WindowStore) -> LoadedModel:
     if own is None:
         loaded = read_model(_model_uri(flags.encoder or BUNDLED), SYSTEMS, device())
     else:
-        loaded = read_stated_model(None, own, str(flags.out), SYSTEMS, device())
+        loaded = read_stated_model(None, own, str(flags.out), SYSTEMS, device(), "--encoder")
     clip_space_of(loaded, "an index of video files")
     if loaded.config.model.system().records(loaded.config.model) == "videos":
         raise ConfigError(
@@ -236,12 +239,9 @@ def _encode(store: WindowStore, videos: Sequence[VideoVersion], settings: Window
     """Write the parts of the store, here or on Ray."""
     assert flags.checkpoint is not None, "the positional argument, which are videos here"
     assert flags.out is not None, "checked"
-    begun = time.monotonic()
     workers = (0 if len(videos) <= IN_PROCESS else None) if flags.workers is None else flags.workers
     extract = extractor(settings.recipes, ExtractFlags(flags.checkpoint, flags.out, workers=workers))
-    with Meter(len(videos), "videos") as meter:
-        for progress in store.encode(videos, settings, extract):
-            meter.tell(progress.videos, remark(progress, time.monotonic() - begun))
+    follow(store.encode(videos, settings, extract), len(videos))
 
 
 def _report_dropped(store: WindowStore, files: int) -> None:

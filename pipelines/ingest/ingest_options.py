@@ -57,7 +57,8 @@ class IngestFlags:
     """Minimum number of occurrences of a vocabulary word in the training captions (default: 1)."""
     tokenizer: Tokenizer | None = None
     """Tokenizer of captions, fixed for the data set: words (default; runs of letters of any alphabet, digits and
-    apostrophes), or alphanumeric (A-Z, a-z and 0-9 only, as the published dual encoders)."""
+    apostrophes, and ICU's words in Chinese, Japanese, Thai, Lao, Khmer and Burmese, which have no spaces), or
+    alphanumeric (A-Z, a-z and 0-9 only, as the published dual encoders)."""
     unknown_words: UnknownWords | None = None
     """Words outside the vocabulary: dropped (default), or token (each becomes <unk>, which dual encoders read)."""
     tagger: str | None = None

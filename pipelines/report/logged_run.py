@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from pipelines.report.figures import print_link
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
-from vtr_core.redaction import redact
 from vtr_core.storage import Location, locate
 from vtr_core.tracking.environment import environment, provenance
-from vtr_core.tracking.run import TrackedRun, code, default_tracking_uri, failures, open_run, page_tags
+from vtr_core.tracking.run import TrackedRun, code, open_run, page_tags
+from vtr_core.tracking.store import default_tracking_uri, trouble
 from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 
@@ -48,8 +48,8 @@ def log_run(
         tracked.log_json("environment.json", environment())
         tracked.finish("FINISHED")
         print(f"MLflow run  {tracked.run_id} in {tracked.store}")
-    except failures() as error:
-        print(f"MLflow did not take it: {redact(str(error))}")
+    except Exception as error:
+        print(f"MLflow did not take it: {trouble(error)}")
 
 
 _LONGEST_NAME = 120
@@ -62,8 +62,12 @@ def log_evaluation(
     settings: Mapping[str, object],
     values: Mapping[str, object],
     page: str,
+    out: str | None,
 ) -> None:
-    """Log settings, data sets, metrics at the checkpoint's step, and the values and printed tables as files."""
+    """Write the values to the file `out`, where there is one; then log them, settings, data sets, and metrics.
+
+    Metrics are logged at the checkpoint's step, the values and the printed tables as files.
+    """
     now = int(time.time() * 1000)
 
     def write(tracked: TrackedRun) -> None:
@@ -74,7 +78,12 @@ def log_evaluation(
         tracked.log_json("evaluation.json", dict(values))
         tracked.log_text("report.html", page)
 
-    log_run(experiment, "evaluate", loaded, [data_set.name for data_set in sets], write)
+    try:
+        if out is not None:
+            storage.write_json(locate(out), dict(values))
+            print_link(locate(out))
+    finally:  # a full disk loses no run
+        log_run(experiment, "evaluate", loaded, [data_set.name for data_set in sets], write)
 
 
 _DOTS_PER_INCH = 150

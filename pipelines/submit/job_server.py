@@ -35,6 +35,9 @@ def address(chosen_url: str | None, environ: Mapping[str, str]) -> str:
         return chosen.rstrip("/")
     if chosen_url:
         raise ConfigError(f"--address {chosen_url} is not the URL of a Ray dashboard, such as {DEFAULT}")
+    head = ray_private.started_last() if chosen == "auto" else chosen
+    if head and ray_private.is_gone(head):  # Ray would ask for minutes
+        raise ClusterError(f"no Ray cluster answers at RAY_ADDRESS={chosen}; start one, or give --address URL")
     try:
         return ray_private.dashboard_url(chosen)
     except Exception as error:  # Ray raises many kinds here

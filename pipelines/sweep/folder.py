@@ -19,7 +19,7 @@ from vtr_core import storage
 from vtr_core.config.override import record as as_record
 from vtr_core.config.search_space import SchedulerKind, SearchKind, Space
 from vtr_core.data.manifest import Manifest
-from vtr_core.errors import RunConflict
+from vtr_core.errors import RunConflict, command_line
 from vtr_core.fingerprint import short
 from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location
@@ -100,8 +100,8 @@ class SweepFolder:
         """RunConflict where the folder holds a sweep or a run."""
         if storage.exists(self.location / "sweep.json"):
             raise RunConflict(
-                f"{self.location} already holds a sweep; continue it with vtr sweep --resume {self.location}, "
-                "or choose another --out"
+                f"{self.location} already holds a sweep; continue it with "
+                f"{command_line('sweep', '--resume', self.location)}, or choose another --out"
             )
         if storage.exists(self.location / "run.json"):
             raise RunConflict(f"{self.location} holds a run of vtr train; choose another --out")
@@ -189,7 +189,7 @@ def note(folder: SweepFolder, record: SweepRecord) -> str:
     """The description of the run, in Markdown, before there are results."""
     return (
         f"Sweep over {code(record.space)} on {code(record.data)}, compared by {code(record.metric)} on "
-        f"{code(record.validation)}.\n\n- go on: {code(f'vtr sweep --resume {folder.location.uri}')}\n"
+        f"{code(record.validation)}.\n\n- go on: {code(command_line('sweep', '--resume', folder.location.uri))}\n"
     )
 
 

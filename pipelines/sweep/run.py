@@ -36,7 +36,7 @@ from vtr_core.config.override import override
 from vtr_core.config.search_space import planned_points
 from vtr_core.data.manifest import Manifest, training_sets
 from vtr_core.data.plan import Plan
-from vtr_core.errors import ConfigError, DatasetError, VtrError, one_line
+from vtr_core.errors import ConfigError, DatasetError, VtrError, command_line, one_line
 from vtr_core.patience import SWEEP
 from vtr_core.redaction import redact
 from vtr_core.run.config import TrainConfig
@@ -44,7 +44,8 @@ from vtr_core.run.inputs import enough_concepts, require_features, usable_concep
 from vtr_core.run.presets import preset
 from vtr_core.storage import Location, check_writable, locate
 from vtr_core.tracking.environment import provenance
-from vtr_core.tracking.run import Status, default_tracking_uri, full_tracking_uri
+from vtr_core.tracking.run import Status
+from vtr_core.tracking.store import default_tracking_uri, full_tracking_uri
 from vtr_core.train.checkpoint.run_folder import resumed_places
 from vtr_core.train.fleet.lease import Lease, may_be_held
 from vtr_core.train.job import total_steps
@@ -152,7 +153,7 @@ class SweepTrials(Callback):
         except VtrError:  # the trial could not claim its folder, and reports it itself
             return
         tags = {"trial": row.name, "sweep": self._record.space, **({PARENT: self._parent} if self._parent else {})}
-        again = f"vtr sweep --resume {self._folder.location}"
+        again = command_line("sweep", "--resume", self._folder.location)
         child = Child(f"trial-{row.name}", tags, again)
         tracking = Tracking(run, record, config, self._record.provenance, self._uri, child)
         tracking.begin()
@@ -317,12 +318,13 @@ def _run(folder: SweepFolder, record: SweepRecord, base: TrainConfig) -> None:
         status = "FINISHED"
     except KeyboardInterrupt:
         status = "KILLED"
-        print(f"go on       vtr sweep --resume {folder.location}")
+        print(f"go on       {command_line('sweep', '--resume', folder.location)}")
         raise
     finally:
         parent = parent or open_parent(folder, record, varied, uri)
         if parent is None:
-            print(f"MLflow lacks the sweep; vtr sweep --resume {folder.location} sends it once the store is back")
+            again = command_line("sweep", "--resume", folder.location)
+            print(f"MLflow lacks the sweep; {again} sends it once the store is back")
         else:
             folder.write(replace(record, mlflow_run_id=parent.run_id))
             close_parent(parent, status, outcome, _children(folder, table))

@@ -111,6 +111,8 @@ class Results:
     """By variant, why its rows were not run."""
     similarities: Mapping[str, str] = field(default_factory=dict)
     """By variant, what its embeddings were compared by in training, at the choice of checkpoints and in its figures."""
+    deviations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By variant, the settings that differ from the paper's."""
 
 
 NOTHING, NO_AUDIO = "–", "no audio"
@@ -225,6 +227,7 @@ def _remarks(table: Table, results: Results) -> Iterator[str]:
         if row.note:
             yield f"- {row.title}: {row.note}."
     yield from _similarities(table, results)
+    yield from _deviations(table, results)
     published_only = [row.title for row in table.rows if row.variant is None]
     if published_only:
         yield f"- Figures of the paper only, not of this project's systems: {', '.join(published_only)}."
@@ -238,6 +241,18 @@ def _similarities(table: Table, results: Results) -> Iterator[str]:
             rows.setdefault(results.similarities[row.variant], []).append(row.title)
     for similarity, titles in rows.items():
         yield f"- {', '.join(titles)}: {similarity}."
+
+
+def _deviations(table: Table, results: Results) -> Iterator[str]:
+    """What differs from the paper in all rows, then what else does in each."""
+    own = results.deviations
+    rows = {row.title: own[row.variant] for row in table.rows if row.variant is not None and row.variant in own}
+    shared = [text for text in next(iter(rows.values()), ()) if all(text in every for every in rows.values())]
+    if shared:
+        yield f"- Settings of our rows that differ from the paper's: {'; '.join(shared)}."
+    for title, deviations in rows.items():
+        if others := [text for text in deviations if text not in shared]:
+            yield f"- {title}: {'; '.join(others)}."
 
 
 def _line(cells: Sequence[str]) -> str:

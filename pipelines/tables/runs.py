@@ -1,8 +1,10 @@
 """A paper's tables from the runs of a folder: one run per row and seed, each done once; then the page."""
 
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 from pipelines.arguments import check_counts
@@ -14,7 +16,7 @@ from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.report.figures import print_link
 from pipelines.systems.registry import SYSTEMS
 from pipelines.tables.command import PaperTablesFlags
-from pipelines.tables.layout import OwnSet, Paper, Results, Table, markdown
+from pipelines.tables.layout import OwnSet, Paper, Results, Row, Table, markdown
 from pipelines.train.command import TrainFlags, resume, train
 from vtr_core import storage
 from vtr_core.config.override import override
@@ -22,7 +24,7 @@ from vtr_core.data.manifest import Manifest, splits, training_sets
 from vtr_core.embedding.rankings import Protocol, metric_values
 from vtr_core.errors import ConfigError, RunConflict, nearest
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.presets import preset
+from vtr_core.run.presets import PRESETS, preset
 from vtr_core.storage import locate
 from vtr_core.storage.location import below
 from vtr_core.train.checkpoint.run_folder import RunFolder
@@ -92,8 +94,17 @@ class Sweep:
         """
         for variant, config in configs.items():
             self._check(variant, config)
+        progress = _Progress(sum(bool(self.missing(run_folder(self.out, *run))) for run in self._runs(configs)))
+        print(
+            f"{len(configs)} rows × {self.seeds} seeds: {progress.runs} trainings are missing",
+            flush=True,
+        )
         for variant, config in configs.items():
-            self.run(variant, config)
+            self.run(variant, config, progress)
+
+    def _runs(self, variants: Iterable[str]) -> Iterator[tuple[str, int]]:
+        """Variant and seed of all runs."""
+        return product(variants, range(self.seeds))
 
     def _check(self, variant: str, config: TrainConfig) -> None:
         """RunConflict where a run had other settings, was trained on other data or began with another model, or has
@@ -128,7 +139,7 @@ class Sweep:
         """The test sets of which a run has no figures yet."""
         return [test_set for test_set in self.test_sets if not storage.exists(locate(figures_file(folder, test_set)))]
 
-    def run(self, variant: str, config: TrainConfig) -> None:
+    def run(self, variant: str, config: TrainConfig, progress: "_Progress | None" = None) -> None:
         """Train and evaluate `config` with every seed; finished parts of earlier calls are reused."""
         self._check(variant, config)
         for seed in range(self.seeds):
@@ -145,6 +156,8 @@ class Sweep:
                     else self.measure(checkpoint, test_set, folder, seed)
                 )
                 storage.write_json(locate(figures_file(folder, test_set)), figures)
+            if progress is not None:
+                print(progress.done(), flush=True)
 
     def train(self, config: TrainConfig, folder: str) -> str:
         """Train, and return the run's checkpoint; interrupted runs are resumed, finished ones reused."""
@@ -170,6 +183,19 @@ class Sweep:
                 return _retrieval(checkpoint, test_set, self.experiment)
             case task:
                 return _of_a_system(task, checkpoint, test_set, self.experiment)
+
+
+class _Progress:
+    """How many trainings of a page are done, and how long the others take if they are like those."""
+
+    def __init__(self, runs: int) -> None:
+        self.runs, self._done, self._start = runs, 0, time.monotonic()
+
+    def done(self) -> str:
+        """Another one is done."""
+        self._done += 1
+        left = (time.monotonic() - self._start) / self._done * (self.runs - self._done)
+        return f"{self._done} of {self.runs} trainings; about {left / 60:.0f} min left if the others take as long"
 
 
 def variant_configs(base: str, variants: Iterable[str], changes: Mapping[str, Any]) -> dict[str, TrainConfig]:
@@ -216,7 +242,8 @@ def check_settings(folder: str, config: TrainConfig) -> None:
     place = locate(settings_file(folder))
     if not storage.exists(place):
         return
-    changed = sorted(_differing(_completed(storage.read_json(place)), settings_of(config), ""))
+    differing = _differing(_completed(storage.read_json(place)), settings_of(config), "")
+    changed = sorted(f"{name} = {new!r}, was {old!r}" for name, old, new in differing)
     if changed:
         raise RunConflict(
             f"{folder} has figures made with other settings ({', '.join(changed[:3])}); repeat those, or give these "
@@ -235,12 +262,28 @@ def _completed(made_with: dict[str, Any]) -> dict[str, Any]:
         return made_with
 
 
-def _differing(old: Any, new: Any, name: str) -> Iterator[str]:
+def _differing(old: Any, new: Any, name: str) -> Iterator[tuple[str, Any, Any]]:
+    """The dotted name of each setting that differs, with both values."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in old.keys() | new.keys():
             yield from _differing(old.get(key), new.get(key), f"{name}.{key}" if name else key)
     elif old != new:
-        yield f"{name} = {new!r}, was {old!r}"
+        yield name, old, new
+
+
+def deviations(base: str, configs: Mapping[str, TrainConfig]) -> dict[str, tuple[str, ...]]:
+    """By variant of `base`, the settings that differ from its paper's, those of `<base>-published-<variant>`.
+
+    Variants without a published form, such as those of a base that is published itself, are left out.
+    """
+    deviating = {}
+    for variant, config in configs.items():
+        published = "-".join(filter(None, (base, PUBLISHED, variant)))
+        if published in PRESETS:
+            of_paper = preset(published).model_copy(update={"preset": config.preset, "seed": config.seed})
+            differing = sorted(_differing(settings_of(of_paper), settings_of(config), ""))
+            deviating[variant] = tuple(f"{name} = {ours} (paper: {theirs})" for name, theirs, ours in differing)
+    return deviating
 
 
 def run_folder(out: str, variant: str, seed: int) -> str:
@@ -382,7 +425,28 @@ def reproduced(
         figures={variant: results.figures[same] for variant, same in alike.items()},
         similarities={v: results.similarities[same] for v, same in alike.items() if same in results.similarities},
         missing=paper.not_given({test_set.name for test_set in test_sets}, flags.data),
+        deviations=deviations(flags.preset, {v: configs[v] for v in variants if not v.startswith(PUBLISHED)}),
     )
+
+
+PUBLISHED = "published"
+"""The recipe of a base and of its variants with their paper's settings."""
+
+
+def with_published(paper: Paper) -> Paper:
+    """The paper's tables with two rows for each that is reproduced: with the published settings, and with ours."""
+
+    def both(row: Row) -> tuple[Row, ...]:
+        if row.variant is None:
+            return (row,)
+        published = "-".join(filter(None, (PUBLISHED, row.variant)))
+        return (
+            replace(row, title=f"{row.title}, settings as published", variant=published),
+            replace(row, title=f"{row.title}, ours"),
+        )
+
+    tables = [replace(table, rows=tuple(new for row in table.rows for new in both(row))) for table in paper.tables]
+    return replace(paper, tables=tuple(tables))
 
 
 def sweep(paper: Paper, flags: PaperTablesFlags, test_sets: Sequence[TestSet]) -> Sweep:
@@ -400,11 +464,11 @@ def sweep(paper: Paper, flags: PaperTablesFlags, test_sets: Sequence[TestSet]) -
 
 
 def with_costs(
-    results: Results, file: str, benchmark: str, read: Callable[[Any], Mapping[str, Mapping[str, float]]]
+    results: Results, file: str | None, benchmark: str, read: Callable[[Any], Mapping[str, Mapping[str, float]]]
 ) -> Results:
     """Adds the columns of the result of a benchmark, relative to a row's: `read` has them by variant and column."""
-    if not storage.exists(locate(file)):
-        missing = f"No result of python -m benchmarks.{benchmark}; give it with --benchmark FILE."
+    if file is None:
+        missing = f"Give the result of python -m benchmarks.{benchmark} with --benchmark FILE."
         return replace(results, missing={**results.missing, "benchmark": missing})
     figures = {name: dict(values) for name, values in results.figures.items()}
     for variant, costs in read(storage.read_json(locate(file))).items():

@@ -170,7 +170,7 @@ def plan_run(config: TrainConfig, flags: TrainFlags) -> PlannedRun:
     from vtr_core.run.build import check_model, frozen_weights
     from vtr_core.run.inputs import require_features, usable_concepts, with_inputs
     from vtr_core.storage import check_writable
-    from vtr_core.tracking.run import default_tracking_uri
+    from vtr_core.tracking.store import default_tracking_uri
     from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 
     check_name(flags.register)
@@ -301,8 +301,8 @@ def _run(
     """Train within an MLflow run, which ends as FINISHED, FAILED or KILLED."""
     from pipelines.train.reports import Finished, Reports, TimeLeft, counts_line, register_best
     from vtr_core.tracking.environment import provenance
-    from vtr_core.tracking.run import full_tracking_uri
     from vtr_core.tracking.run_log import EventLog
+    from vtr_core.tracking.store import full_tracking_uri
     from vtr_core.train.checkpoint.checkpoint_files import find_checkpoint
     from vtr_core.train.job import Job
     from vtr_core.train.loop.worker import fit
@@ -335,6 +335,6 @@ def _run(
         mlflow_run_id=tracking.run_id,
         faults=counts_line(events.counts),
         registered=registered,
-        validation=record.validation or "<data set>",
+        validation=record.validation or "URI",
         task=config.model.system().evaluation,
     )

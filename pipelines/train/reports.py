@@ -9,12 +9,11 @@ from pipelines.arguments import print_json
 if TYPE_CHECKING:
     from vtr_core.tracking.run import TrackedRun
 import math
+import shlex
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-
-import psutil
 
 from pipelines.progress import Meter
 from vtr_core.config.data_sets import BatchConfig
@@ -22,7 +21,8 @@ from vtr_core.config.pretrained import ClipConfig, SwinConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
 from vtr_core.data.records.schema import ClipSchema
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, command_line
+from vtr_core.process_limits import free_memory
 from vtr_core.run.config import TrainConfig
 from vtr_core.tracking.run_log import EventLog
 from vtr_core.train.fleet.lease import Lease
@@ -30,6 +30,8 @@ from vtr_core.train.tracked import Tracking
 
 Shapes = Mapping[str, Sequence[int]]
 _FLOAT32 = 4
+_ROOM = 0.9
+"""Share of the free memory that weights, gradients and moments may take; activations need some, too."""
 _FEW_STEPS = 100
 """Steps below which a training is called short; of 150 films, 30 steps stay at chance and 180 do not."""
 
@@ -48,14 +50,14 @@ def state_bytes(config: TrainConfig, shapes: Shapes, frozen: Collection[str] = (
 
 
 def require_memory(config: TrainConfig, shapes: Shapes, frozen: Collection[str] = (), there: int | None = None) -> None:
-    """ConfigError where a training in this process cannot hold its weights; there: bytes of memory (default: all)."""
-    needed, has = state_bytes(config, shapes, frozen), psutil.virtual_memory().total if there is None else there
+    """ConfigError where a training in this process cannot hold its weights; there: bytes of memory (default: free)."""
+    needed, has = state_bytes(config, shapes, frozen), int(_ROOM * free_memory()) if there is None else there
     if config.scaling.workers == 0 and config.scaling.device != "gpu" and needed > has:
         largest = max(shapes, key=lambda name: math.prod(shapes[name]))
         raise ConfigError(
             f"the model cannot be trained here: its weights, gradients and moments alone take {_size(needed)}, and "
-            f"this machine has {_size(has)}; the largest weight is {largest} {tuple(shapes[largest])}: choose less "
-            f"(vtr train {config.preset} --help), or a machine with more memory"
+            f"{_size(has)} of memory are free for them; the largest weight is {largest} {tuple(shapes[largest])}: "
+            f"choose less (vtr train {config.preset} --help), or a machine with more memory"
         )
 
 
@@ -311,7 +313,7 @@ class Finished:
     """Counts of faults during the run as text; empty where there were none."""
     registered: str | None = None
     """`models:/NAME/VERSION` of the checkpoint; None where it was not registered."""
-    validation: str = "<data set>"
+    validation: str = "URI"
     """The data set that chose the checkpoint."""
     task: str = "retrieval"
     """The task of `vtr evaluate --task` for the model."""
@@ -328,9 +330,10 @@ def print_end(finished: Finished, as_json: bool = False) -> None:
     if finished.mlflow_run_id:
         print(f"MLflow run  {finished.mlflow_run_id} in {finished.tracking_uri}")
         if finished.tracking_uri.startswith("sqlite:"):
-            print(f"            mlflow ui --backend-store-uri {finished.tracking_uri}")
-    task = "" if finished.task == "retrieval" else f" --task {finished.task}"
-    print(f"next        vtr evaluate {finished.registered or finished.checkpoint}{task} --data {finished.validation}")
+            print(f"            mlflow ui --backend-store-uri {shlex.quote(finished.tracking_uri)}")
+    task = [] if finished.task == "retrieval" else ["--task", finished.task]
+    model = finished.registered or finished.checkpoint
+    print(f"next        {command_line('evaluate', model, *task, '--data', finished.validation)}")
 
 
 def check_name(name: str | None) -> None:
@@ -352,7 +355,7 @@ def register_best(tracked: "TrackedRun | None", checkpoint: str, name: str, run:
             raise CheckpointError("MLflow did not take the run")
         version = register_checkpoint(tracked, checkpoint, name, SYSTEMS)
     except CheckpointError as error:
-        print(f"not registered: {error}; vtr train --resume {run} --register {name} tries again")
+        print(f"not registered: {error}; {command_line('train', '--resume', run, '--register', name)} tries again")
         return None
     print(f"registered  models:/{name}/{version}, which is {name}@{CHAMPION} now")
     return f"models:/{name}/{version}"

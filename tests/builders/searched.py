@@ -12,18 +12,13 @@ from typing import Any
 from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Message
-from urllib.parse import unquote
-
-from starlette.types import ASGIApp, Message
 
 from pipelines.serve.command import ServeFlags
 from pipelines.serve.serve import serving
 from pipelines.systems.registry import SYSTEMS
-from pipelines.systems.registry import SYSTEMS
 from tests.builders.dual_checkpoints import dual_checkpoint
 from tests.builders.toy import toy_videos
 from vtr_core.data.manifest import Manifest
-from vtr_core.retrieval.explain.pages import Picture
 from vtr_core.retrieval.explain.pages import Picture
 from vtr_core.retrieval.index.build import build_index
 from vtr_core.retrieval.index.index import Shard, save_index
@@ -76,58 +71,6 @@ def ask(
     connection.close()
     kind = response.headers.get("Content-Type", "")
     return response.status, response.headers, json.loads(content) if kind == "application/json" else content
-
-
-def searched_app(index: str, token: str | None = None, rate: float | None = None, **parts: Any) -> ASGIApp:
-    """The app of an index without a server, at 127.0.0.1:80; `parts` of its site are replaced."""
-    shard = Source(index, SYSTEMS).shard()
-    site = SearchSite(
-        LocalEngine(shard), shard.catalogue, lambda item_id: Picture(0, item_id), lambda nonce: f"page {nonce}"
-    )
-    return search_app(replace(site, **parts), Address("127.0.0.1", 80), token, rate)
-
-
-async def called(
-    app: ASGIApp,
-    target: str,
-    body: bytes | None = None,
-    headers: Mapping[str, str] | None = None,
-    client: str = "127.0.0.1",
-) -> tuple[int, Mapping[str, str], bytes]:
-    """Status, headers and content of the app's answer to one request, whatever a parser of HTTP would say to it."""
-    path, _, query = target.partition("?")
-    sent = {"host": "127.0.0.1", **({} if body is None else {"content-type": "application/json"}), **(headers or {})}
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "method": "GET" if body is None else "POST",
-        "scheme": "http",
-        "path": unquote(path),
-        "raw_path": path.encode(),
-        "root_path": "",
-        "query_string": query.encode("latin-1", "replace"),
-        "headers": [(name.encode(), value.encode("latin-1", "replace")) for name, value in sent.items()],
-        "client": (client, 50000),
-        "server": ("127.0.0.1", 80),
-        "state": {},
-    }
-    messages: list[Message] = []
-    requests: list[Message] = [{"type": "http.request", "body": body or b"", "more_body": False}]
-
-    async def receive() -> Message:
-        if requests:
-            return requests.pop()
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    async def send(message: Message) -> None:
-        messages.append(message)
-
-    await app(scope, receive, send)
-    begun, *rest = messages
-    content = b"".join(message.get("body", b"") for message in rest)
-    return begun["status"], {name.decode(): value.decode() for name, value in begun["headers"]}, content
 
 
 def searched_app(index: str, token: str | None = None, rate: float | None = None, **parts: Any) -> ASGIApp:

@@ -1,8 +1,9 @@
 """Small video files: frames whose grey tells their number, and a tone."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import av
 import numpy as np
 
 from vtr_core.video.streams import Codec, write_video
@@ -56,3 +57,25 @@ def bright_corner(picture: np.ndarray) -> tuple[int, int]:
     quarters = picture.reshape(2, half, 2, half, 3).mean(axis=(1, 3, 4))
     row, column = np.unravel_index(quarters.argmax(), (2, 2))
     return int(row), int(column)
+
+
+Moved = Callable[[float], float]
+"""Of a time in seconds another one."""
+
+
+def remuxed(path: Path, *streams: tuple[Path, int, Moved]) -> Path:
+    """Streams of files, by number, with other times."""
+    with av.open(str(path), "w") as writer:
+        packets = []
+        for source, place, move in streams:
+            reader = av.open(str(source))
+            target = writer.add_stream_from_template(reader.streams[place])
+            for packet in reader.demux(reader.streams[place]):
+                if packet.dts is not None and packet.pts is not None:
+                    time = float(packet.dts * packet.time_base)
+                    ticks = round((move(time) - time) / packet.time_base)
+                    packet.pts, packet.dts, packet.stream = packet.pts + ticks, packet.dts + ticks, target
+                    packets.append((move(time), packet))
+        for _, packet in sorted(packets, key=lambda pair: pair[0]):
+            writer.mux(packet)
+    return path

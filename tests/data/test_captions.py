@@ -26,7 +26,7 @@ CAPTIONS = {"a": ["A dog.", "a dog", "the dog runs"], "b": ["a cat"], "c": ["a d
 @pytest.mark.parametrize("ingest", [captioned_videos, captioned_clips])
 def test_every_video_comes_with_all_its_captions(tmp_path: Path, ingest) -> None:
     videos = list(video_captions(ingest(tmp_path, CAPTIONS)))
-    expected = [VideoCaptions(name, key64(name), tuple(captions)) for name, captions in CAPTIONS.items()]
+    expected = [VideoCaptions.of(name, captions) for name, captions in CAPTIONS.items()]
     assert sorted(videos, key=lambda video: video.video_id) == expected
 
 
@@ -38,7 +38,7 @@ CORPUS = {
 
 
 def videos(corpus: dict[str, tuple[str, ...]] = CORPUS) -> list[VideoCaptions]:
-    return [VideoCaptions(name, key64(name), captions) for name, captions in corpus.items()]
+    return [VideoCaptions.of(name, captions) for name, captions in corpus.items()]
 
 
 def test_values_are_found_by_video_and_caption() -> None:

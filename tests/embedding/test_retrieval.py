@@ -12,8 +12,8 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.embedding.embedded_rows import EmbeddedRows, check_features, embed, embed_captions
-from vtr_core.embedding.rankings import Direction, evaluate_retrieval, metric_values, rankings
-from vtr_core.errors import DatasetError
+from vtr_core.embedding.rankings import Direction, evaluate_retrieval, metric_values, rankings, with_audio_alone
+from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import key64
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
@@ -54,6 +54,15 @@ def test_a_clip_without_audio_is_scored_with_video_alone() -> None:
     assert found["t2va"].metrics.recall[1] == 0.5  # clip 1's audio now answers both
     assert found["t2va"].metrics.num_items == 2
     assert (found["v2a"].metrics.num_queries, found["v2a"].metrics.num_items) == (1, 1)  # clip 2 has none to find
+
+
+def test_clips_without_audio_may_count_as_failures() -> None:
+    audio = {"vectors": [[0, 9], [0, 0]], "present": [True, False]}
+    rows = rows_of([[1, 0], [0, 1]], [[0, 1], [0, 1]], [1, 2], **audio)
+    t2va = by_name(evaluate_retrieval(with_audio_alone(rows), "dot"))["t2va"]
+    assert (t2va.metrics.num_queries, t2va.metrics.num_items, t2va.metrics.recall[10]) == (2, 1, 0.5)
+    with pytest.raises(ConfigError, match="no clip here has any"):
+        with_audio_alone(rows_of([[1, 0]], [[0, 1]], [1]))
 
 
 @pytest.mark.parametrize("similarity", ["dot", "cosine", "neg_euclidean"])

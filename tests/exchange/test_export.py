@@ -10,7 +10,7 @@ import yaml
 
 import vtr_core
 from pipelines.cli import run
-from tests.builders.dual_checkpoints import dual_checkpoint
+from tests.builders.dual_checkpoints import captioner_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_videos
 from vtr_core.data.manifest import Manifest
 from vtr_core.embedding.embedded_rows import model_fingerprint
@@ -98,3 +98,22 @@ def test_damage_is_found(exported: Path, tmp_path: Path) -> None:
     (copy / "config.json").write_text(json.dumps({**value, "seed": 5}))
     with pytest.raises(CheckpointError, match=r"config\.json is damaged"):
         vtr_core.load(copy)
+
+
+def test_a_captioner_is_exported_with_what_it_is_for(
+    videos: Manifest, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It loads, captions and is evaluated; nothing of search is promised."""
+    monkeypatch.chdir(tmp_path)
+    run("export", [captioner_checkpoint(tmp_path / "made", videos), "--to", "my captioner"])
+    command = "vtr evaluate 'my captioner' --task captioning --data URI"
+    assert capsys.readouterr().out.splitlines()[-1] == f"next        {command}"
+    card = (tmp_path / "my captioner" / "README.md").read_text()
+    assert "`vtr evaluate FOLDER --task captioning --data URI`" in card
+    assert "encode_text" not in card
+    with pytest.raises(ConfigError, match="vtr evaluate --task captioning and vtr caption"):
+        vtr_core.load("my captioner", "cpu").encode_text("a dog")
+    run("caption", ["my captioner", "--data", videos.uri, "--out", "captions"])
+    run("evaluate", ["my captioner", "--task", "captioning", "--data", videos.uri, "--out", "figures.json"])
+    assert json.loads((tmp_path / "figures.json").read_text())
+    assert len((tmp_path / "captions" / "captions.jsonl").read_text().splitlines()) == videos.videos

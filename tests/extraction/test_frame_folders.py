@@ -13,6 +13,7 @@ from tests.builders.pretrained import save_clip
 from tests.builders.toy import written
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.reading.stored_rows import taken_frames
+from vtr_core.data.sources import faces
 from vtr_core.data.sources.source import KEPT, Drops, Video, VideoSource
 from vtr_core.encoders.encoder import encoder
 from vtr_core.errors import InputError
@@ -126,6 +127,18 @@ def test_what_is_no_image_is_told(content: bytes, tmp_path: Path) -> None:
     with pytest.raises(UnusableError, match=r"a.png is no JPEG or PNG that can be read") as caught:
         read_image(locate(str(tmp_path / "a.png")))
     assert caught.value.reason is Reason.UNREADABLE_FILE
+
+
+@pytest.mark.parametrize("suffix", ["jpg", "png"])
+def test_a_picture_stands_as_its_camera_says(suffix: str, tmp_path: Path) -> None:
+    """EXIF's orientation 6, of a camera on its side; also of images of faces."""
+    lying = np.repeat(np.repeat(np.array([[0, 255], [0, 0], [0, 0]], np.uint8), 16, axis=0), 16, axis=1)
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.fromarray(lying).save(tmp_path / f"a.{suffix}", exif=exif)
+    place = locate(str(tmp_path / f"a.{suffix}"))
+    for pixels in (read_image(place), faces.read_image(place)):
+        assert np.abs(pixels[:, :, 0].astype(int) - np.rot90(lying, -1)).max() < 16
 
 
 def test_a_grey_image_has_three_colours_and_a_cut_off_one_is_told(tmp_path: Path) -> None:

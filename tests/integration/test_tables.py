@@ -31,7 +31,6 @@ def test_rows_are_trained_evaluated_and_not_done_twice(
         steps=(f"mine={steps}",),
         seeds=1,
         out=str(tmp_path / "out"),
-        benchmark=str(tmp_path / "none.json"),
     )
     changes = {**SMALL, "model.num_capsules": 4, "model.embedding_dim": 16, "model.words.hidden_dim": 16}
     page = tables(flags, changes)
@@ -51,10 +50,28 @@ def _refuse(*_: object) -> None:
 
 def test_without_data_nothing_is_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipelines.train.command.train", _refuse)
-    page = tables(TablesFlags(out=str(tmp_path), benchmark=str(tmp_path / "none.json")), {})
+    page = tables(TablesFlags(out=str(tmp_path)), {})
     assert [f"## Table {number}:" in page for number in range(1, 7)] == [True] * 6
     assert "vtr ingest crosstask" in page
     assert "→ **" not in page
+
+
+def test_rows_as_published_stand_beside_ours_with_what_differs(tmp_path: Path) -> None:
+    page = tables(TablesFlags(out=str(tmp_path), published=True, only=(3,)), {})
+    assert "| EM routing, settings as published |" in page
+    assert "| EM routing, ours |" in page
+    (shared,) = [line for line in page.splitlines() if line.startswith("- Settings of our rows that differ")]
+    for text in (
+        "evaluation.similarity = dot (paper: neg_euclidean)",
+        "loss.same_video.kind = keep (paper: keep_all)",
+        "model.initialization = scaled (paper: torch)",
+        "optimizer.full_rate_width = 1024 (paper: None)",
+        "optimizer.learning_rate = 0.003 (paper: 0.001)",
+    ):
+        assert text in shared
+    assert "- EM routing, ours: model.routing.components = mean (paper: sum)." in page
+    assert "- Self-attention, ours: model.routing.num_heads = 1 (paper: 4)." in page
+    assert "differ" not in tables(TablesFlags(out=str(tmp_path), preset="capsule-howto-published"), {})
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from vtr_core.config.losses import (
     AdaptiveMargin,
     GeometricMargin,
     InfoNceConfig,
+    KeepAll,
     KeepSameVideo,
     LinearMargin,
     MaskSameVideo,
@@ -249,7 +250,8 @@ def _grid(videos, clips):
 
 
 @pytest.mark.parametrize(
-    "same_video", [KeepSameVideo(), MaskSameVideo(), WeightSameVideo(hard_rate=0.2), WeightSameVideo(hard_rate=0.9)]
+    "same_video",
+    [KeepAll(), KeepSameVideo(), MaskSameVideo(), WeightSameVideo(hard_rate=0.2), WeightSameVideo(hard_rate=0.9)],
 )
 @pytest.mark.parametrize("keys", [KEYS, _grid(3, 2), _grid(4, 1), _grid(1, 3)])
 def test_weights_equal_loops(keys, same_video):

@@ -37,7 +37,7 @@ PAIRWISE = {
     "dynamic, mean agreement": (DynamicRouting(pose_dim=POSE_DIM, agreement="mean"), routing.dynamic),
     "em": (EmRouting(pose_dim=DIM), routing.em),
     "em, one round": (EmRouting(pose_dim=DIM, num_iterations=1, inverse_temperature=0.5), routing.em),
-    "em, mean density": (EmRouting(pose_dim=DIM, density="mean"), routing.em),
+    "em, as published": (EmRouting(pose_dim=DIM, components="sum"), routing.em),
     "em, five rounds": (EmRouting(pose_dim=DIM, num_iterations=5, inverse_temperature=3.0), routing.em),
 }
 SEEDED = {
@@ -267,7 +267,7 @@ def test_responsibilities_are_constants_for_the_gradient():
 def spread(gain: float) -> float:
     """The standard deviation over capsules of an activation, relative to its mean 1/C."""
     torch.manual_seed(0)
-    routing = SelfAttention(16, SelfAttentionRouting(pose_dim=32, mlp_dim=64, initial_gain=gain)).eval()
+    routing = SelfAttention(24, 16, SelfAttentionRouting(pose_dim=32, mlp_dim=64, initial_gain=gain)).eval()
     capsules = Capsules(poses=torch.randn(50, 24, 16), activations=torch.rand(50, 24))
     return float(routing(capsules).activations.detach().std(dim=1).mean() * 24)
 

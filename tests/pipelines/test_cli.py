@@ -1,5 +1,6 @@
 """Command lines: help is instant, and every fault is one line with exit code 2."""
 
+import getpass
 import json
 import os
 import shlex
@@ -73,6 +74,13 @@ def test_help_imports_nothing_heavy() -> None:
     """In a process of its own, which has imported nothing yet."""
     done = subprocess.run([sys.executable, "-c", ALL_HELPS, json.dumps(HELPS)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_files_of_the_working_directory_replace_no_module(tmp_path: Path) -> None:
+    for name in ("queue", "numbers", "json", "profile", "typing", "pydantic"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('not this one')")
+    done = vtr("train", "--list", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 FAULTS = [
@@ -279,6 +287,111 @@ def test_a_reader_that_ends_ends_the_command() -> None:
     done = subprocess.run(words, stdout=writing, stderr=subprocess.PIPE, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+WORK = """
+import subprocess, sys
+from pathlib import Path
+from pipelines.cli import lasting_output
+
+with lasting_output():
+    for _ in range(5000):
+        print("é → ─ क \\udcff", flush=True)
+    print("é → ─ क \\udcff", file=sys.stderr)
+    child = [sys.executable, "-c", "print('é क', chr(0xdcff))"]
+    Path(sys.argv[1]).write_bytes(subprocess.run(child, stdout=subprocess.PIPE, check=True).stdout)
+"""
+"""Prints much, and only then does what counts: what a process prints that it starts."""
+
+
+def work(redirection: str, file: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """The work in a shell with such a redirection of its output."""
+    command = f"{shlex.join([sys.executable, '-c', WORK, str(file)])} {redirection}"
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, env={**os.environ, **environment}, check=False
+    )
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize(
+    ("redirection", "code", "said"),
+    [
+        ("> /dev/full", 2, b"vtr: standard output could not be written (No space left on device): a part is missing"),
+        ("2> /dev/full | tail -c 1", 0, b""),
+        ("| head -c 1", 141, b""),
+        (">&-", 0, b""),
+        ("2>&- | tail -c 1", 0, b""),
+        ("<&- >&- 2>&-", 0, b""),
+    ],
+)
+def test_output_that_cannot_be_written_costs_no_work(redirection: str, code: int, said: bytes, tmp_path: Path) -> None:
+    done = work(redirection, tmp_path / "result")
+    assert (tmp_path / "result").read_bytes() == "é क \\udcff\n".encode()
+    assert done.returncode == code
+    if "2>" not in redirection:
+        assert done.stderr.splitlines() == ["é → ─ क \\udcff".encode(), *filter(None, [said])]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "line"),
+    [
+        ("utf-8", "é → ─ क \\udcff".encode()),
+        ("iso-8859-1", b"\xe9 > - \\u0915 \\udcff"),
+        ("cp1252", b"\xe9 > - \\u0915 \\udcff"),
+        ("ascii", b"\\xe9 > - \\u0915 \\udcff"),
+    ],
+)
+def test_what_a_terminal_cannot_show_is_replaced(encoding: str, line: bytes, tmp_path: Path) -> None:
+    done = work("", tmp_path / "result", PYTHONIOENCODING=encoding)
+    assert (done.returncode, set(done.stdout.splitlines()), done.stderr.splitlines()) == (0, {line}, [line])
+    assert (tmp_path / "result").read_bytes() == "é क \\udcff\n".encode()
+
+
+@pytest.mark.linux
+def test_names_of_files_are_utf8_in_any_locale(tmp_path: Path) -> None:
+    """Arrow takes them as UTF-8, whatever the locale; the terminal keeps its encoding."""
+    try:
+        locale = str(tmp_path / "en_US.ISO-8859-1")
+        subprocess.run(["localedef", "-i", "en_US", "-f", "ISO-8859-1", locale], capture_output=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("localedef is not installed")
+    if not Path(locale).exists():
+        pytest.skip("the locale en_US is not installed")
+    toy_dataset(tmp_path / "josé")
+    done = subprocess.run(
+        [sys.executable, "-m", "pipelines.cli", "data", "show", str(tmp_path / "josé"), "--rows", "1"],
+        capture_output=True,
+        env={**os.environ, "LOCPATH": str(tmp_path), "LC_ALL": "en_US.ISO-8859-1"},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "josé".encode("iso-8859-1") in done.stdout
+
+
+def test_a_pipe_that_does_not_block_is_waited_for(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    child = subprocess.Popen([sys.executable, "-c", WORK, str(tmp_path / "result")], stdout=writing)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        assert len(pipe.readlines()) == 5000
+    assert child.wait() == 0
+
+
+def test_a_user_without_name_and_home_gets_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(number: int) -> None:
+        raise KeyError(f"getpwuid(): uid not found: {number}")
+
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    monkeypatch.setattr(sys, "argv", ["vtr", "--version"])
+    monkeypatch.setenv("HOME", "")
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    main()
+    assert getpass.getuser() == f"uid{os.getuid()}"
+    assert Path.home().is_dir()
+    assert Path.home().stat().st_mode & 0o077 == 0
+    Path.home().rmdir()
 
 
 def test_a_quiet_command_prints_errors_alone(tmp_path: Path) -> None:

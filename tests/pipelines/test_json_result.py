@@ -66,6 +66,10 @@ def test_a_training_tells_its_checkpoint(capsys: pytest.CaptureFixture[str]) -> 
 def test_a_training_ends_with_a_command_that_can_be_copied(capsys: pytest.CaptureFixture[str]) -> None:
     print_end(Finished("runs/a", "runs/a/x", "sqlite:///mlflow.db", None, "", validation="data/mine/val"))
     assert capsys.readouterr().out.splitlines()[-1] == "next        vtr evaluate runs/a/x --data data/mine/val"
+    print_end(Finished("a b", "a b/x", "sqlite:////a b/mlflow.db", "7", "", validation="films [HD]", task="captioning"))
+    *_, ui, end = capsys.readouterr().out.splitlines()
+    assert ui.split(maxsplit=3)[-1] == "'sqlite:////a b/mlflow.db'"
+    assert end == "next        vtr evaluate 'a b/x' --task captioning --data 'films [HD]'"
 
 
 def _evaluates(flags: Any) -> None:

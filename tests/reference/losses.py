@@ -96,13 +96,15 @@ def dot(a, b):
 
 
 def negative_weights(clip, caption, video, same_video, hard_rate=None):
-    """w[i][j] of the entry [i][j] in row i; `same_video` is "keep", "mask" or "weight"."""
+    """w[i][j] of the entry [i][j] in row i; `same_video` is "keep_all", "keep", "mask" or "weight"."""
     size = len(clip)
     weights = []
     for i in range(size):
         counts = [j == i or (clip[i] != clip[j] and caption[i] != caption[j]) for j in range(size)]
         if same_video == "mask":
             counts = [counts[j] and (j == i or video[i] != video[j]) for j in range(size)]
+        if same_video == "keep_all":
+            counts = [True] * size
         row = [1.0 if count else 0.0 for count in counts]
         same = sum(counts[j] and video[i] == video[j] for j in range(size))
         if same_video == "weight" and same < sum(counts):

@@ -64,14 +64,14 @@ def em(module, poses, activations):
             total = sum(weights)
             mean = sum(weights[i] * votes[i][j] for i in range(count)) / (total + 1e-6)
             variance = sum(weights[i] * (votes[i][j] - mean) ** 2 for i in range(count)) / (total + 1e-6) + 1e-4
-            log_deviation = sum(math.log(math.sqrt(v)) for v in variance) / len(variance)
-            cost = total * (float(module.variance_cost[j]) + log_deviation)
+            costs = [total * (float(module.variance_cost[j]) + math.log(math.sqrt(v))) for v in variance]
+            cost = sum(costs) if module.components == "sum" else sum(costs) / len(costs)
             found.append(1 / (1 + math.exp(-temperature * (float(module.activation_cost[j]) - cost))))
             means.append(mean)
             variances.append(variance)
         for i in range(count):
             densities = [_density(votes[i][j], means[j], variances[j]) for j in range(count)]
-            if module.density == "mean":
+            if module.components == "mean":
                 densities = [density ** (1 / side**2) for density in densities]
             weighted = [activation * density for activation, density in zip(found, densities, strict=True)]
             assigned[i] = [value / sum(weighted) for value in weighted]

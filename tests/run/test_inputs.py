@@ -1,5 +1,6 @@
 """What a model takes of its data set."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from vtr_core.data.plan import RowGroup
 from vtr_core.data.reading.feature_statistics import feature_statistics
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
 from vtr_core.errors import DatasetError
-from vtr_core.run.inputs import require_features, training_reader, with_inputs
+from vtr_core.run.inputs import ingest_command, require_features, training_reader, with_inputs
 from vtr_core.run.presets import preset
 
 
@@ -62,3 +63,12 @@ def test_films_without_sound_are_told_what_to_give(tmp_path: Path, monkeypatch: 
         assert {"video"} <= taken.model.inputs.features.keys()
     found = feature_statistics(manifest, names=("video",))
     assert found.keys() == {"video"}
+
+
+def test_the_command_that_makes_suitable_data_can_be_typed(tmp_path: Path) -> None:
+    """Every flag once, as a shell takes it."""
+    source = {"adapter": "synthetic", "records": "videos", "table": "my films/t.csv", "split": "train"}
+    command = ingest_command(replace(toy_videos(tmp_path / "d"), source=source), "hybrid-msrvtt")
+    assert command == (
+        "vtr ingest synthetic --records videos --table 'my films/t.csv' --preset hybrid-msrvtt --out FOLDER"
+    )

@@ -18,8 +18,9 @@ from vtr_core.ray_private import read_token_settings
 from vtr_core.redaction import redact
 from vtr_core.storage import locate
 from vtr_core.tracking.environment import provenance
-from vtr_core.tracking.run import default_tracking_uri, open_run
+from vtr_core.tracking.run import open_run
 from vtr_core.tracking.run_log import EventLog, MetricLog
+from vtr_core.tracking.store import default_tracking_uri
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 from vtr_core.train.tracked import tracked_run
 
@@ -185,6 +186,7 @@ def _connect(monkeypatch: pytest.MonkeyPatch, **environment: str) -> dict[str, o
             patch.setenv(name, value)
         patch.setattr("ray.is_initialized", lambda: False)
         patch.setattr("ray.init", init)
+        patch.setattr("pipelines.ray_session.ray_private.head_fault", lambda _: None)  # of RAY_ADDRESS: it is there
         pipelines.ray_session.connect()
     read_token_settings()
     return asked

@@ -11,7 +11,7 @@ from vtr_core.run.presets import preset
 from vtr_core.storage import StorageError
 from vtr_core.storage.stated_places import stated_by, stated_place
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.tracking.run import full_tracking_uri
+from vtr_core.tracking.store import full_tracking_uri
 from vtr_core.train.checkpoint.checkpoint_files import Progress
 from vtr_core.train.checkpoint.run_folder import resumed_places
 from vtr_core.train.checkpoint.trained_model import LoadedModel

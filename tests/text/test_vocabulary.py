@@ -2,6 +2,8 @@
 
 import json
 import pickle
+import unicodedata
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +13,16 @@ from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.config.data_sets import Tokenizer, UnknownWords
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
+from vtr_core.data.shards.shard_file import caption_key
 from vtr_core.data.shards.word_table import WordTable
-from vtr_core.errors import DatasetError
+from vtr_core.errors import DatasetError, InputError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.text.tokens.vocabulary import (
     TEXT_BYTES,
     Vocabulary,
     WordTags,
     clean_words,
+    given_texts,
     texts_of,
     tokenise,
     word_counts,
@@ -53,6 +57,58 @@ def _vocabulary(
 def test_words_are_lower_case_runs_of_letters_digits_and_apostrophes():
     assert tokenise("Don't STOP: 2 eggs—now! crème_brulée") == ["don't", "stop", "2", "eggs", "now", "crème_brulée"]
     assert tokenise(" ... ") == []
+
+
+DECOMPOSED = unicodedata.normalize("NFD", "Le café brûlé")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    {
+        "marks of vowels": ("दिन दान दून", ["दिन", "दान", "दून"]),
+        "decomposed letters": (DECOMPOSED, ["le", "café", "brûlé"]),
+        "a capital whose lower case has a mark": ("İSTANBUL", ["istanbul"]),
+        "typographic apostrophes": ("Don’t, donʼt, don't!", ["don't"] * 3),
+        "a soft hyphen and a joiner": ("co\u00adoperate می\u200cخواهم \u200d", ["cooperate", "می\u200cخواهم"]),
+        "pictures are no words": ("❤️ 1️⃣ 👩\u200d🍳", ["1"]),
+        "Arabic with vowels": ("كَتَبَ الرَّجُل", ["كَتَبَ", "الرَّجُل"]),
+        "Chinese": ("一个男人在厨房里做饭。", ["一个", "男人", "在", "厨房", "里", "做饭"]),
+        "Japanese": ("男の人が料理を", ["男", "の", "人", "が", "料理", "を"]),
+        "Thai": ("ผู้ชายกำลังทำอาหาร", ["ผู้ชาย", "กำลัง", "ทำ", "อาหาร"]),
+        "Lao": ("ຜູ້ຊາຍກໍາລັງ", ["ຜູ້ຊາຍ", "ກໍາລັງ"]),
+        "Khmer": ("បុរសកំពុងចម្អិន", ["បុរស", "កំពុង", "ចម្អិន"]),
+        "Burmese": ("လူတစ်ယောက်", ["လူ", "တစ်", "ယောက်"]),
+        "two scripts": ("用iPhone拍𠮷野家, don't", ["用", "iphone", "拍", "𠮷", "野家", "don't"]),
+    }.values(),
+)
+def test_words_of_any_script_are_whole(text, words):
+    assert tokenise(text) == words
+    assert tokenise(unicodedata.normalize("NFD", text)) == words
+
+
+def test_a_vocabulary_of_before_cuts_texts_as_it_was_made():
+    old = {"tokenizer": "words", "words": ["द", "न"], "fingerprint": fingerprint(("द", "न"))}
+    before = Vocabulary.from_json(json.dumps(old).encode())
+    assert before.known("दिन") == [1, 2]
+    assert Vocabulary.from_json(before.to_json()) == before
+    now = _vocabulary(["दिन"])
+    assert (now.known("दिन"), now.known("दान")) == ([1], [])
+    assert Vocabulary.from_json(now.to_json()) == now
+    with pytest.raises(DatasetError, match="version of words '3' is none of 1, 2"):
+        Vocabulary.from_json(now.to_json().replace(b'"version": 2', b'"version": 3'))
+
+
+def test_captions_with_other_marks_have_other_keys():
+    assert len({caption_key(text) for text in ("दिन", "दान", "café", "cafe", "男人", "女人")}) == 6
+    assert caption_key(DECOMPOSED) == caption_key("le café, brûlé")
+    assert caption_key("Don’t go") == caption_key("don't go")
+
+
+@pytest.mark.parametrize("texts", [[5], ["a", None], b"a", None, 3.5, [["a"]], [float("nan")]])
+def test_what_is_no_text_is_named(texts):
+    with pytest.raises(InputError, match=r"is no text but (int|NoneType|bytes|float|list); give"):
+        given_texts(texts)
+    assert given_texts("a") == given_texts(("a",)) == ["a"]
 
 
 def test_words_come_by_descending_count_then_alphabetically():
@@ -108,7 +164,8 @@ def test_the_tokenizer_is_recorded_and_an_old_file_is_of_words():
     assert other.fingerprint != words.fingerprint
     assert Vocabulary.from_json(other.to_json()) == other
     old = json.dumps({"words": ["a", "b"], "fingerprint": words.fingerprint}).encode()
-    assert Vocabulary.from_json(old) == words
+    assert Vocabulary.from_json(old) == replace(words, version=1)
+    assert Vocabulary.from_json(old).fingerprint == words.fingerprint
 
 
 def test_a_changed_or_unknown_tokenizer_is_noticed():

@@ -12,8 +12,9 @@ from mlflow import MlflowClient
 
 from vtr_core.errors import ConfigError
 from vtr_core.storage import locate
-from vtr_core.tracking.run import Point, TrackedRun, full_tracking_uri, open_run
+from vtr_core.tracking.run import Point, TrackedRun, open_run
 from vtr_core.tracking.run_log import EventLog, JsonLines, MetricLog, read_lines
+from vtr_core.tracking.store import full_tracking_uri
 
 
 def lines(path: Path) -> JsonLines:

@@ -51,3 +51,14 @@ def test_the_newest_point_stays(metrics: dict[str, Any]) -> None:
     assert metrics["vtr_step"].values == {LABELS: 20.0}
     assert metrics["vtr_total_steps"].values == {LABELS: 40.0}
     assert metrics["vtr_events"].values == {}
+
+
+def test_labels_are_printable_ascii(metrics: dict[str, Any]) -> None:
+    """Ray takes no others: a folder's name may have any characters, and bytes that are no UTF-8."""
+    gauges = RunGauges("/home/josé/a b\n#1/\udce9", "mine-é")
+    gauges.add({"val/é": 0.25, "step": 20, "total_steps": 40})
+    gauges.add({"event": "größer"})
+    labels = "/home/jos%C3%A9/a b%0A#1/%E9", "mine-%C3%A9"
+    assert metrics["vtr_metric"].values == {(*labels, "val/%C3%A9"): 0.25}
+    assert metrics["vtr_step"].values == {labels: 20.0}
+    assert metrics["vtr_events"].values == {(*labels, "gr%C3%B6%C3%9Fer"): 1.0}

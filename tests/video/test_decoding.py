@@ -1,7 +1,6 @@
 """Frames are those at the middle of their intervals, in order, and a bad file has its reason."""
 
 from pathlib import Path
-from random import Random
 
 import av
 import numpy as np
@@ -13,7 +12,7 @@ from tests.reference.video import frame_times, shown_at
 from vtr_core.storage import locate
 from vtr_core.unusable import Reason, UnusableError
 from vtr_core.video.chunks import SoundReader
-from vtr_core.video.decoding import DEPTH, OrderedTimes, decode
+from vtr_core.video.decoding import decode
 from vtr_core.video.streams import (
     Chunk,
     Codec,
@@ -250,22 +249,3 @@ def test_times_that_leap_are_not_believed(tmp_path: Path) -> None:
     path = grey_video(tmp_path / "v.mkv", [0.0, 0.1, 5000.0], codec=Codec())
     with pytest.raises(UnusableError, match="leap by 5000 s"):
         list(decode(locate(str(path)), [PictureStream(SMALL, Rate(1.0))]))
-
-
-def test_times_in_order_stay_with_their_frames() -> None:
-    assert _given([0.0, 0.04, 0.5, 0.5, 9.0]) == [0.0, 0.04, 0.5, 0.5, 9.0]
-
-
-def test_times_a_few_frames_off_are_put_in_order() -> None:
-    times = [float(t) for t in range(40)]
-    shaken = [t for first in range(0, 40, DEPTH) for t in Random(first).sample(times[first : first + DEPTH], DEPTH)]
-    assert shaken != times
-    assert _given(shaken) == times
-
-
-def _given(times: list[float]) -> list[float]:
-    order: OrderedTimes[int] = OrderedTimes()
-    pairs = [pair for frame, time in enumerate(times) for pair in order.add(frame, time)]
-    pairs += order.rest()
-    assert [frame for frame, _ in pairs] == list(range(len(times)))
-    return [time for _, time in pairs]

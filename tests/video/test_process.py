@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from tests.builders.small_videos import grey_video
 from vtr_core.storage import locate
 from vtr_core.unusable import Reason, UnusableError
 from vtr_core.video.decoding import decode
-from vtr_core.video.process import DecodingProcess, Limits
+from vtr_core.video.process import DecoderError, DecodingProcess, Limits
 from vtr_core.video.streams import Chunk, Codec, Picture, PictureStream, Rate, SoundStream
 
 STREAMS = (PictureStream(Picture(32, 32), Rate(5.0), chunk=2), SoundStream())
@@ -67,6 +68,29 @@ def test_a_decoder_that_dies_is_replaced(video: str) -> None:
         with pytest.raises(UnusableError) as raised:
             list(parts)
         assert raised.value.reason == Reason.DECODER_DIED
+        assert str(raised.value) == f"{video}: the decoder ended its process (SIGKILL)"
+        assert list(process.decode(video, STREAMS))
+
+
+@pytest.mark.parametrize("name", ["queue", "numbers", "av", "profile"])
+def test_files_of_the_working_directory_replace_no_module(
+    name: str, video: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / f"{name}.py").write_text("raise SystemExit('not this one')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])  # as that of `python -m` and of Ray's workers
+    with DecodingProcess(Limits()) as process:
+        assert list(process.decode(video, STREAMS))
+
+
+def test_a_decoder_that_does_not_begin_says_why(video: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no fault of the video, which is not dropped for it."""
+    (tmp_path / "av.py").write_text("raise RuntimeError('no such codec library')")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    with DecodingProcess(Limits()) as process:
+        with pytest.raises(DecoderError, match=r"started on this machine \(exit code 1: .*no such codec library\)$"):
+            list(process.decode(video, STREAMS))
+        monkeypatch.undo()
         assert list(process.decode(video, STREAMS))
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Shaped
 
 from vtr_core.errors import CheckpointError, ConfigError, nearest
+from vtr_core.storage import local_path
 from vtr_core.video.streams import Picture, PictureStream, Rate, SoundStream, Stream, Uniform
 
 Modality = Literal["video", "audio"]
@@ -260,7 +261,7 @@ def places_of(file: str, package: str | None) -> list[Path]:
     folder = os.environ.get(FOLDER)
     roots = [Path(spec.origin).parent] if spec is not None and spec.origin is not None else []
     return [
-        path for root in [*roots, *([Path(folder).expanduser()] if folder else [])] for path in sorted(root.rglob(file))
+        path for root in [*roots, *([Path(local_path(folder))] if folder else [])] for path in sorted(root.rglob(file))
     ]
 
 

@@ -195,6 +195,12 @@ _WRITTEN = (
     *(pickle.APPENDS, pickle.EMPTY_DICT),
 )
 """The operations that torch writes. Others, some of which take memory by a length that they state, are refused."""
+PLAIN_OPERATIONS: Mapping[int, Callable[[Any], None]] = {
+    **{code[0]: _OPCODES[code[0]] for code in _WRITTEN},
+    pickle.SETITEM[0]: partial(_set_items, load=_SETITEM),
+    pickle.SETITEMS[0]: partial(_set_items, load=_SETITEMS),
+}
+"""Those of plain values, of dictionaries with plain keys, and calls of what an unpickler finds."""
 
 
 class _Unpickler(pickle._Unpickler):  # noqa: SLF001
@@ -204,9 +210,7 @@ class _Unpickler(pickle._Unpickler):  # noqa: SLF001
     """
 
     dispatch: ClassVar[dict[int, Callable[[Any], None]]] = {
-        **{code[0]: _OPCODES[code[0]] for code in _WRITTEN},
-        pickle.SETITEM[0]: partial(_set_items, load=_SETITEM),
-        pickle.SETITEMS[0]: partial(_set_items, load=_SETITEMS),
+        **PLAIN_OPERATIONS,
         pickle.BUILD[0]: _build,
     }
 

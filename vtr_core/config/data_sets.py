@@ -1,5 +1,6 @@
 """What training reads: several data sets as one, how their captions were made, batches of them, bad shards."""
 
+import os
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -11,13 +12,17 @@ JOINED, TIMES = " + ", " * "
 
 
 def joined_uris(uri: str) -> list[str]:
-    """The URIs of "2 * A + B", or the one that it is."""
-    return [_weight_and_uri(part)[1] for part in uri.split(JOINED)]
+    """The URIs of "2 * A + B", or the one that it is: a folder that is there is one, whatever its name."""
+    return [_weight_and_uri(part)[1] for part in _parts(uri)]
+
+
+def _parts(uri: str) -> list[str]:
+    return [uri] if os.path.exists(uri) else uri.split(JOINED)
 
 
 def joined_weights(uri: str) -> list[int]:
     """How often each data set of "2 * A + B" comes in an epoch: [2, 1]; ConfigError for a weight below 1."""
-    weights = [_weight_and_uri(part)[0] for part in uri.split(JOINED)]
+    weights = [_weight_and_uri(part)[0] for part in _parts(uri)]
     if min(weights) < 1:
         raise ConfigError(
             f"{uri}: a data set's weight is 0; weights are whole numbers of 1 or more: leave that one out"
@@ -56,7 +61,7 @@ def weighted(uri: str, weights: Sequence[int]) -> str:
 
 def _weight_and_uri(part: str) -> tuple[int, str]:
     weight, times, uri = part.partition(TIMES)
-    return (int(weight), uri) if times and weight.isdecimal() else (1, part)
+    return (int(weight), uri) if times and weight.isdecimal() and not os.path.exists(part) else (1, part)
 
 
 class BatchConfig(Settings):
@@ -98,7 +103,9 @@ OnBadShard = Literal["fail", "skip"]
 
 
 Tokenizer = Literal["words", "alphanumeric"]
-"""What cuts a caption into words: runs of letters of any alphabet, digits and apostrophes; or of A–Z, a–z, 0–9."""
+"""What cuts a caption into words: runs of letters of any alphabet with their marks, digits and apostrophes, and
+ICU's words where a script has no spaces; or runs of A–Z, a–z, 0–9.
+"""
 TextUnit = Tokenizer | Literal["utf8"]
 """What a caption reaches a model as: its words, or, for a pretrained text encoder with a tokenizer of its own, the
 bytes of the text in UTF-8.

@@ -8,6 +8,12 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 from vtr_core.config.override import NonNegativeInt, PositiveInt, Settings
 
 
+class KeepAll(Settings):
+    """All other rows are negatives, even those that show the same clip or have the same caption, as published."""
+
+    kind: Literal["keep_all"] = "keep_all"
+
+
 class KeepSameVideo(Settings):
     """Other clips of the same video are negatives like all others."""
 
@@ -28,7 +34,7 @@ class WeightSameVideo(Settings):
     """h, the share of clips from the same video."""
 
 
-SameVideo = Annotated[KeepSameVideo | MaskSameVideo | WeightSameVideo, Field(discriminator="kind")]
+SameVideo = Annotated[KeepAll | KeepSameVideo | MaskSameVideo | WeightSameVideo, Field(discriminator="kind")]
 
 
 class ConstantMargin(Settings):
@@ -128,7 +134,8 @@ class ContrastiveLossConfig(Settings):
     similarity: ClassVar[Literal["dot", "cosine"]] = "cosine"
     """The similarity that it compares."""
     same_video: SameVideo = KeepSameVideo()
-    """Weighting of other clips of the same video as negatives."""
+    """Weighting of other clips of the same video as negatives; all but `keep_all` leave out rows of the same clip or
+    caption."""
     block_rows: PositiveInt | None = None
     """Rows of the similarity matrix that are held at once, to bound memory (default: all of the worker's share)."""
 

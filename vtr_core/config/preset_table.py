@@ -42,6 +42,8 @@ class Row(Change):
     """Rows of the same table whose settings it has too, where it does not give its own."""
     of_model: Callable[[Any], Change] | None = None
     """Further changes, by the model's configuration: half its capsules, another routing of the same width."""
+    of_run: Callable[[TrainConfig], Change] | None = None
+    """Further changes, by the whole configuration: the loss and the optimizer that a model is published with."""
     starter: bool = False
     """Whether `vtr train --help` shows it."""
     varied: bool = True
@@ -67,6 +69,8 @@ def applied(config: TrainConfig, table: Mapping[str, Row], name: str) -> TrainCo
         config = applied(config, table, other)
     if row.of_model is not None:
         config = changed(config, row.of_model(config.model))
+    if row.of_run is not None:
+        config = changed(config, row.of_run(config))
     return changed(config, row)
 
 

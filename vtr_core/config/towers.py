@@ -1,6 +1,7 @@
 """Blocks of a model: towers, routings, sequence models."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat
 
@@ -9,9 +10,19 @@ from vtr_core.config.override import Depth, PositiveInt, Probability, Settings
 OverComponents = Literal["sum", "mean"]
 
 
-class SelfAttentionRouting(Settings):
+class RoutingSettings(Settings):
+    """Settings of every routing from C primary to C secondary capsules."""
+
+    one_to_one: ClassVar[bool] = False
+    """Whether secondary capsule i belongs to primary capsule i."""
+    competing: ClassVar[bool] = True
+    """Whether activations are a softmax over the capsules."""
+
+
+class SelfAttentionRouting(RoutingSettings):
     """Routing by self-attention (Duarte et al., Eq. 1 and appendix B)."""
 
+    one_to_one = True
     kind: Literal["self_attention"] = "self_attention"
     pose_dim: PositiveInt = 256
     """d2, the dimension of the routed poses."""
@@ -29,9 +40,10 @@ class SelfAttentionRouting(Settings):
     """Dropout in that MLP."""
 
 
-class NoRouting(Settings):
+class NoRouting(RoutingSettings):
     """The ablation without routing: an MLP on every capsule by itself gives its pose and activation (Table 3)."""
 
+    one_to_one = True
     kind: Literal["none"] = "none"
     pose_dim: PositiveInt = 256
     """d2, the dimension of the poses after the MLP."""
@@ -43,7 +55,7 @@ class NoRouting(Settings):
     """Dropout in that MLP."""
 
 
-class DynamicRouting(Settings):
+class DynamicRouting(RoutingSettings):
     """Routing by agreement (Sabour et al. 2017); its weights and votes grow with the square of the capsules."""
 
     kind: Literal["dynamic"] = "dynamic"
@@ -59,8 +71,11 @@ class DynamicRouting(Settings):
     and every modality's are computed twice."""
 
 
-class EmRouting(Settings):
+class EmRouting(RoutingSettings):
     """EM routing of matrix capsules (Hinton et al. 2018); weights and votes grow with the square of the capsules."""
+
+    removed: ClassVar[Mapping[str, Any]] = {"density": "mean"}
+    competing = False
 
     kind: Literal["em"] = "em"
     pose_dim: PositiveInt = 16
@@ -69,12 +84,13 @@ class EmRouting(Settings):
     """Number of M-steps; an E-step lies between two of them."""
     inverse_temperature: PositiveFloat = 1.0
     """λ of the last iteration; iteration t of T has λ·t/T."""
-    density: OverComponents = "sum"
-    """Of the logarithm of a Gaussian's density at a vote, over the d2 components. "sum" is that of Hinton et al. By
-    "mean", as the cost always is, responsibilities stay soft at the start of training, whatever d2 is."""
+    components: OverComponents = "mean"
+    """Of the cost and of the log density, over the d2 components. "sum" is procedure 1 of Hinton et al., with gradients
+    through the E-steps. "mean" keeps responsibilities soft at the start of training, whatever d2 is, and takes them as
+    constants."""
 
 
-class SetTransformerRouting(Settings):
+class SetTransformerRouting(RoutingSettings):
     """Learned seeds that attend to the primary capsules (Lee et al. 2019, as stacked capsule autoencoders use it)."""
 
     kind: Literal["set_transformer"] = "set_transformer"

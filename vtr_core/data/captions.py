@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
-from pathlib import Path
+from itertools import chain, groupby
 from typing import Any
 
 import numpy as np
@@ -22,14 +21,15 @@ from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, StepSchema, VideoSchema
 from vtr_core.data.shards.shard_file import caption_key
-from vtr_core.data.sources.files import filled_lines
+from vtr_core.data.shards.word_table import WordTable
+from vtr_core.data.sources.files import filled_lines, text_of
 from vtr_core.data.sources.published_captions import read_msrvtt
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import ConfigError, DatasetError, InputError, SchemaMismatch
 from vtr_core.fingerprint import fingerprint, key64
 from vtr_core.storage import Location, StorageError, locate
 from vtr_core.text.statistics import information
-from vtr_core.text.tokens.vocabulary import tokenise
+from vtr_core.text.tokens.vocabulary import CUT, tokenise
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,13 @@ class VideoCaptions:
     video_id: str
     video_key: int
     captions: tuple[str, ...]
+    keys: tuple[int, ...]
+    """`caption_key` of each, as the data set has it; an older one may have another."""
+
+    @classmethod
+    def of(cls, video_id: str, captions: Sequence[str]) -> "VideoCaptions":
+        """A video of no data set."""
+        return cls(video_id, key64(video_id), tuple(captions), tuple(map(caption_key, captions)))
 
 
 def video_captions(manifest: Manifest) -> Iterator[VideoCaptions]:
@@ -48,9 +55,9 @@ def video_captions(manifest: Manifest) -> Iterator[VideoCaptions]:
     """
     match manifest.schema:
         case VideoSchema() | FrameSchema():
-            return _adjacent_rows(manifest, "captions")
+            return _adjacent_rows(manifest, "captions", "caption_keys")
         case ClipSchema():
-            return _adjacent_rows(manifest, "caption")
+            return _adjacent_rows(manifest, "caption", "caption_key")
         case StepSchema():
             raise SchemaMismatch(
                 f"{manifest.uri} is {manifest.schema.label()}, its texts name steps; concepts are made from the "
@@ -63,16 +70,20 @@ def video_captions(manifest: Manifest) -> Iterator[VideoCaptions]:
             )
 
 
-def _adjacent_rows(manifest: Manifest, column: str) -> Iterator[VideoCaptions]:
-    """The captions of each video's rows, which are adjacent and in one row group; a row has one, or a list."""
-    reader = RowGroupReader(manifest, ["video_id", "video_key", column])
+def _adjacent_rows(manifest: Manifest, *texts: str) -> Iterator[VideoCaptions]:
+    """The captions of each video's rows, which are adjacent and in one row group; a row has one, or a list.
+
+    texts: the columns of captions and of their keys.
+    """
+    reader = RowGroupReader(manifest, ["video_id", "video_key", *texts])
     for place in row_groups(manifest):
         columns = reader.read_arrow(place)
         rows = zip(*(columns[name].to_pylist() for name in reader.columns), strict=True)
         for (video_id, key), own in groupby(rows, lambda row: row[:2]):
-            cells = [cell for _, _, cell in own]
-            captions = cells if column == "caption" else [caption for cell in cells for caption in cell]
-            yield VideoCaptions(video_id, key, tuple(captions))
+            captions, keys = ([*cells] for cells in zip(*(row[2:] for row in own), strict=True))
+            if isinstance(manifest.schema, VideoSchema | FrameSchema):
+                captions, keys = list(chain(*captions)), list(chain(*keys))
+            yield VideoCaptions(video_id, key, tuple(captions), tuple(keys))
 
 
 ALL = "all"
@@ -94,9 +105,7 @@ def training_captions(uri: str, videos: str | None = None) -> list[VideoCaptions
     content = storage.read_json(place) if uri.endswith(".json") else {}
     if not uri.endswith(".json") or "sentences" in content:
         annotated = [video for video in read_msrvtt(uri, "official", Drops()) if video.split == "train"]
-        return _with_captions(
-            [VideoCaptions(video.video_id, key64(video.video_id), video.captions) for video in annotated]
-        )
+        return _with_captions([VideoCaptions.of(video.video_id, video.captions) for video in annotated])
     return _with_captions(_of_mapping(_checked(content, place), place, videos))
 
 
@@ -115,19 +124,19 @@ def _of_mapping(content: Mapping[str, list[str]], place: Location, videos: str |
         raise InputError(
             f"{videos} lists {len(unknown)} videos that {place} does not hold, the first is {unknown[0]!r}"
         )
-    return [VideoCaptions(name, key64(name), tuple(content[name])) for name in dict.fromkeys(chosen)]
+    return [VideoCaptions.of(name, content[name]) for name in dict.fromkeys(chosen)]
 
 
 def _checked(content: Any, place: Location) -> Mapping[str, list[str]]:
-    good = isinstance(content, dict) and all(
-        isinstance(texts, list) and all(isinstance(text, str) for text in texts) for texts in content.values()
-    )
-    if not good:
+    if not isinstance(content, dict) or not all(isinstance(texts, list) for texts in content.values()):
         raise InputError(f'{place} must be {{"video": ["caption", …], …}}, or MSR-VTT\'s lists of videos and sentences')
-    return content
+    return {
+        video: [caption for text in texts if (caption := text_of(text, f"{place}, {video}"))]
+        for video, texts in content.items()
+    }
 
 
-_VERSION = 1
+_VERSION = 2
 """Version of the computation, part of the cache key."""
 _SCHEMA = pa.schema([("video_key", pa.int64()), ("caption_key", pa.int64()), ("value", pa.float64())])
 
@@ -175,34 +184,38 @@ class InformationTable:
 
 
 def information_table(
-    videos: Sequence[VideoCaptions], reading: Reading, cache: Location | None = None
+    videos: Sequence[VideoCaptions], reading: Reading, cache: Location | None = None, version: int = CUT
 ) -> InformationTable:
     """The table of a corpus, from the cache or computed and cached.
 
-    Captions are tokenised by `tokenise`. A damaged cache file is recomputed. Raises DatasetError for a video without
-    captions, for a corpus without videos, and where the reading is undefined for all captions.
+    Captions are tokenised by `tokenise` of this version. A damaged cache file is recomputed. Raises DatasetError for a
+    video without captions, for a corpus without videos, and where the reading is undefined for all captions.
     """
     check_captioned(videos)
-    corpus = fingerprint([_VERSION, reading, [[video.video_id, list(video.captions)] for video in videos]])
+    content = [[video.video_id, list(video.captions), list(video.keys)] for video in videos]
+    corpus = fingerprint([_VERSION, version, reading, content])
     place = None if cache is None else cache / f"information-{corpus}.parquet"
     cached = None if place is None else _read(place, reading, corpus)
     if cached is not None:
         return cached
-    table = _computed(videos, reading, corpus)
+    table = _computed(videos, reading, corpus, version)
     if place is not None:
         with suppress(OSError, StorageError):  # without a cache the next run takes some seconds longer
             storage.write_bytes(place, table.to_bytes())
     return table
 
 
-def cache_folder() -> Location:
-    """The cache folder of this machine: $VTR_CACHE, or ~/.cache/vtr."""
-    return locate(os.environ.get("VTR_CACHE") or Path.home() / ".cache" / "vtr")
+def cache_folder() -> Location | None:
+    """The cache folder of this machine: $VTR_CACHE, or ~/.cache/vtr; None for a user without a home."""
+    home = os.path.expanduser("~")
+    folder = os.environ.get("VTR_CACHE") or (None if home == "~" else f"{home}/.cache/vtr")
+    return None if folder is None else locate(folder)
 
 
 def training_information(manifest: Manifest, reading: Reading, cache: Location | None = None) -> InformationTable:
-    """The table of a data set's captions."""
-    return information_table(list(video_captions(manifest)), reading, cache)
+    """The table of a data set's captions, cut as its vocabulary was made."""
+    version = WordTable.load(manifest).vocabulary.version
+    return information_table(list(video_captions(manifest)), reading, cache, version)
 
 
 def check_captioned(videos: Iterable[VideoCaptions], where: str = "the corpus") -> None:
@@ -219,12 +232,12 @@ def check_captioned(videos: Iterable[VideoCaptions], where: str = "the corpus") 
         raise DatasetError(f"{where} holds no video; information content needs a corpus")
 
 
-def _computed(videos: Sequence[VideoCaptions], reading: Reading, corpus: str) -> InformationTable:
+def _computed(videos: Sequence[VideoCaptions], reading: Reading, corpus: str, version: int) -> InformationTable:
     document = np.repeat(np.arange(len(videos)), [len(video.captions) for video in videos])
     texts = [caption for video in videos for caption in video.captions]
-    value = information([tokenise(text) for text in texts], document, reading)
+    value = information([tokenise(text, version) for text in texts], document, reading)
     video = np.array([video.video_key for video in videos], np.int64)[document]
-    caption = np.array([caption_key(text) for text in texts], np.int64)
+    caption = np.array([key for video in videos for key in video.keys], np.int64)
     _, first = np.unique(_pairs(video, caption), return_index=True)
     return InformationTable(reading, corpus, video[first], caption[first], value[first])
 

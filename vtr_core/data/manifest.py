@@ -8,7 +8,7 @@ from vtr_core import storage
 from vtr_core.config.data_sets import JOINED, joined, joined_uris, joined_weights
 from vtr_core.config.override import record
 from vtr_core.data.records.schema import Schema, read_schema, require_clips
-from vtr_core.errors import DatasetError
+from vtr_core.errors import DatasetError, command_line
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location, is_file_name, locate
 
@@ -116,7 +116,7 @@ class Manifest:
     @cached_property
     def fingerprint(self) -> str:
         """sha256 of the content, independent of the location."""
-        if JOINED in self.uri:
+        if len(joined_uris(self.uri)) > 1:
             weights = self.source.get("weights")
             parts = list(self.source["parts"].values())
             return fingerprint(parts if weights is None else {"parts": parts, "weights": weights})
@@ -199,6 +199,12 @@ class _Made:
     dropped: dict[str, int]
 
 
+def _shown(schema: Schema) -> str:
+    """What the rows of data sets that are joined have to share."""
+    features = (f"{feature.name} ({feature.dim} values)" for feature in schema.features)
+    return ", ".join([schema.label(), *features, f"{schema.max_words} words a caption"])
+
+
 def _joined(parts: list[Manifest], weights: list[int]) -> Manifest:
     """Several data sets as one, the shards of each as often as its weight says, so that each pass of an epoch over it
     has a random order of its own; a batch may have a video of a repeated data set twice.
@@ -207,15 +213,13 @@ def _joined(parts: list[Manifest], weights: list[int]) -> Manifest:
     """
     first = parts[0]
     if len({part.uri for part in parts}) < len(parts):
-        raise DatasetError(
-            f"{JOINED.join(part.uri for part in parts)}: a data set is given twice; give it a weight instead"
-        )
+        raise DatasetError(f"{JOINED.join(part.uri for part in parts)}: a data set is given twice; name it once")
     for part in parts[1:]:
         if part.schema != first.schema:
             raise DatasetError(
-                f"{part.uri} has other columns or lengths of captions ({part.schema.max_words} words) than {first.uri} "
-                f"({first.schema.max_words} words); make it with the same features and --vocabulary {first.uri}, "
-                "which gives it the same length, or both with one --max-words"
+                f"{part.uri} has other columns than {first.uri}: {_shown(part.schema)}; there "
+                f"{_shown(first.schema)}: make it with the same features and --vocabulary {first.uri}, which gives "
+                "it the same length of captions, or both with one --max-words"
             )
         if part.vocabulary.fingerprint != first.vocabulary.fingerprint:
             raise DatasetError(
@@ -259,7 +263,7 @@ def data_set(uri: str, split: str | None = None) -> str:
         return next(iter(inner.values()))
     if inner:
         raise _no_data_set(location, f"it holds splits, give one of {', '.join(inner.values())}")
-    raise _no_data_set(location, f"make one with vtr ingest <source> … --out {location.uri}")
+    raise _no_data_set(location, f"make one with {command_line('ingest', 'SOURCE', '--out', location.uri)}")
 
 
 def training_sets(uri: str, validation: str | None) -> tuple[str, str | None]:

@@ -7,17 +7,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Bool, Float, Float16
+from jaxtyping import Bool, Float, Float16, Float64
 from torch import Tensor
 
 from vtr_core.data.reading.evaluated_rows import MAX_VIDEOS
 from vtr_core.data.records.arrays import PaddedFrames, Sequences, means, pad
 from vtr_core.data.records.schema import FEATURE_DTYPE
+from vtr_core.data.sources.features.feature_arrays import to_float16
 from vtr_core.data.stream.assemble import Columns
 from vtr_core.embedding.embedded_rows import EmbeddedRows, caption_columns
 from vtr_core.errors import InputError
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.unusable import UnusableError
 
 CAPTION = "caption"
 """The column of texts; the others are named after the features."""
@@ -104,23 +106,19 @@ def _vectors(
 
 def _vector(value: Any, place: str, dim: int) -> Float16[np.ndarray, " dim"]:
     try:
-        vector = _float16(value)
+        vector = np.asarray(value, np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{place} is no vector of numbers ({error}); give a list or an array of {dim}") from error
     if vector.shape != (dim,):
         raise InputError(f"{place} has the shape {vector.shape}, the model was trained on vectors of {dim} values")
-    return _finite(vector, place)
+    return _stored(vector, place)
 
 
-def _float16(value: Any) -> Float16[np.ndarray, "..."]:
-    with np.errstate(over="ignore"):
-        return np.asarray(np.asarray(value, np.float64).astype(FEATURE_DTYPE))
-
-
-def _finite(values: Float16[np.ndarray, "..."], place: str) -> Float16[np.ndarray, "..."]:
-    if not np.isfinite(values).all():
-        raise InputError(f"{place} has a value that is not finite in float16, in which features are kept")
-    return values
+def _stored(values: Float64[np.ndarray, "*shape"], place: str) -> Float16[np.ndarray, "*shape"]:
+    try:
+        return to_float16(values, place)
+    except UnusableError as fault:
+        raise InputError(str(fault)) from fault
 
 
 def _cells(rows: EmbeddedRows, name: str) -> list[Any]:
@@ -187,7 +185,7 @@ def _sequences(places: Iterable[tuple[str, Any]], dim: int) -> Sequences:
 
 def _cell(value: Any, place: str, dim: int) -> Float16[np.ndarray, "frames dim"]:
     try:
-        frames = _float16([] if is_missing(value) else [np.asarray(frame, np.float64) for frame in value])
+        frames = np.asarray([] if is_missing(value) else [np.asarray(frame, np.float64) for frame in value])
     except (TypeError, ValueError) as error:
         raise InputError(f"{place} is no sequence of vectors of {dim} numbers each ({error})") from error
     if not len(frames):
@@ -196,4 +194,4 @@ def _cell(value: Any, place: str, dim: int) -> Float16[np.ndarray, "frames dim"]
         raise InputError(
             f"{place} has the shape {frames.shape}; the model takes frames of {dim} values: give (frames, {dim})"
         )
-    return _finite(frames, place)
+    return _stored(frames, place)

@@ -1,7 +1,7 @@
 """Rankings of queries against a gallery: scores in blocks, best candidates, ranks."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from torch import Tensor
 from vtr_core.config.losses import ContrastiveLossConfig
 from vtr_core.config.run import TrainConfig
 from vtr_core.embedding.embedded_rows import EmbeddedRows
+from vtr_core.errors import ConfigError
 from vtr_core.metrics.ranking import (
     ITEM_CHUNK,
     QUERY_CHUNK,
@@ -267,6 +268,16 @@ _OF_AUDIO_ALONE = (("t2a", "text → audio", TEXT, AUDIO), ("a2t", "audio → te
 def visible(rows: EmbeddedRows) -> list[str]:
     """The modalities among video and audio that at least one row has."""
     return [name for name in (VIDEO, AUDIO) if name in rows.vectors and rows.present[name].any()]
+
+
+def with_audio_alone(rows: EmbeddedRows) -> EmbeddedRows:
+    """The rows, in which clips without audio have no video either, so that their captions are failures.
+
+    ConfigError where no clip has audio.
+    """
+    if AUDIO not in visible(rows):
+        raise ConfigError("vtr evaluate: --missing-audio miss is for clips with audio, and no clip here has any")
+    return replace(rows, present={**rows.present, VIDEO: rows.present[VIDEO] & rows.present[AUDIO]})
 
 
 def _items(rows: EmbeddedRows) -> dict[str, Entries]:

@@ -19,7 +19,7 @@ from vtr_core.encoders.encoder import Encoder, TokenVectors, UnitHead, encoder, 
 from vtr_core.encoders.weights import folder_fingerprint, model_folder, one_line_fault, quiet_loading
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.storage.stated_places import stated_by
-from vtr_core.text.tokens.vocabulary import texts_of
+from vtr_core.text.tokens.vocabulary import given_texts, texts_of
 from vtr_core.video.streams import FullPicture, PictureStream, Rate
 
 _AT_ONCE = 64
@@ -47,14 +47,14 @@ class SentenceEncoder(Encoder):
 
     def encode_text(self, texts: Sequence[str]) -> Float32[np.ndarray, "texts dim"]:
         """The unit vector of each text."""
-        return self._encoded(list(texts), _AT_ONCE)
+        return self._encoded(given_texts(texts), _AT_ONCE)
 
     def encode_tokens(self, texts: Sequence[str]) -> TokenVectors:
         """The vector of each token, of the last layer; special tokens are tokens."""
         if self.token_dim is None:
             return super().encode_tokens(texts)
         rows = self._model.encode(
-            list(texts), batch_size=_AT_ONCE, show_progress_bar=False, output_value="token_embeddings"
+            given_texts(texts), batch_size=_AT_ONCE, show_progress_bar=False, output_value="token_embeddings"
         )
         return token_vectors(rows, self.token_dim)
 
@@ -208,9 +208,12 @@ class FrozenText(nn.Module):
 
         def encode(texts: list[str]) -> Sequence[Tensor]:
             encoded = self.encoder.encode_tokens(texts)
-            return [
+            rows = [
                 vectors[mask][:_LONGEST].half() for vectors, mask in zip(encoded.vectors, encoded.mask, strict=True)
             ]
+            if not all(row.isfinite().all() for row in rows):
+                raise ConfigError(f"{self.name} gives vectors of tokens beyond float16's range; name another encoder")
+            return rows
 
         nothing, device = torch.zeros(0, self.token_dim, dtype=torch.float16), self.fingerprint.device
         rows = _kept_vectors(self._recorded, "tokens").of(_texts(tokens), encode, nothing)

@@ -20,6 +20,7 @@ from vtr_core.encoders.encoder import Encoder, TokenVectors, UnitHead, token_vec
 from vtr_core.encoders.preparation import FramePreparation
 from vtr_core.encoders.weights import checked_folder, folder_fingerprint, model_folder, one_line_fault, quiet_loading
 from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.text.tokens.vocabulary import given_texts
 from vtr_core.video.streams import PictureStream, Rate
 
 WINDOW_RATE = 2.0
@@ -137,11 +138,13 @@ class HuggingFaceEncoder(Encoder):
 
     def encode_text(self, texts: Sequence[str]) -> Float32[np.ndarray, "texts dim"]:
         """The unit vector of each text."""
+        texts = given_texts(texts)
         parts = [self._texts(texts[first : first + _TEXTS_AT_ONCE]).vectors for first in _starts(texts)]
         return unit(torch.cat(parts).float().cpu().numpy()) if parts else np.zeros((0, self.dim), np.float32)
 
     def encode_tokens(self, texts: Sequence[str]) -> TokenVectors:
         """The vector of each token, of the last layer; special tokens are tokens."""
+        texts = given_texts(texts)
         parts = [self._texts(texts[first : first + _TEXTS_AT_ONCE]) for first in _starts(texts)]
         vectors = [row[mask] for part in parts for row, mask in zip(part.tokens, part.mask, strict=True)]
         return token_vectors([row.float().cpu() for row in vectors], self.token_dim)

@@ -27,6 +27,8 @@ from vtr_core.encoders.weights import model_folder, one_line_fault
 from vtr_core.errors import CheckpointError, ConfigError, how_to_install, nearest
 from vtr_core.fingerprint import fingerprint
 from vtr_core.json_text import parse_json
+from vtr_core.storage import local_path
+from vtr_core.text.tokens.vocabulary import given_texts
 from vtr_core.video.streams import PictureStream, Rate
 
 _IN_REPOSITORY = ("open_clip_model.safetensors", "model.safetensors")
@@ -62,6 +64,7 @@ class OpenClipEncoder(Encoder):
 
     def encode_text(self, texts: Sequence[str]) -> Float32[np.ndarray, "texts dim"]:
         """The unit vector of each text, cut where the model's context ends."""
+        texts = given_texts(texts)
         parts = [self._texts(texts[first : first + _AT_ONCE]) for first in range(0, len(texts), _AT_ONCE)]
         return unit(torch.cat(parts).float().cpu().numpy()) if parts else np.zeros((0, self.dim), np.float32)
 
@@ -167,7 +170,7 @@ def _known(package: Any, architecture: str) -> str:
 
 def _weights(package: Any, architecture: str, weights: str) -> _Weights:
     """The file that `weights` names: a file, a folder or repository, or a name of open_clip's."""
-    place = Path(weights).expanduser()
+    place = Path(local_path(weights))
     if place.suffix in (".safetensors", ".pt", ".pth", ".bin"):
         if not place.is_file():
             raise ConfigError(f"there are no weights {place}; put the file there, on every machine that takes part")

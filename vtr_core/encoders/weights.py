@@ -14,6 +14,7 @@ from pathlib import Path
 
 from vtr_core.backbones.recipes import FOLDER, file_sha256, places_of
 from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.storage import local_path
 from vtr_core.storage.stated_places import check_fetch
 
 PICKLED = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl"})
@@ -106,8 +107,8 @@ def model_folder(place: str) -> Path:
 
     ConfigError where there is no such folder or repository.
     """
-    if Path(place).expanduser().is_dir():
-        return Path(place).expanduser()
+    if Path(local_path(place)).is_dir():
+        return Path(local_path(place))
     if Path(place).is_file():
         raise ConfigError(f"{place} is a file; give the folder that holds it together with config.json")
     if place.startswith((".", "/", "~")) or place.count("/") != 1:

@@ -14,7 +14,7 @@ from vtr_core.errors import ConfigError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage.stated_places import stated_by
 from vtr_core.unusable import Reason, UnusableError
-from vtr_core.video.streams import Chunk, Stream
+from vtr_core.video.streams import Chunk, End, Stream
 
 
 @dataclass(frozen=True)
@@ -137,13 +137,15 @@ class VideoFeatures:
     duration: float
     pictures: dict[int, Shaped[np.ndarray, " _"]] = field(default_factory=dict)
     """Stored pictures by recipe position: bytes, as `pictures.py` encodes them, or None for discarded ones."""
+    remark: str = ""
+    """What a person may have to know of its times, see `End.remark`."""
 
 
 Extracted = VideoFeatures | UnusableError
 """The features of a video, or why it has none."""
 
 
-def assemble(parts: Iterable[Rows], duration: float, names: Sequence[str], where: str) -> Extracted:
+def assemble(parts: Iterable[Rows], end: End, names: Sequence[str], where: str) -> Extracted:
     """All rows of a video in storage format, for each recipe in the order of its chunks; names: the recipes' names."""
     by_recipe: dict[int, list[Rows]] = {}
     for part in parts:
@@ -160,7 +162,7 @@ def assemble(parts: Iterable[Rows], duration: float, names: Sequence[str], where
                 return fault.with_traceback(None)
     if not features and not pictures:
         return UnusableError(Reason.NO_SOUND, f"{where} has no sound, and no recipe sees its pictures")
-    return VideoFeatures(features, duration, pictures)
+    return VideoFeatures(features, end.duration, pictures, end.remark)
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,7 @@ class ClipPooling:
             vector = pool(rows, self.pool)
             encoder_rows = chosen[position].recipe.fingerprint is not None
             parts.append(l2(vector) if self.normalise and not encoder_rows else vector)
-        return to_float16(np.concatenate(parts), modality)
+        return np.concatenate([to_float16(part, modality) for part in parts])
 
 
 def video_features(chosen: Sequence[Chosen], video: VideoFeatures) -> dict[str, Num[np.ndarray, "rows dim"]]:

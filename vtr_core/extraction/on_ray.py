@@ -15,7 +15,7 @@ from ray.exceptions import RayError
 from vtr_core.extraction.features import Chosen, Extracted, Networks, Rows, assemble, streams
 from vtr_core.storage import StorageError
 from vtr_core.unusable import Reason, UnusableError
-from vtr_core.video.process import DecodingProcess, Limits
+from vtr_core.video.process import DecoderError, DecodingProcess, Limits
 from vtr_core.video.streams import Chunk, End
 
 _BLOCK_BYTES = 32 * 2**20
@@ -62,8 +62,8 @@ class _Decoded:
     end: End | None = None
     chunks: int = 0
     fault: UnusableError | None = None
-    stopped: str | None = None
-    """Why no video can be read at present, where a store fails."""
+    stopped: tuple[str, str] | None = None
+    """Why no video can be read at present, where a store or every decoder fails: the error's class and message."""
 
 
 def _to_row(part: _Decoded, features: Sequence[Rows] = ()) -> dict[str, str | bytes]:
@@ -94,6 +94,8 @@ def _from_row(row: Mapping[str, Any]) -> tuple[_Decoded, list[Rows]]:
         part["end"] = End(**part["end"])
     if part["fault"] is not None:
         part["fault"] = UnusableError(Reason(part["fault"][0]), part["fault"][1])
+    if part["stopped"] is not None:
+        part["stopped"] = tuple(part["stopped"])
     return _Decoded(**part), features
 
 
@@ -135,8 +137,8 @@ class _Decoder:
                     yield _Decoded(video, end=part, chunks=chunks)
         except UnusableError as fault:
             yield _Decoded(video, fault=fault)
-        except StorageError as error:
-            yield _Decoded(video, stopped=str(error))
+        except (StorageError, DecoderError) as error:
+            yield _Decoded(video, stopped=(type(error).__name__, str(error)))
 
 
 class _Networks:
@@ -222,7 +224,8 @@ def _gathered(
     faulty: set[int] = set()
     for part, rows in parts:
         if part.stopped is not None:
-            raise StorageError(part.stopped)
+            kind, message = part.stopped
+            raise DecoderError(message) if kind == DecoderError.__name__ else StorageError(message)
         if part.fault is not None:
             videos.pop(part.video, None)
             faulty.add(part.video)
@@ -237,4 +240,4 @@ def _gathered(
             video.chunks += part.chunks
         if video.end is not None and video.chunks == video.end[1]:
             del videos[part.video]
-            yield part.video, assemble(video.rows, video.end[0].duration, names, uris[part.video])
+            yield part.video, assemble(video.rows, video.end[0], names, uris[part.video])

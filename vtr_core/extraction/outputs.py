@@ -16,7 +16,7 @@ from vtr_core.data.ingest.ingest import do
 from vtr_core.data.ingest.plan import IngestPlan, ShardTask
 from vtr_core.data.sources.features.feature_arrays import RATES, RECORD
 from vtr_core.data.sources.files import check_path
-from vtr_core.data.sources.source import Drops
+from vtr_core.data.sources.source import MAX_EXAMPLES, Drops
 from vtr_core.data.sources.video_files import VideoFile
 from vtr_core.errors import RunConflict
 from vtr_core.extraction.features import Chosen, Extracted, Networks, Rows, VideoFeatures, assemble, streams
@@ -73,7 +73,7 @@ def _extracted(decoder: DecodingProcess, networks: Networks, chosen: Sequence[Ch
     try:
         for part in decoder.decode(uri, streams(chosen)):
             if isinstance(part, End):
-                return assemble(rows, part.duration, [choice.recipe.name for choice in chosen], uri)
+                return assemble(rows, part, [choice.recipe.name for choice in chosen], uri)
             assert isinstance(part, Chunk)
             rows += networks.rows(part)
     except UnusableError as fault:
@@ -95,12 +95,20 @@ class Progress:
     dropped: int
     seconds: float
     """Total duration of the extracted videos."""
+    remarks: int = 0
+    """Videos whose time stamps begin again, or whose pictures and sound end apart."""
+    examples: tuple[str, ...] = ()
+    """What there is to say of the first of them."""
 
     def after(self, extracted: Extracted) -> "Progress":
         """The progress after one more video."""
         if isinstance(extracted, UnusableError):
             return replace(self, videos=self.videos + 1, dropped=self.dropped + 1)
-        return replace(self, videos=self.videos + 1, seconds=self.seconds + extracted.duration)
+        done = replace(self, videos=self.videos + 1, seconds=self.seconds + extracted.duration)
+        if not extracted.remark:
+            return done
+        examples = (*self.examples, extracted.remark)[:MAX_EXAMPLES]
+        return replace(done, remarks=self.remarks + 1, examples=examples)
 
 
 def write_shards(
@@ -191,17 +199,19 @@ class NpyFolder:
         return self.location / self.chosen[position].recipe.folder / f"{video_id}.npy"
 
 
-def write_features(folder: NpyFolder, files: Sequence[VideoFile], extract: Extract, drops: Drops) -> Iterator[int]:
-    """Extract the videos without features; yields after each how many of `files` are done, left out or dropped."""
+def write_features(folder: NpyFolder, files: Sequence[VideoFile], extract: Extract, drops: Drops) -> Iterator[Progress]:
+    """Extract the videos without features; yields the progress after each, in which those left out are done."""
     folder.claim()
     usable = list(_distinct(files, drops))
     left = [file for file in usable if not folder.holds(file)]
-    for done, (position, extracted) in enumerate(extract([file.uri for file in left]), len(files) - len(left) + 1):
+    progress = Progress(len(files) - len(left), len(files), len(files) - len(usable), 0.0)
+    for position, extracted in extract([file.uri for file in left]):
         if isinstance(extracted, UnusableError):
             drops.drop(extracted.reason, str(extracted))
         else:
             folder.write(left[position].video_id, extracted)
-        yield done
+        progress = progress.after(extracted)
+        yield progress
     folder.finish(drops)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from jaxtyping import Float, Shaped, UInt8
-from PIL import Image
+from PIL import Image, ImageOps
 
 from vtr_core import storage
 from vtr_core.backbones.recipes import Extractor, Recipe
@@ -111,16 +111,16 @@ def image_names(folder: Location) -> list[str]:
 
 
 def read_image(file: Location) -> UInt8[np.ndarray, "height width 3"]:
-    """An image's pixels, RGB. Raises UnusableError, naming the file, for one that cannot be read."""
-    from PIL import Image
-
+    """An image's pixels, RGB, upright as its camera says (EXIF). Raises UnusableError, naming the file, for one that
+    cannot be read.
+    """
     content = read_file(file, _MOST_PICTURE)
     try:
         with Image.open(io.BytesIO(content), formats=("JPEG", "PNG")) as image:
             if image.width * image.height > _MOST_PIXELS:
                 raise ValueError(f"it has {image.width} × {image.height} pixels, more than {_MOST_PIXELS}")
-            return np.asarray(image.convert("RGB"))
-    except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
+            return np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
+    except Exception as error:  # whatever the decoders meet in a damaged file
         raise UnusableError(Reason.UNREADABLE_FILE, f"{file} is no JPEG or PNG that can be read ({error})") from error
 
 
@@ -242,18 +242,18 @@ def decoded(videos: Inventory, spans: Iterable[ClipSpan]) -> Iterator[Thumbnail]
     """The picture at the middle of every clip whose video is among the files, decoded in a process of its own."""
     with DecodingProcess(Limits()) as process:
         for clip in spans:
-            picture = _picture(process, videos.by_id(clip.video_id), clip) if clip.video_id in videos else None
+            picture = _picture(process, videos, clip) if clip.video_id in videos else None
             if picture is not None:
                 (jpeg,) = jpegs(picture, THUMBNAIL_QUALITY)
                 yield Thumbnail(clip.item_id, clip.start, clip.end, jpeg)
 
 
-def _picture(process: DecodingProcess, uri: str, clip: ClipSpan) -> np.ndarray | None:
-    """One picture (1, height, width, 3); None where the file has none."""
+def _picture(process: DecodingProcess, videos: Inventory, clip: ClipSpan) -> np.ndarray | None:
+    """One picture (1, height, width, 3); None where the file has none, or several files may be meant."""
     place = int((clip.start + clip.end) / 2 * THUMBNAILS_PER_SECOND)
     span = Span(place / THUMBNAILS_PER_SECOND, (place + 1) / THUMBNAILS_PER_SECOND)
     try:
-        parts = list(process.decode(uri, [_STREAM], span))
+        parts = list(process.decode(videos.by_id(clip.video_id), [_STREAM], span))
     except (UnusableError, StorageError):
         return None
     return next((part.values for part in parts if isinstance(part, Chunk)), None)

@@ -17,6 +17,7 @@ from vtr_core.config.losses import (
     ConstantMargin,
     ContrastiveLossConfig,
     GeometricMargin,
+    KeepAll,
     KeepSameVideo,
     LinearMargin,
     MarginConfig,
@@ -77,14 +78,16 @@ def negative_weights(
     """The weight w[i, j] of the entry that compares the block's row i with row j, the same for rows and for columns.
 
     Rows that show the same clip or have the same caption text are no negatives of each other: w = 0, but 1 at [i, i].
-    Other clips of the same video have, by `same_video`: keep w = 1 (as in the paper), mask w = 0, weight the w of
-    `hard_rate_weights`.
+    Other clips of the same video have, by `same_video`: keep w = 1, mask w = 0, weight the w of `hard_rate_weights`.
+    With keep_all every w is 1, that of the same clip or caption, too (Duarte et al., Eq. 5).
     """
     own = torch.arange(len(keys.clip), device=keys.clip.device)
     is_self = _equal(own, block)
     counts = ~same_caption(keys, block) | is_self
     is_same_video = _equal(keys.video, block)
     match same_video:
+        case KeepAll():
+            return torch.ones_like(counts, dtype=dtype)
         case KeepSameVideo():
             return counts.to(dtype)
         case MaskSameVideo():

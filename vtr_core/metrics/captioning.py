@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float64, Int64
 
 from vtr_core.errors import ConfigError, InputError, how_to_install
 from vtr_core.text.statistics import LONGEST, NGrams, consensus, inverse_document_frequency, ngrams, weighted
-from vtr_core.text.tokens.vocabulary import words_of
+from vtr_core.text.tokens.vocabulary import given_texts, words_of
 
 _SMALL, _TINY = 1e-9, 1e-15
 """Constants that the published code adds to denominators and numerators, against division by 0."""
@@ -223,6 +223,7 @@ class _Cut:
 
 def _cut(hypotheses: Hypotheses, references: References, tokenizer: CaptionTokenizer) -> _Cut:
     _check(hypotheses, references)
+    references = {name: given_texts(texts) for name, texts in references.items()}
     ids = list(hypotheses)
     if tokenizer == "treebank":
         missing = java_missing()
@@ -255,6 +256,9 @@ def _check(hypotheses: Hypotheses, references: References) -> None:
         missing = [name for name in ids if name not in other]
         if missing:
             raise InputError(f"{len(missing)} ids have no {kind}, the first is {missing[0]!r}; both need the same ids")
+    for name, text in hypotheses.items():
+        if not isinstance(text, str):
+            raise InputError(f"the hypothesis of {name!r} is no text but {type(text).__name__}; give one caption")
     empty = [name for name, texts in references.items() if not texts]
     if empty:
         raise InputError(f"{len(empty)} ids have no reference, the first is {empty[0]!r}; leave them out")

@@ -1,6 +1,7 @@
 """What a run takes from its training data: the inputs of its model, concepts, and the tables that its loss needs."""
 
 from collections.abc import Callable, Mapping, Sequence
+from shlex import quote
 from types import MappingProxyType
 from typing import Any
 
@@ -16,7 +17,7 @@ from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.records.schema import require_clips, require_frames, require_images, require_videos
 from vtr_core.data.shards.shard_file import usable
 from vtr_core.encoders.frozen_text import read_record
-from vtr_core.errors import CheckpointError, ConfigError, DatasetError
+from vtr_core.errors import CheckpointError, ConfigError, DatasetError, command_line
 from vtr_core.storage import Location, locate
 from vtr_core.systems.implementation import LossTables
 from vtr_core.text.concepts import ConceptNames
@@ -60,7 +61,7 @@ def check_concepts(config: TrainConfig, head: TableHead, uri: str, folder: str) 
     if differences:
         raise DatasetError(
             f"the concept table {uri} does not fit {config.preset}: {differences}; make one that does with "
-            f"vtr concepts {folder} --preset {config.preset}, or train with this one with "
+            f"{command_line('concepts', folder, '--preset', config.preset)}, or train with this one with "
             + " ".join(f"--concepts.{name} None" for name in config.concepts.asked)
         )
 
@@ -69,12 +70,13 @@ def ingest_command(manifest: Manifest, preset: str) -> str:
     """The command that would make the data set at `manifest` as `preset` asks."""
     adapter, settings = str(manifest.source.get("adapter", "SOURCE")), manifest.source
     flags = [
-        f"--{name.replace('_', '-')} {value}"
+        f"--{name.replace('_', '-')} {quote(str(value))}"
         for name, value in settings.items()
         if name not in ("adapter", "split", "ingest", "content_split") and isinstance(value, str | int | float)
         if not isinstance(value, bool) and len(str(value)) <= _LONGEST_VALUE
     ]
-    kind = ["--records videos"] if manifest.schema.kind == "videos" and adapter in ("msrvtt", "synthetic") else []
+    stated = "records" in settings or manifest.schema.kind != "videos" or adapter not in ("msrvtt", "synthetic")
+    kind = [] if stated else ["--records videos"]
     return " ".join(["vtr ingest", adapter, *kind, *flags, f"--preset {preset}", "--out FOLDER"])
 
 
@@ -227,14 +229,16 @@ def usable_concepts(config: TrainConfig, data: Manifest, folder: str, chosen: st
     place = next((place for place in places if storage.exists(place / FILE)), None)
     if place is None:
         shown = " or ".join(str(place) for place in places)
-        made_from = folder.replace(JOINED, " ") if chosen is None else f"{folder} --out {chosen}"
+        made_from = folder.split(JOINED) if chosen is None else [folder, "--out", chosen]
         raise DatasetError(
             f"the model detects {count} concepts, and there is no concept table at {shown}; make one with "
-            f"vtr concepts {made_from}, or give another with --concepts URI"
+            f"{command_line('concepts', *made_from)}, or give another with --concepts URI"
         )
     table = ConceptTable.load(place.uri)
     table.require(count)
-    for uri, fingerprint in data.source["parts"].items() if JOINED in data.uri else [(data.uri, data.fingerprint)]:
+    for uri, fingerprint in (
+        data.source["parts"].items() if len(joined_uris(data.uri)) > 1 else [(data.uri, data.fingerprint)]
+    ):
         table.require_dataset(uri, fingerprint)
     check_concepts(config, table.head, place.uri, folder)
     return place.uri

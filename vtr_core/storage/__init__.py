@@ -6,7 +6,6 @@ from vtr_core.storage.administration import (
     check_writable,
     presigned_url,
 )
-from vtr_core.storage.bucket import client_failures
 from vtr_core.storage.fault import StorageError
 from vtr_core.storage.files import (
     children,
@@ -16,13 +15,23 @@ from vtr_core.storage.files import (
     delete_unpublished,
     exists,
     file_sizes,
+    files_below,
     open_for_writing,
     read_bytes,
     read_json,
     write_bytes,
     write_json,
 )
-from vtr_core.storage.location import MAX_NAME_BYTES, Location, is_file_name, locate
+from vtr_core.storage.location import (
+    MAX_NAME_BYTES,
+    Location,
+    is_file_name,
+    is_text,
+    is_uri,
+    local_path,
+    locate,
+    shown_name,
+)
 
 __all__ = [
     "MAX_NAME_BYTES",
@@ -32,19 +41,23 @@ __all__ = [
     "check_readable",
     "check_writable",
     "children",
-    "client_failures",
     "create_exclusively",
     "delete_file",
     "delete_folder",
     "delete_unpublished",
     "exists",
     "file_sizes",
+    "files_below",
     "is_file_name",
+    "is_text",
+    "is_uri",
+    "local_path",
     "locate",
     "open_for_writing",
     "presigned_url",
     "read_bytes",
     "read_json",
+    "shown_name",
     "write_bytes",
     "write_json",
 ]

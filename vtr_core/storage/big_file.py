@@ -37,7 +37,7 @@ class BigFile:
         if len(words) != 2 or not all(word.isdigit() and int(word) for word in words):
             raise InputError(f"{place} holds {' '.join(words)[:40]!r}, not the numbers of vectors and of values")
         count, dim = int(words[0]), int(words[1])
-        size = self.location.filesystem.get_file_info(f"{self.location.path}/feature.bin").size
+        size = (self.location / "feature.bin").info.size
         if size != count * dim * _BYTES:
             raise InputError(
                 f"{self.location / 'feature.bin'} has {size} bytes where {count} vectors of {dim} values need "

@@ -9,6 +9,7 @@ metadata of Arrow's messages (Message.fbs).
 import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -257,30 +258,51 @@ def _unsigned(content: bytes, place: int) -> tuple[int, int]:
             raise pa.ArrowInvalid("the header of a page is damaged")
 
 
-def scalar_batches(file: pq.ParquetFile, source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
-    """The rows of a Parquet table of whatever writer, some at a time, of its columns of texts, numbers and times.
+def readable_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
+    """The rows of a Parquet table of whatever writer, some at a time, of its columns that `readable_columns` names.
 
-    ArrowInvalid for a table of more rows than bytes, for one that goes on beyond COMPRESSED times its bytes, and for
-    pages larger than writers make them.
+    Lists of texts come as places in a dictionary, see `cell_values`. ArrowInvalid for a table of more rows than bytes,
+    for one that goes on beyond COMPRESSED times its bytes, and for pages larger than writers make them.
     """
-    if file.metadata.num_rows > source.size():
-        raise pa.ArrowInvalid(f"it says {file.metadata.num_rows} rows in {source.size()} bytes")
-    names = scalar_columns(file.schema_arrow)
+    metadata = pq.read_metadata(source)
+    if metadata.num_rows > source.size():
+        raise pa.ArrowInvalid(f"it says {metadata.num_rows} rows in {source.size()} bytes")
+    most = COMPRESSED * source.size() + _DICTIONARY
+    schema = metadata.schema.to_arrow_schema()
+    names = readable_columns(schema)
     largest = 1
-    for group in range(file.metadata.num_row_groups):
-        for chunk, _ in _chunks(file.metadata, group, names):
-            largest = max([largest, *(page.size for page in _pages(source, chunk.column))])
+    for group in range(metadata.num_row_groups):
+        for chunk, _ in _chunks(metadata, group, names):
+            pages = list(_pages(source, chunk.column))
+            largest = max([largest, *(page.size for page in pages)])
+            if chunk.nested and 8 * sum(page.values for page in pages) > most:
+                raise pa.ArrowInvalid(f"{chunk.name} has more values than its bytes can hold")
     rows = max(1, min(_BATCH_ROWS, _BATCH_BYTES // largest))
-    left = COMPRESSED * source.size() + _DICTIONARY
+    lists = [metadata.schema.column(number).path for number in range(metadata.num_columns)]
+    lists = [path for path in lists if "." in path and path.partition(".")[0] in names]
+    file = pq.ParquetFile(source, metadata=metadata, read_dictionary=lists)
     for batch in file.iter_batches(rows, columns=names, use_threads=False):
-        left -= batch.nbytes
-        if left < 0:
+        most -= batch.nbytes
+        if most < 0:
             raise pa.ArrowInvalid(f"its rows are more than {COMPRESSED} times its {source.size()} bytes")
         yield batch
 
 
-def scalar_columns(schema: pa.Schema) -> list[str]:
-    """The columns whose cells are single values of at most 32 bytes, or texts."""
+def cell_values(column: pa.Array) -> list[Any]:
+    """The values of a column; a text that lists have many times is one object, however long it is."""
+    if not _is_list(column.type):
+        values: list[Any] = column.to_pylist()
+        return values
+    elements = column.flatten()
+    texts = elements.dictionary.to_pylist()
+    places = iter(elements.indices.to_pylist())
+    lengths = column.value_lengths().to_pylist()
+    taken = (None if length is None else list(islice(places, length)) for length in lengths)
+    return [own and [None if place is None else texts[place] for place in own] for own in taken]
+
+
+def readable_columns(schema: pa.Schema) -> list[str]:
+    """The columns whose cells are single values of at most 32 bytes, texts, or lists of texts."""
     scalars = (
         pa.types.is_primitive,
         pa.types.is_string,
@@ -289,6 +311,14 @@ def scalar_columns(schema: pa.Schema) -> list[str]:
         pa.types.is_binary,
         pa.types.is_null,
     )
-    types = {field.name: field.type for field in schema}
-    values = {name: kind.value_type if pa.types.is_dictionary(kind) else kind for name, kind in types.items()}
-    return [name for name, kind in values.items() if any(is_one(kind) for is_one in scalars)]
+    values = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in schema]
+    return [
+        name
+        for name, kind in zip(schema.names, values, strict=True)
+        if any(is_one(kind) for is_one in scalars)
+        or (_is_list(kind) and (pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)))
+    ]
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))

@@ -55,17 +55,18 @@ class S3Place:
 
 def parse_s3(uri: str) -> S3Place:
     """The parsed URI; StorageError, which does not quote possibly secret parts, if it is malformed."""
-    parts = urlsplit(uri)
+    place, _, query = uri.partition("?")  # a key may hold a #, which ends the path of other URIs
+    parts = urlsplit(place, allow_fragments=False)
     if "@" in parts.netloc:
         raise StorageError(
             "an s3:// URI with credentials in it is refused, because URIs are shown and logged; leave them out and set "
             "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
         )
     if not parts.netloc:
-        raise StorageError(f"{uri.partition('?')[0]} names no bucket; write s3://bucket/key")
-    key = unquote(parts.path + (f"#{parts.fragment}" if parts.fragment else "")).strip("/")
+        raise StorageError(f"{place} names no bucket; write s3://bucket/key")
+    key = unquote(parts.path).strip("/")
     path = f"{parts.netloc}/{key}" if key else parts.netloc
-    return S3Place(_settings(parts.query), path)
+    return S3Place(_settings(query), path)
 
 
 def _settings(query: str) -> S3Settings:
@@ -186,14 +187,6 @@ def _credentials() -> "S3Credential":
         "token": keys.token,
         "expires_at": datetime.now(UTC) + _KEPT,
     }
-
-
-def client_failures() -> tuple[type[Exception], ...]:
-    """The exceptions of boto3, MLflow's artifact client, for unreachable stores and refused requests."""
-    from boto3.exceptions import Boto3Error
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    return Boto3Error, BotoCoreError, ClientError
 
 
 def certain(fault: Fault, settings: S3Settings, path: str) -> Fault:

@@ -3,11 +3,13 @@
 import hashlib
 import io
 import json
+import logging
 import os
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import randbelow
 from typing import Any, BinaryIO, Protocol, cast, runtime_checkable
 
 import pyarrow.fs as pafs
@@ -15,8 +17,10 @@ import pyarrow.fs as pafs
 from vtr_core.json_text import parse_json
 from vtr_core.storage.administration import create_object
 from vtr_core.storage.fault import StorageError
-from vtr_core.storage.location import Location, check_no_folder
+from vtr_core.storage.location import Location, check_no_folder, is_text, shown_name
 from vtr_core.storage.s3_filesystem import mapped
+
+logger = logging.getLogger(__name__)
 
 
 @runtime_checkable
@@ -59,7 +63,7 @@ class HashingSink(io.RawIOBase):
 
 
 _UNPUBLISHED = ".part-"
-"""Between a local file's name and the writer's process in the name of what is not published yet."""
+"""Between a local file's name and the writer's number in the name of what is not published yet."""
 
 
 @contextmanager
@@ -96,14 +100,15 @@ def _published(location: Location) -> Iterator[BinaryIO]:
 
 def unpublished(name: str) -> str | None:
     """The file that a local file will become, of which the writer has not ended or was killed; None for others."""
-    target, mark, process = name.rpartition(_UNPUBLISHED)
-    return target if mark and process.isdigit() else None
+    target, mark, writer = name.rpartition(_UNPUBLISHED)
+    return target if mark and writer.isdigit() else None
 
 
 def _beside(location: Location) -> str:
     check_no_folder(Path(location.path))
     Path(location.path).parent.mkdir(parents=True, exist_ok=True)
-    return f"{location.path}{_UNPUBLISHED}{os.getpid()}"
+    writer = randbelow(10**7)  # not the process's number, which writers on several nodes may share
+    return f"{location.path}{_UNPUBLISHED}{writer}"
 
 
 def _elsewhere() -> str:
@@ -114,7 +119,13 @@ def _elsewhere() -> str:
 
 def _publish(temporary: str, location: Location) -> None:
     if location.is_local:
-        os.replace(temporary, location.path)
+        try:
+            os.replace(temporary, location.path)
+        except FileNotFoundError as error:
+            raise StorageError(
+                f"{location} was not written: its folder was cleared meanwhile, as by the same command in another "
+                "terminal when that ended; run one at a time, and this again"
+            ) from error
     elif location.s3 is not None:
         location.s3.put(location.path, mapped(temporary))
     else:
@@ -123,7 +134,7 @@ def _publish(temporary: str, location: Location) -> None:
 
 def exists(location: Location) -> bool:
     """Whether `location` is a file or a non-empty folder."""
-    return location.filesystem.get_file_info(location.path).type != pafs.FileType.NotFound
+    return location.info.type != pafs.FileType.NotFound
 
 
 def read_bytes(location: Location) -> bytes:
@@ -194,25 +205,61 @@ def _create_local(path: Path, content: bytes) -> bool:
 def children(location: Location) -> Iterator[Location]:
     """The files and folders directly in a folder, sorted by name; empty where there is no such folder.
 
-    Raises StorageError where `location` is a file, or a name in it is not UTF-8.
+    A name that is not UTF-8 is left out with a warning. Raises StorageError where `location` is a file, or a folder
+    that may not be read.
     """
     for name in sorted(_listed(location)):
         yield location / name
 
 
 def file_sizes(location: Location) -> dict[str, int]:
-    """The bytes of each file directly in a folder, by name, of one listing; errors as for `children`."""
+    """The bytes of each file directly in a folder, by name, of one listing; names and errors as for `children`."""
     return {name: info.size for name, info in _listed(location).items() if info.type == pafs.FileType.File}
 
 
 def _listed(location: Location) -> dict[str, pafs.FileInfo]:
-    selector = pafs.FileSelector(location.path, allow_not_found=True)
     try:
-        return {info.base_name: info for info in location.filesystem.get_file_info(selector)}
-    except UnicodeDecodeError as error:
-        raise StorageError(f"{location} holds a file whose name is not UTF-8 ({error}); rename it") from error
+        if not location.is_local:
+            selector = pafs.FileSelector(location.path, allow_not_found=True)
+            return {info.base_name: info for info in location.filesystem.get_file_info(selector)}
+        names = os.listdir(location.path)
+        paths = [f"{location.path}/{name}" for name in names if is_text(name)]
+        infos = location.filesystem.get_file_info(paths)
+    except FileNotFoundError:
+        return {}
     except OSError as error:
-        raise StorageError(f"{location} cannot be listed as a folder ({error})") from error
+        raise StorageError(f"{location} cannot be listed as a folder ({error.strerror or error})") from error
+    for name in names:
+        if not is_text(name):
+            logger.warning("%s/%s: the name is not UTF-8, and is left out; rename it", location, shown_name(name))
+    return {info.base_name: info for info in infos}
+
+
+def files_below(folder: Location, left_out: Callable[[str], None]) -> Iterator[str]:
+    """The names of all files below a folder, relative to it; links are followed, but not in a circle.
+
+    left_out: called with a sentence for each name that is not UTF-8, and each folder that may not be read.
+    """
+    above = folder.path.rstrip("/") + "/"
+    if not folder.is_local:
+        for info in folder.filesystem.get_file_info(pafs.FileSelector(folder.path, recursive=True)):
+            if info.type == pafs.FileType.File:
+                yield info.path.removeprefix(above)
+        return
+
+    def refuse(error: OSError) -> None:
+        left_out(f"{shown_name(error.filename)} cannot be read as a folder ({error.strerror}); see to its permissions")
+
+    ways: dict[str, tuple[str, ...]] = {folder.path: (os.path.realpath(folder.path),)}
+    for place, folders, names in os.walk(folder.path, onerror=refuse, followlinks=True):
+        for name in (*folders, *names):
+            if not is_text(name):
+                left_out(f"{place}/{shown_name(name)}: the name is not UTF-8; rename it")
+        way = ways.pop(place)
+        targets = {name: os.path.realpath(os.path.join(place, name)) for name in folders if is_text(name)}
+        folders[:] = sorted(name for name, target in targets.items() if target not in way)
+        ways.update({os.path.join(place, name): (*way, targets[name]) for name in folders})
+        yield from (os.path.join(place, name).removeprefix(above) for name in names if is_text(name))
 
 
 def delete_file(location: Location) -> None:

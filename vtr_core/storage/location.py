@@ -7,7 +7,7 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -17,11 +17,59 @@ from vtr_core.storage.bucket import parse_s3
 from vtr_core.storage.fault import StorageError
 from vtr_core.storage.s3_filesystem import S3Store, filesystem
 
+_FILE = "file:/"
+
+
+def is_uri(text: str) -> bool:
+    """Whether `text` is the URI of a store; `file:///x` is a path of this machine, as all others are."""
+    return "://" in text and not text.startswith(_FILE)
+
 
 def below(uri: str, name: str) -> str:
-    """The URI of `name` in the folder `uri`; the settings of an s3:// URI stay at its end."""
-    place, mark, settings = uri.partition("?") if uri.startswith("s3://") else (uri, "", "")
-    return f"{place.rstrip('/')}/{name}{mark}{settings}"
+    """The URI of `name` in the folder `uri`; marks of URIs in the name are quoted, and settings stay at the end."""
+    if not is_uri(uri):
+        return f"{uri.rstrip('/')}/{name}"
+    place, mark, settings = uri.partition("?")
+    quoted = name.replace("%", "%25").replace("?", "%3F") if uri.startswith("s3://") else quote(name)
+    return f"{place.rstrip('/')}/{quoted}{mark}{settings}"
+
+
+def local_path(text: str) -> str:
+    """The path of this machine that a path or a file URI stands for; `~` is the home folder where nothing is so called.
+
+    A URI is unquoted, once, unless its raw text alone is there: `file:///films/50%` is a file of this name.
+    StorageError for a URI of another machine, and for bytes that are no UTF-8.
+    """
+    path = text
+    if text.startswith(_FILE):
+        authority, _, rest = (
+            text.removeprefix("file://").partition("/") if "://" in text else ("", "", text[len(_FILE) :])
+        )
+        if authority not in ("", "localhost"):
+            raise StorageError(f"{text} is a file of the machine {authority}; give a path of this one, file:///path")
+        raw = f"/{rest}"
+        path = unquote(raw, errors="surrogateescape")
+        path = raw if os.path.lexists(raw) and not os.path.lexists(path) else path
+    elif text.startswith("~") and not os.path.lexists(text):
+        path = os.path.expanduser(text)
+    if not is_text(path) or "\0" in path:
+        raise StorageError(f"'{shown_name(path)}' cannot be the name of a file here: names are UTF-8; rename it")
+    return path
+
+
+def is_text(name: str) -> bool:
+    """Whether the name of a file is UTF-8, as URIs, tables and shards need."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def shown_name(name: str) -> str:
+    """The name of a file for messages, bytes that are no UTF-8 written as \\xff."""
+    bytes_shown = "".join(f"\\x{ord(c) - 0xDC00:02x}" if "\udc80" <= c <= "\udcff" else c for c in name)
+    return bytes_shown.encode("utf-8", "backslashreplace").decode()
 
 
 def check_local_folder(path: Path) -> None:
@@ -75,6 +123,16 @@ class Location:
         root = os.path.realpath(self.root)
         return os.path.commonpath([root, os.path.realpath(self.path)]) != root
 
+    @property
+    def info(self) -> pafs.FileInfo:
+        """Kind, size and time of what is there, NotFound for nothing; StorageError where it may not be known."""
+        try:
+            return self.filesystem.get_file_info(self.path)
+        except OSError as error:
+            why = str(error) if error.errno is None else os.strerror(error.errno)
+            message = f"{self} cannot be looked up ({why}); correct the name, or see to permissions"
+            raise StorageError(message) from error
+
     def open_file(self) -> pa.NativeFile:
         """A random-access reader; OSError where there is no file, and for devices, pipes and sockets."""
         self._check_regular()
@@ -121,15 +179,15 @@ class Location:
 
 
 def locate(uri: str | os.PathLike[str]) -> Location:
-    """The location of a URI (`s3://bucket/key`, `file:///x`) or of a local path, absolute or relative.
+    """The location of a URI (`s3://bucket/key`) or of a `local_path`, absolute or relative, or `file:///x`.
 
     `s3://` is any S3-compatible store: that of AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, else AWS. Credentials come from
     the environment, AWS's configuration files or the machine's role. A URI may end in settings of its own:
     `?endpoint_override=host:port&scheme=http&region=…&anonymous=true&force_virtual_addressing=true`.
     """
     text = os.fspath(uri)
-    if "://" not in text:
-        path = str(Path(text).expanduser().absolute())
+    if not is_uri(text):
+        path = str(Path(local_path(text)).absolute())
         return Location(path, pafs.LocalFileSystem(), path)
     if text.startswith("s3://"):
         place = parse_s3(text)

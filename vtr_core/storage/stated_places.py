@@ -28,7 +28,7 @@ def stated_place(place: str, file: str, flag: str) -> str:
     if REMOTE not in place:
         return place
     stated, named = urlsplit(place), urlsplit(file)
-    if stated.scheme == "file" and not stated.netloc and not stated.query:
+    if stated.scheme == "file" and not stated.netloc:
         return place
     if (stated.scheme, stated.netloc) != (named.scheme, named.netloc) or not stated.netloc:
         raise _refused(place, file, flag)

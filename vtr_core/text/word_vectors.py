@@ -141,7 +141,7 @@ def read_word_vectors(uri: str, words: Collection[str] | None = None) -> WordVec
     """
     location = locate(uri)
     try:
-        if location.filesystem.get_file_info(location.path).type == pafs.FileType.Directory:
+        if location.info.type == pafs.FileType.Directory:
             return _not_empty(_from_big_file(BigFile(location), words), location, words)
         with _open(location) as stream:
             head = stream.read(_HEAD)

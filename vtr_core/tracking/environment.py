@@ -18,6 +18,7 @@ import vtr_core
 from vtr_core.errors import ConfigError
 from vtr_core.ray_private import JOB_CONFIG, submission_id
 from vtr_core.tracking.run import TrackedRun
+from vtr_core.tracking.store import open_client
 
 
 def environment(cluster: Mapping[str, float] | None = None) -> dict[str, Any]:
@@ -100,10 +101,10 @@ def _commit(folder: str) -> str:
 
 def _git(folder: str, *arguments: str) -> str:
     try:
-        done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, text=True, timeout=10, check=True)
+        done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
         return ""
-    return done.stdout.strip()
+    return done.stdout.decode(errors="replace").strip()  # a branch's name may be any bytes
 
 
 @contextmanager
@@ -121,11 +122,15 @@ def system_metrics(run: TrackedRun | None) -> Iterator[None]:
     # what it says of a store that is away has the store's URI, password and all
     logging.getLogger(system_metrics_monitor.__name__).setLevel(logging.CRITICAL)
     try:
+        open_client(run.tracking_uri)  # which connects once; the monitor would try for minutes
         monitor = system_metrics_monitor.SystemMetricsMonitor(
             run.run_id, resume_logging=True, tracking_uri=run.tracking_uri
         )
     except ValueError as error:
         raise ConfigError(f"{error}; give seconds between two samples") from None
+    except Exception:
+        yield
+        return
     monitor.start()
     try:
         yield

@@ -1,19 +1,18 @@
 """An MLflow run: opened, found, closed, and how it is shown."""
 
 import getpass
+import json
 import logging
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from vtr_core.data.manifest import Manifest
-from vtr_core.errors import ConfigError
 from vtr_core.fingerprint import short
-from vtr_core.redaction import is_redacted, redact
-from vtr_core.storage import client_failures, locate
+from vtr_core.redaction import redact
+from vtr_core.tracking.store import open_client, sqlite_file, trouble
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -79,27 +78,6 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 logger = logging.getLogger(__name__)
 Status = Literal["FINISHED", "FAILED", "KILLED"]
 _PARAMS_AT_ONCE = 100
-_TIMEOUT, _TIMEOUT_S, _UPLOAD_TIMEOUT_S = "MLFLOW_HTTP_REQUEST_TIMEOUT", "20", "900"
-_DEFAULTS = {
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
-    _TIMEOUT: _TIMEOUT_S,
-    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
-}
-"""MLflow's seven retries would block for minutes on an unreachable server; here callers retry later. Progress bars of
-artifacts would clutter the output.
-"""
-
-
-def failures() -> tuple[type[Exception], ...]:
-    """The exceptions that MLflow raises when its store, or the S3-compatible store of its artifacts, is unreachable."""
-    from mlflow.exceptions import MlflowException
-
-    return (MlflowException, OSError, *client_failures())
-
-
-def import_client() -> None:
-    """Import MLflow's client now, so that import time does not count as waiting for a store that does not answer."""
-    import mlflow.tracking  # noqa: F401
 
 
 @dataclass(frozen=True)
@@ -172,8 +150,8 @@ class TrackedRun:
 
         uri = redact(manifest.uri)
         name = uri.rstrip("/").rsplit("/", 1)[-1]
-        profile = f'{{"rows": {manifest.rows}, "videos": {manifest.videos}}}'
-        dataset = Dataset(name, manifest.fingerprint[:32], "vtr", f'{{"uri": "{uri}"}}', profile=profile)
+        profile = json.dumps({"rows": manifest.rows, "videos": manifest.videos})
+        dataset = Dataset(name, manifest.fingerprint[:32], "vtr", json.dumps({"uri": uri}), profile=profile)
         self.client.log_inputs(self.run_id, [DatasetInput(dataset, [InputTag("mlflow.data.context", context)])])
 
     def log_json(self, name: str, value: Any) -> None:
@@ -223,31 +201,6 @@ class TrackedRun:
         self.client.set_terminated(self.run_id, status)
 
 
-def default_tracking_uri() -> str:
-    """`MLFLOW_TRACKING_URI`, or the SQLite file `mlflow.db` in the working directory."""
-    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{os.path.abspath('mlflow.db')}"
-
-
-_LOCAL_STORES = ("sqlite:", "file:", "/")
-
-
-def full_tracking_uri(shown: str) -> str:
-    """The full URI of a store whose redacted URI is in the run's record.
-
-    A file of this machine is opened as it is stated. A server is sent the user's token or password, so that the record,
-    which may be somebody else's, cannot name it: ConfigError where MLFLOW_TRACKING_URI is another one.
-    """
-    if shown.startswith(_LOCAL_STORES) or "://" not in shown:
-        return shown
-    uri = default_tracking_uri()
-    if redact(uri) != shown:
-        password = ", with the password, which is kept nowhere" if is_redacted(shown) else ""
-        raise ConfigError(
-            f"the run is logged in {shown}, MLFLOW_TRACKING_URI is {redact(uri)}; set it to the run's store{password}"
-        )
-    return uri
-
-
 def open_run(
     tracking_uri: str, experiment: str, name: str, tags: Mapping[str, str], start_ms: int | None = None
 ) -> TrackedRun | None:
@@ -255,7 +208,7 @@ def open_run(
     try:
         client = open_client(tracking_uri)
         run = client.create_run(_experiment(client, tracking_uri, experiment), start_ms, _redacted(tags), name)
-    except failures() as error:
+    except Exception as error:
         _warn(tracking_uri, error)
         return None
     return TrackedRun(tracking_uri, experiment, run.info.run_id)
@@ -265,7 +218,7 @@ def reopen_run(tracking_uri: str, experiment: str, run_id: str) -> TrackedRun | 
     """An earlier run, set to running again; None, with a warning, where it cannot be reached."""
     try:
         open_client(tracking_uri).update_run(run_id, status="RUNNING")
-    except failures() as error:
+    except Exception as error:
         _warn(tracking_uri, error)
         return None
     return TrackedRun(tracking_uri, experiment, run_id)
@@ -276,7 +229,7 @@ def quietly(run: TrackedRun) -> Iterator[None]:
     """What is written to the run within: an unreachable store costs the log, with a warning, and nothing else."""
     try:
         yield
-    except failures() as error:
+    except Exception as error:
         _warn(run.tracking_uri, error)
 
 
@@ -285,34 +238,31 @@ def _redacted(tags: Mapping[str, str]) -> dict[str, str]:
 
 
 def _warn(tracking_uri: str, error: Exception) -> None:
-    reason = " ".join(redact(str(error)).split())[:300]
-    logger.warning("MLflow at %s cannot be used (%s)", redact(tracking_uri), reason)
+    _warn_once(redact(tracking_uri), trouble(error))
 
 
-def open_client(tracking_uri: str) -> "MlflowClient":
-    """A client whose calls time out soon where the store is unreachable, unless the user's environment sets otherwise.
-
-    For a URI with a password MLflow is told not to print links to runs, which would contain it.
-    """
-    for name, value in _DEFAULTS.items():
-        os.environ.setdefault(name, value)
-    if redact(tracking_uri) != tracking_uri:
-        os.environ["MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"] = "true"
-    _quiet()
-    from mlflow import MlflowClient
-
-    return MlflowClient(tracking_uri)
+@cache
+def _warn_once(store: str, reason: str) -> None:
+    """A store is asked again and again, and says the same."""
+    logger.warning("MLflow at %s cannot be used (%s)", store, reason)
 
 
 def _experiment(client: "MlflowClient", tracking_uri: str, name: str) -> str:
     """The id of the experiment `name`, made where it does not exist; a SQLite store keeps artifacts beside its file."""
+    from mlflow.exceptions import MlflowException
+
+    file = sqlite_file(tracking_uri)
     experiment = client.get_experiment_by_name(name)
     if experiment is not None:
         return experiment.experiment_id
-    artifacts = None
-    if tracking_uri.startswith("sqlite:///"):
-        artifacts = locate(os.path.dirname(tracking_uri.removeprefix("sqlite:///"))) / "mlartifacts"
-    return client.create_experiment(name, artifact_location=artifacts.uri if artifacts else None, tags=_EXPERIMENT)
+    try:
+        artifacts = None if file is None else str(file.parent / "mlartifacts").replace("%", "%25")  # it is unquoted
+        return client.create_experiment(name, artifact_location=artifacts, tags=_EXPERIMENT)
+    except MlflowException:
+        experiment = client.get_experiment_by_name(name)  # another process may have made it meanwhile
+        if experiment is None:
+            raise
+        return experiment.experiment_id
 
 
 _EXPERIMENT = {
@@ -322,43 +272,9 @@ _EXPERIMENT = {
 }
 
 
-@contextmanager
-def patient() -> Iterator[None]:
-    """Use a longer timeout, for a server that answers a large upload only once it has passed it on to its store."""
-    before = os.environ.get(_TIMEOUT)
-    if before in (None, _TIMEOUT_S):
-        os.environ[_TIMEOUT] = _UPLOAD_TIMEOUT_S
-    try:
-        yield
-    finally:
-        os.environ[_TIMEOUT] = before or _TIMEOUT_S
-
-
-def _quiet() -> None:
-    """Silence the log messages about the store's migrations and about the registration of models."""
-    for name in ("alembic", "mlflow.store.db.utils", "mlflow.tracking", "mlflow.pyfunc", "mlflow.store.model_registry"):
-        logging.getLogger(name).setLevel(logging.WARNING)
-
-
 def run_name(preset: str, config_fingerprint: str) -> str:
     """A run's name: short fingerprint of the configuration, preset.
 
     MLflow's tables cut long names, so the part that distinguishes two runs of a preset comes first.
     """
     return f"{short(config_fingerprint)}-{preset}"
-
-
-_SQLITE = "sqlite:///"
-
-
-def store_fault(tracking_uri: str) -> str | None:
-    """Why the store at `tracking_uri` cannot be used, without secrets; None where it answers, or can be created."""
-    if tracking_uri.startswith(_SQLITE):
-        file = Path(tracking_uri.removeprefix(_SQLITE)).absolute()
-        if not file.exists():
-            return None if file.parent.is_dir() else f"there is no folder {file.parent} for it"
-    try:
-        open_client(tracking_uri).search_experiments(max_results=1)
-    except failures() as error:
-        return redact(" ".join(str(error).split()))
-    return None

@@ -15,9 +15,9 @@ from typing import Any
 from vtr_core import storage
 from vtr_core.json_text import parse_json
 from vtr_core.patience import MLFLOW
-from vtr_core.redaction import redact
 from vtr_core.storage import Location, StorageError
-from vtr_core.tracking.run import Point, TrackedRun, failures
+from vtr_core.tracking.run import Point, TrackedRun
+from vtr_core.tracking.store import trouble
 
 Line = dict[str, Any]
 
@@ -263,9 +263,9 @@ class MetricLog:
             try:
                 sender.send([point])
                 return True
-            except failures() as error:
+            except Exception as error:
                 if pause == _FIRST_PAUSE_S:
-                    logger.warning("MLflow did not take step %d (%s); trying again", point["step"], redact(str(error)))
+                    logger.warning("MLflow did not take step %d (%s); trying again", point["step"], trouble(error))
             if self._closing.wait(pause):
                 return False
             pause = min(_LONGEST_PAUSE_S, 2 * pause)

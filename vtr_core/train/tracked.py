@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from vtr_core import storage
 from vtr_core.config.run import TrainConfig
 from vtr_core.data.manifest import Manifest
-from vtr_core.errors import CheckpointError
+from vtr_core.errors import CheckpointError, command_line
 from vtr_core.fingerprint import fingerprint, short
 from vtr_core.patience import MLFLOW
-from vtr_core.redaction import redact
 from vtr_core.tracking.environment import environment
 from vtr_core.tracking.run import (
     NOTE,
@@ -26,13 +25,13 @@ from vtr_core.tracking.run import (
     code,
     figures_table,
     flatten,
-    import_client,
     open_run,
     page_tags,
     reopen_run,
     run_name,
 )
 from vtr_core.tracking.run_log import Line, PointSender, read_lines
+from vtr_core.tracking.store import import_client, trouble
 from vtr_core.train.checkpoint.checkpoint_files import find_checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 
@@ -137,10 +136,10 @@ class Tracking:
             try:
                 self._deliver(status, tags or {})
             except Exception as error:  # an MLflow store may raise anything; the trained model must not be lost for it
-                logger.warning("MLflow did not take everything: %s", redact(" ".join(str(error).split()))[:300])
+                logger.warning("MLflow did not take everything: %s", trouble(error))
             else:
                 return True
-        resume = self._child.resume if self._child else f"vtr train --resume {self._folder.location}"
+        resume = self._child.resume if self._child else command_line("train", "--resume", self._folder.location)
         logger.warning(
             "%s and events.jsonl beside it hold the whole log; %s sends what MLflow lacks", self._metrics, resume
         )
@@ -163,7 +162,7 @@ class Tracking:
                 try:
                     self._send_points()
                 except Exception as error:  # tried again after a pause
-                    logger.info("MLflow did not take the points yet: %s", redact(str(error)))
+                    logger.info("MLflow did not take the points yet: %s", trouble(error))
 
     def _open(self) -> bool:
         """Open and describe the run; whether there is one now."""
@@ -173,7 +172,7 @@ class Tracking:
                 return False
             self._describe(run)
         except Exception as error:  # as in `end`
-            logger.warning("MLflow did not take the run's settings: %s", redact(str(error)))
+            logger.warning("MLflow did not take the run's settings: %s", trouble(error))
             return False
         self._run = run
         return True
@@ -210,8 +209,8 @@ class Tracking:
         validated = f", validated on {code(record.validation)}" if record.validation else ""
         return (
             f"Training of {code(self._config.preset)} on {code(record.data)}{validated}.\n\n"
-            f"- evaluate: {code(f'vtr evaluate {folder} --data URI')}\n"
-            f"- go on: {code(f'vtr train --resume {folder}')}\n"
+            f"- evaluate: {code(command_line('evaluate', folder, '--data', 'URI'))}\n"
+            f"- go on: {code(command_line('train', '--resume', folder))}\n"
         )
 
     def _describe(self, run: TrackedRun) -> None:

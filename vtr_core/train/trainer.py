@@ -11,13 +11,14 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from ray.train import FailureConfig, RunConfig, ScalingConfig, TrainingFailedError
 from ray.train.torch import TorchConfig, TorchTrainer
 
 from vtr_core import storage
 from vtr_core.config.run import TrainConfig
-from vtr_core.errors import ClusterError
+from vtr_core.errors import ClusterError, command_line
 from vtr_core.storage import Location, locate
 from vtr_core.train.checkpoint.checkpoint_files import complete_checkpoints
 from vtr_core.train.checkpoint.run_folder import RunFolder
@@ -25,6 +26,7 @@ from vtr_core.train.fleet.placement import Placement, placement, room, wait_for_
 from vtr_core.train.fleet.worker_group import Channel, GroupWatch, RestartBudget, fault, train_worker
 from vtr_core.train.job import Job, Report, graceful
 
+_PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
 _STARTS = 2
 """Further attempts of Ray Train's to start a group."""
 
@@ -36,7 +38,8 @@ class RunGauges:
     - `vtr_step`, `vtr_total_steps`: optimizer steps done, and those of the whole run
     - `vtr_events{event="worker_lost"}`: how often something happened since the driver began
 
-    Ray prefixes these names by `ray_` where it exports them.
+    Ray prefixes these names by `ray_` where it exports them, and takes labels of ASCII alone: other characters of a
+    folder's name are percent-encoded, as in a URI.
     """
 
     def __init__(self, run: str, preset: str) -> None:
@@ -44,7 +47,7 @@ class RunGauges:
         from ray.util.metrics import Counter, Gauge
 
         labels = ("run", "preset")
-        self._labels = {"run": run, "preset": preset}
+        self._labels = {"run": _ascii(run), "preset": _ascii(preset)}
         self._metric = Gauge("vtr_metric", "Newest value of a logged number.", (*labels, "metric"))
         self._step = Gauge("vtr_step", "Optimizer steps done.", labels)
         self._total = Gauge("vtr_total_steps", "Optimizer steps of the whole run.", labels)
@@ -53,13 +56,18 @@ class RunGauges:
     def add(self, report: Report) -> None:
         """Take over a point or an event."""
         if "event" in report:
-            self._events.inc(1.0, {**self._labels, "event": str(report["event"])})
+            self._events.inc(1.0, {**self._labels, "event": _ascii(str(report["event"]))})
             return
         values = dict(report)
         self._step.set(float(values.pop("step")), self._labels)
         self._total.set(float(values.pop("total_steps")), self._labels)
         for name, value in values.items():
-            self._metric.set(float(value), {**self._labels, "metric": name})
+            self._metric.set(float(value), {**self._labels, "metric": _ascii(name)})
+
+
+def _ascii(text: str) -> str:
+    """`text`, which may hold bytes of a name that is no UTF-8, with all but printable ASCII percent-encoded."""
+    return quote(text, safe=_PRINTABLE, errors="surrogateescape")
 
 
 def uses_gpu(config: TrainConfig) -> bool:
@@ -207,7 +215,8 @@ class _Groups:
         if workers is None and not self._is_stopping():
             raise ClusterError(
                 f"no room for {self._counts[0]} workers and for reading since {self._scaling.resources_timeout_s:g} s "
-                f"(scaling.resources_timeout_s); bring nodes back and use vtr train --resume {self._job.run}"
+                f"(scaling.resources_timeout_s); bring nodes back and use "
+                + command_line("train", "--resume", self._job.run)
             )
         return workers
 

@@ -16,10 +16,13 @@ _SMALLEST_GAP_S = 0.1
 
 
 class SoundReader:
-    """Converts decoded audio frames, in order, to samples. Time 0 is the video's beginning; gaps are silence."""
+    """Converts decoded audio frames, in order, to samples. Time 0 is the video's beginning; gaps are silence, and what
+    overlaps is cut, so that a sample lies where its time stamp says, to a tenth of a second.
+    """
 
     def __init__(self, sample_rate: int, where: str) -> None:
         self._resampler = AudioResampler(format="flt", layout="mono", rate=sample_rate)
+        self._shape: tuple[str, str, int] | None = None
         self._rate, self._where = sample_rate, where
         self._expected = 0.0
         self._is_first = True
@@ -27,22 +30,29 @@ class SoundReader:
 
     def take(self, frame: AudioFrame, start: float | None) -> Iterator[Float32[np.ndarray, " samples"]]:
         """The samples of `frame`, which begins at `start` seconds; None: where the frame before it ended."""
-        if start is None:
-            start = self._expected
-        gap = start - self._expected
+        shape = (frame.format.name, frame.layout.name, frame.sample_rate)
+        if self._shape not in (None, shape):  # as in joined files
+            yield from self._resampled(None)
+            self._resampler = AudioResampler(format="flt", layout="mono", rate=self._rate)
+        self._shape = shape
+        length = frame.samples / frame.sample_rate
+        gap = 0.0 if start is None else start - self._expected
         if gap > MAX_LEAP_S:
             raise UnusableError(Reason.BAD_FRAME_TIMES, f"{self._where}: its sound leaps by {gap:.0f} s")
-        if gap > (0.0 if self._is_first else _SMALLEST_GAP_S):
-            yield np.zeros(round(gap * self._rate), np.float32)
-        elif self._is_first:
-            self._surplus = round(-gap * self._rate)
-        self._expected = (start if self._is_first else max(start, self._expected)) + frame.samples / frame.sample_rate
-        self._is_first = False
+        if abs(gap) > (0.0 if self._is_first else _SMALLEST_GAP_S):
+            cut = min(-gap, length) if gap < 0 else 0.0
+            self._surplus += round(cut * self._rate)
+            if gap > 0:
+                yield np.zeros(round(gap * self._rate), np.float32)
+                self._expected += gap
+            length -= cut
+        self._expected += length
+        self._is_first = self._is_first and length <= 0
         yield from self._resampled(frame)
 
     def rest(self) -> Iterator[Float32[np.ndarray, " samples"]]:
         """The samples left in the resampler at the end."""
-        if not self._is_first:
+        if self._shape is not None:
             yield from self._resampled(None)
 
     def _resampled(self, frame: AudioFrame | None) -> Iterator[Float32[np.ndarray, " samples"]]:

@@ -1,23 +1,22 @@
 """One pass over a video file from any storage: the pictures and sound of all requested streams."""
 
-import heapq
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Generic, TypeVar
 
 import av.error
 import pyarrow as pa
 from av import AudioFrame, Packet, VideoFrame
 from av.container import InputContainer
 from av.stream import Discard, Disposition
+from av.stream import Stream as AnyStream
 from av.video.stream import VideoStream
 
 from vtr_core.errors import VtrError
 from vtr_core.storage import Location, StorageError, locate
 from vtr_core.unusable import Reason, UnusableError
 from vtr_core.video.chunks import MAX_LEAP_S, PictureChunks, SoundChunks
+from vtr_core.video.clock import USUAL_FRAME_S, Clock, OrderedTimes, stated_end
 from vtr_core.video.streams import (
     MARGIN_S,
     Chunk,
@@ -28,37 +27,6 @@ from vtr_core.video.streams import (
     Stream,
     Uniform,
 )
-
-T = TypeVar("T")
-DEPTH = 4
-"""Frames in the reordering buffer, the largest reordering in formats without presentation times."""
-
-
-class OrderedTimes(Generic[T]):
-    """Assigns to frames, which arrive in presentation order, the smallest unassigned time.
-
-    AVI stores decoding times only, which are out of order with MPEG-4's bidirectional frames.
-    """
-
-    def __init__(self) -> None:
-        self._frames: deque[T] = deque()
-        self._times: list[float] = []
-
-    def add(self, frame: T, time: float) -> Iterator[tuple[T, float]]:
-        """Add `frame`; yields the frames that leave the buffer, each with its time."""
-        self._frames.append(frame)
-        heapq.heappush(self._times, time)
-        while len(self._frames) > DEPTH:
-            yield self._next()
-
-    def rest(self) -> Iterator[tuple[T, float]]:
-        """The frames left in the buffer at the end."""
-        while self._frames:
-            yield self._next()
-
-    def _next(self) -> tuple[T, float]:
-        return self._frames.popleft(), heapq.heappop(self._times)
-
 
 FORMATS = (
     *("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "avi", "mpegts", "mpeg", "mpegvideo", "flv", "asf", "ogg", "gif"),
@@ -123,9 +91,8 @@ def ffmpeg_message(error: Exception) -> str:
 
 _SHORTEST = 0.9
 """A file that ends before this share of its stated duration is truncated (a second less is always allowed)."""
-_USUAL_FRAME_S = 0.04
-_ESTIMATED = "avi"
-"""The format whose duration FFmpeg takes from the size of the file, so that a shortened file states a shorter one."""
+_APART_S = 1.0
+"""Seconds by which the end of the sound may differ from that of the pictures without a word."""
 _PRESENTED = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm")
 """Formats with the presentation time of every frame, which allow seeking; others are decoded from the start."""
 
@@ -137,9 +104,9 @@ class _NotEnteredError(Exception):
 def decode(location: Location, streams: Sequence[Stream], span: Span | None = None) -> Iterator[Chunk | End]:
     """The chunks of `streams`, in order within each, and an End. Sound streams of a silent video file are empty.
 
-    Times in seconds are relative to the beginning of the container's content, as in players. UnusableError where the
-    file cannot be opened or decoded to its end, or ends much earlier than its container states; this invalidates the
-    chunks before it.
+    Times in seconds are relative to the beginning of the container's content, as in players, by one clock for pictures
+    and sound. UnusableError where the file cannot be opened or decoded to its end, or ends much earlier than it states;
+    this invalidates the chunks before it.
 
     With `span` only its chunks of the streams, all of pictures, which equal those of a whole pass: where seeking is not
     exact, the file is decoded from its beginning.
@@ -149,22 +116,11 @@ def decode(location: Location, streams: Sequence[Stream], span: Span | None = No
         for part in _passed(location, streams, span, entered=span is not None and span.start > 0):
             if isinstance(part, Chunk):
                 sent.add((part.stream, part.index))
-            elif span is None and part.duration < _SHORTEST * part.stated - 1:
-                message = f"{location} says that it lasts {part.stated:.1f} s and ends after {part.duration:.1f} s"
-                raise UnusableError(Reason.TRUNCATED_VIDEO, message)
             yield part
     except _NotEnteredError:
         for part in _passed(location, streams, span, entered=False):
             if isinstance(part, End) or (part.stream, part.index) not in sent:
                 yield part
-
-
-def _stated_s(container: InputContainer, video: VideoStream) -> float:
-    """The duration in seconds that the container states; 0 where it states none. Of an AVI, by its number of frames."""
-    stated = (container.duration or 0) / 1e6
-    if container.format.name == _ESTIMATED and video.time_base:
-        return max(stated, float(video.frames * video.time_base))
-    return stated
 
 
 def _passed(
@@ -190,21 +146,20 @@ def _passed(
 def _length(location: Location) -> float:
     """Seconds from the beginning to the end of the last picture, which headers do not always state."""
     with opened(location) as container:
+        clock, video = Clock(container), _video_stream(container, str(location))
         try:
-            zero, end = Fraction(container.start_time or 0, 1_000_000), 0.0
-            for packet in container.demux(_video_stream(container, str(location))):
-                end = max(end, _packet_end(packet, zero))
+            for packet in container.demux(_read_streams(container, video)):
+                clock.set(packet)
         except DECODER_FAULTS as error:
             message = f"{location} cannot be read to its end ({ffmpeg_message(error)})"
             raise UnusableError(Reason.DAMAGED_VIDEO, message) from error
-    return end or _USUAL_FRAME_S
+        return clock.end([video]) or USUAL_FRAME_S
 
 
-def _packet_end(packet: Packet, zero: Fraction) -> float:
-    """End time of a packet's content, in seconds from the beginning; 0 where it is not stated."""
-    if packet.pts is None or not packet.time_base:
-        return 0.0
-    return float((packet.pts + (packet.duration or 0)) * packet.time_base - zero)
+def _read_streams(container: InputContainer, video: VideoStream) -> list[AnyStream]:
+    """The pictures and the sound, if there is one: the best, else the first, which may begin late in the file."""
+    best = container.streams.best("audio")
+    return [video, *(list(container.streams.audio[:1]) if best is None else [best])]
 
 
 class _Pass:
@@ -222,9 +177,10 @@ class _Pass:
         self._video = _video_stream(container, where)
         self._video.codec_context.thread_count = 1
         self._video.thread_type = "NONE"
-        self._audio = container.streams.best("audio")
-        self._zero = Fraction(container.start_time or 0, 1_000_000)
-        self._stated = _stated_s(container, self._video)
+        self._clock = Clock(container)
+        self._read = _read_streams(container, self._video)
+        self._has_sound = len(self._read) > 1
+        self._stated = stated_end(container, self._read)
         self._pictures = [
             PictureChunks(i, s, length, span) for i, s in enumerate(streams) if isinstance(s, PictureStream)
         ]
@@ -235,39 +191,69 @@ class _Pass:
         self._shown: VideoFrame | None = None
         self._shown_from = 0.0
         self._frames = 0
-        self._end = 0.0
+        self._pictures_end = 0.0
 
     def enter(self) -> None:
-        """Seek to a key frame before the first picture of the span, by the margin."""
-        due = self._due()
-        can_seek = self._container.format.name in _PRESENTED and self._video.time_base is not None
-        if can_seek and due is not None and due > MARGIN_S:
-            assert self._video.time_base is not None
-            place = (Fraction(due - MARGIN_S) + self._zero) / self._video.time_base
+        """Seek to a key frame before the first picture of the span, by the margin.
+
+        What lies behind the stated end is of a further part, whose time stamps begin again.
+        """
+        due, base = self._due(), self._video.time_base
+        stated = self._stated or (self._container.duration or 0) / 1e6
+        if self._container.format.name not in _PRESENTED or due is None or 0 < stated < due:
+            return
+        if base and due > MARGIN_S:
+            place = (Fraction(due - MARGIN_S) + Fraction(self._container.start_time or 0, 1_000_000)) / base
             self._container.seek(int(place), stream=self._video)
             self._is_entered = True
 
     def chunks(self) -> Iterator[Chunk | End]:
-        """All chunks, and the end."""
+        """All chunks, and the end; UnusableError for a whole pass that ends much earlier than the file states."""
         for packet in self._packets():
-            self._end = max(self._end, _packet_end(packet, self._zero))
-            if self._pictures if packet.stream is self._video else self._sounds:
+            self._clock.set(packet)
+            if self._is_entered and self._clock.restarts:
+                raise _NotEnteredError
+            if packet.stream in self._read and (self._pictures if packet.stream is self._video else self._sounds):
                 for frame in packet.decode():
                     yield from self._taken(frame)
             if self._has_all():
                 break
         else:
             yield from self._rest()
-        yield End(self._end, self._stated, self._frames, self._audio is not None)
+        if not self._is_part:
+            self._check_end()
+        duration = max(self._pictures_end, self._clock.end(self._read))
+        yield End(duration, self._frames, self._has_sound, "" if self._is_part else self._remark())
 
     def _packets(self) -> Iterator[Packet]:
-        """The packets of pictures and sound, whose times give the video's end; of a span only those that it decodes."""
-        streams = [s for s in (self._video, self._audio) if s is not None]
-        if self._is_part:
+        """The packets of pictures and sound; where the file states their durations together with those of other
+        streams alone, the packets of all, and after seeking only those that are decoded.
+        """
+        streams = self._read if self._stated is not None or self._is_part else list(self._container.streams)
+        if self._is_entered:
             streams = [s for s in streams if (self._pictures if s is self._video else self._sounds)]
             for other in self._container.streams:
                 other.discard = Discard.default if other in streams else Discard.all
         return self._container.demux(streams) if streams else iter(())
+
+    def _check_end(self) -> None:
+        ends, stated = self._clock.end(self._read), self._stated
+        if stated is None:
+            ends, stated = self._clock.end(), (self._container.duration or 0) / 1e6
+        if not self._clock.restarts and ends < _SHORTEST * stated - 1:  # else it is the duration of one part
+            message = f"{self._where} says that it lasts {stated:.1f} s and ends after {ends:.1f} s"
+            raise UnusableError(Reason.TRUNCATED_VIDEO, message)
+
+    def _remark(self) -> str:
+        """What a person may have to know of the file's times; empty where there is nothing."""
+        remarks = []
+        if self._clock.restarts:
+            remarks.append(f"its time stamps begin again or leap {self._clock.restarts} ×, and its parts are in a row")
+        if self._has_sound:
+            pictures, sound = (self._clock.end([stream]) for stream in self._read)
+            if abs(pictures - sound) > _APART_S:
+                remarks.append(f"its pictures end at {pictures:.1f} s and its sound at {sound:.1f} s")
+        return f"{self._where}: {'; '.join(remarks)}" if remarks else ""
 
     def _has_all(self) -> bool:
         """Whether the pictures of a span are complete; always false in a whole pass, which goes to the end."""
@@ -279,7 +265,7 @@ class _Pass:
 
     def _taken(self, frame: object) -> Iterator[Chunk]:
         if isinstance(frame, VideoFrame):
-            time = self._time(frame)
+            time = self._clock.seconds(frame.pts, frame.time_base)
             if time is None and self._is_entered:
                 raise _NotEnteredError
             self._last_time = self._last_time + self._frame_s() if time is None else time
@@ -287,7 +273,7 @@ class _Pass:
                 yield from self._next_picture(due, start)
         elif isinstance(frame, AudioFrame):
             for sound in self._sounds:
-                yield from sound.take(frame, self._time(frame))
+                yield from sound.take(frame, self._clock.seconds(frame.pts, frame.time_base))
 
     def _next_picture(self, frame: VideoFrame, start: float) -> Iterator[Chunk]:
         if self._shown is None and self._is_entered:
@@ -324,18 +310,13 @@ class _Pass:
             raise UnusableError(Reason.DAMAGED_VIDEO, f"{self._where} holds no frame that can be decoded")
         duration = self._shown.duration * (self._shown.time_base or 0)
         end = self._shown_from + float(duration if 0 < duration < MAX_LEAP_S else self._frame_s())
-        self._end = max(self._end, end)
+        self._pictures_end = end
         for pictures in self._pictures:
             yield from pictures.last(self._shown, end)
 
-    def _time(self, frame: VideoFrame | AudioFrame) -> float | None:
-        if frame.pts is None or not frame.time_base:
-            return None
-        return float(frame.pts * frame.time_base - self._zero)
-
     def _frame_s(self) -> float:
         rate = self._video.average_rate
-        return float(1 / rate) if rate and rate > 1 / MAX_LEAP_S else _USUAL_FRAME_S
+        return float(1 / rate) if rate and rate > 1 / MAX_LEAP_S else USUAL_FRAME_S
 
 
 def _video_stream(container: InputContainer, where: str) -> VideoStream:

@@ -5,15 +5,20 @@ Arguments: the descriptor of its connection, and the limit of bytes in addition 
 """
 
 import os
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from pathlib import Path
 from types import TracebackType
+from typing import IO
 
+from vtr_core.errors import VtrError, one_line
 from vtr_core.process_limits import limit
 from vtr_core.storage import StorageError
 from vtr_core.unusable import Reason, UnusableError
@@ -30,6 +35,10 @@ class Request:
     span: Span | None
 
 
+class DecoderError(VtrError):
+    """Decoding processes do not begin on this machine, whatever the video is."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """Limits of decoding one video."""
@@ -40,6 +49,14 @@ class Limits:
     """Memory of the decoder."""
 
 
+_CODE = Path(__file__).parents[2]
+_READY = "ready"
+_READY_S = 300.0
+"""For the start of a process, which on a busy machine takes long."""
+_LAST_WORDS = 4096
+"""Bytes at the end of what a process has written that are looked through for its last line."""
+
+
 class DecodingProcess:
     """One decoding process, started at first use, for one video at a time, and replaced when lost."""
 
@@ -47,12 +64,15 @@ class DecodingProcess:
         self._limits = limits
         self._child: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
+        self._words: IO[bytes] | None = None
+        """What the process writes to its standard error."""
         self._closing = threading.Lock()
 
     def decode(self, uri: str, streams: Sequence[Stream], span: Span | None = None) -> Iterator[Chunk | End]:
         """As `decoding.decode`, within the limits; UnusableError also where they are exceeded.
 
-        StorageError for an unreachable store. The process is ended where it is lost, and where the caller stops early.
+        StorageError for an unreachable store, DecoderError where no process begins. The process is ended where it is
+        lost, and where the caller stops early.
         """
         connection = self._ready()
         complete = False
@@ -80,9 +100,11 @@ class DecodingProcess:
             self._child = self._connection = None
             if child is not None:
                 assert connection is not None
+                assert self._words is not None
                 child.kill()
                 child.communicate()
                 connection.close()
+                self._words.close()
 
     def __enter__(self) -> "DecodingProcess":
         return self
@@ -98,8 +120,19 @@ class DecodingProcess:
                 raise UnusableError(Reason.DECODING_TOO_SLOW, message)
             received: Chunk | End | UnusableError | StorageError = connection.recv()
         except (EOFError, ConnectionError) as error:
-            raise UnusableError(Reason.DECODER_DIED, f"{uri}: the decoder ended its process") from error
+            raise UnusableError(Reason.DECODER_DIED, f"{uri}: the decoder ended its process{self._end()}") from error
         return received
+
+    def _end(self) -> str:
+        """How the process ended, in brackets: the signal or exit code, and the last line that it wrote."""
+        with self._closing:
+            if self._child is None or self._words is None:  # closed meanwhile
+                return ""
+            code, size = self._child.wait(), os.fstat(self._words.fileno()).st_size
+            written = os.pread(self._words.fileno(), _LAST_WORDS, max(0, size - _LAST_WORDS))
+        lines = written.decode(errors="replace").strip().splitlines()
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return f" ({how}: {one_line(lines[-1])})" if lines else f" ({how})"
 
     def _ready(self) -> Connection:
         if self._connection is None or self._child is None or self._child.poll() is not None:
@@ -110,17 +143,30 @@ class DecodingProcess:
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
+        self._words = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the process
         with theirs:
             arguments = [str(theirs.fileno()), str(self._limits.max_bytes)]
             self._child = subprocess.Popen(
-                [sys.executable, "-m", "vtr_core.video.process", *arguments],
+                [sys.executable, "-P", "-m", "vtr_core.video.process", *arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stderr=self._words,
                 pass_fds=[theirs.fileno()],
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(_import_paths())},
             )
         self._connection = Connection(ours.detach())
+        try:
+            begun = self._connection.poll(_READY_S) and self._connection.recv() == _READY
+        except (EOFError, ConnectionError) as error:
+            raise DecoderError(f"no decoder can be started on this machine{self._end()}") from error
+        if not begun:
+            raise DecoderError(f"no decoder began on this machine within {_READY_S:g} s; is it busy?")
+
+
+def _import_paths() -> list[str]:
+    """Where this process imports from, without the working directory, whose files would replace modules of Python."""
+    here = Path.cwd()
+    return [path for path in sys.path if path and (Path(path) == _CODE or Path(path).absolute() != here)]
 
 
 def main(descriptor: int, max_bytes: int) -> None:
@@ -128,6 +174,7 @@ def main(descriptor: int, max_bytes: int) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     limit(max_bytes, "addresses")
     connection: Connection = Connection(descriptor)
+    connection.send(_READY)
     while True:
         try:
             request: Request = connection.recv()

@@ -308,15 +308,15 @@ class Chunk:
 
 @dataclass(frozen=True)
 class End:
-    """Durations and frame count of a completely decoded video or span."""
+    """Duration and frame count of a completely decoded video or span."""
 
     duration: float
     """Seconds from its beginning to the end of its last frame or sound."""
-    stated: float
-    """Duration that its container states, in seconds; 0 where it states none."""
     frames: int
     """Number of decoded frames."""
     has_sound: bool
+    remark: str = ""
+    """What a person may have to know of its times: that they begin again, or that pictures and sound end apart."""
 
 
 MARGIN_S = 10.0

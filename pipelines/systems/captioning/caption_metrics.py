@@ -7,16 +7,14 @@ from rich.table import Table
 
 from pipelines.caption import DECODING
 from pipelines.evaluate.evaluation_flags import RowsRead, device, short_names
-from pipelines.report.figures import Printed, blank_table, page, print_link, show
+from pipelines.report.figures import Printed, blank_table, page, show
 from pipelines.report.logged_run import EvaluatedSet, log_evaluation
 from pipelines.systems.captioning.evaluate_captions import CaptioningFlags
 from pipelines.systems.registry import SYSTEMS
-from vtr_core import storage
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.metrics.captioning import CaptionMetrics
-from vtr_core.storage import locate
 from vtr_core.systems.captioning.config import DecodingConfig
 from vtr_core.systems.captioning.generated_captions import (
     caption_figures,
@@ -57,10 +55,7 @@ def evaluate(flags: CaptioningFlags) -> list[CaptioningResult]:
     sets = [EvaluatedSet(result.name, result.manifest, result.metrics()) for result in results]
     settings = {"tokenizer": flags.tokenizer, **decoding.model_dump()}
     tables = page([part for result in results for part in printed(result, loaded.uri)])
-    log_evaluation(flags.experiment, loaded, sets, settings, values, tables)
-    if flags.out is not None:
-        storage.write_json(locate(flags.out), values)
-        print_link(locate(flags.out))
+    log_evaluation(flags.experiment, loaded, sets, settings, values, tables, flags.out)
     return results
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from pipelines.arguments import run_import
+from vtr_core.errors import command_line
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -60,10 +61,11 @@ def import_lavender(flags: LavenderFlags) -> None:
     config, words = _config(flags, state, manifest), WordTable.load(manifest).vocabulary
     weights = _weights(flags, state, config, words)
     save_checkpoint(out, Checkpoint.imported(PROJECT, config, weights, words))
-    layout = f"--model.layout bert --model.feature {flags.feature} --model.grid {flags.grid}"
-    rows = f"--batch.max_frames {config.batch.max_frames}"
+    layout = ["--model.layout", "bert", "--model.feature", flags.feature, "--model.grid", flags.grid]
+    rows = ["--batch.max_frames", config.batch.max_frames]
+    start = ["caption-msrvtt-published", "--data", flags.data, "--init", flags.out]
     print(f"checkpoint  {out}: {len(weights)} tensors")
-    print(f"next        vtr train caption-msrvtt-published --data {flags.data} --init {flags.out} {layout} {rows}")
+    print(f"next        {command_line('train', *start, *layout, *rows)}")
 
 
 def _config(flags: LavenderFlags, state: "dict[str, Tensor]", manifest: "Manifest") -> "TrainConfig":

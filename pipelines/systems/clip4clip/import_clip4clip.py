@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from pipelines.arguments import run_import
+from vtr_core.errors import command_line
 
 if TYPE_CHECKING:
     from vtr_core.run.config import TrainConfig
@@ -55,7 +56,8 @@ def import_clip4clip(flags: Clip4ClipFlags) -> None:
     save_checkpoint(out, Checkpoint.imported(PROJECT, config, model.state_dict(), Vocabulary.utf8()))
     size = model.config.backbone.image_size
     print(f"checkpoint  {out}")
-    print(f"next        vtr evaluate {flags.out} --data <data set of --records frames --frame-size {size}>")
+    command = command_line("evaluate", flags.out, "--data", "URI")
+    print(f"next        {command}, a data set of --records frames --frame-size {size}")
 
 
 def _of_source(flags: Clip4ClipFlags) -> "tuple[TrainConfig, Clip4Clip]":

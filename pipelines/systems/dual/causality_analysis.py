@@ -37,7 +37,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.schema import require_videos
 from vtr_core.data.shards.shard_file import usable
 from vtr_core.embedding.video_ranking import Scoring
-from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.errors import ConfigError, DatasetError, command_line
 from vtr_core.metrics.average_precision import average_precision
 from vtr_core.metrics.ranking import ITEM_CHUNK, QUERY_CHUNK
 from vtr_core.metrics.ranks import from_labels, standing
@@ -127,7 +127,8 @@ def _check(flags: CausalityFlags) -> None:
     if flags.checkpoint.startswith(ENCODER):
         raise ConfigError(
             f"vtr analyze causality: {flags.checkpoint} was not trained, and there is no transform of its concepts to "
-            f"search; its C@10 and C@30 are on the page of vtr explain {flags.checkpoint} --data URI --query TEXT"
+            "search; its C@10 and C@30 are on the page of "
+            + command_line("explain", flags.checkpoint, "--data", "URI", "--query", "TEXT")
         )
     if not flags.scales or min(flags.scales) <= 0:
         raise ConfigError("vtr analyze causality: --scales are numbers greater than 0; give at least one")
@@ -208,9 +209,10 @@ def search_transform(flags: CausalityFlags, data: AnalysedSet, scoring: Scoring)
     start = objective.identity
     if flags.search == "coordinate":
         if flags.c10 is None:
-            best = coordinate_search(objective, start).best
+            search = coordinate_search(objective, start)
         else:
-            best = coordinate_search(objective, start, tolerance=1.0, enough=flags.c10 / 100).best
+            search = coordinate_search(objective, start, tolerance=1.0, enough=flags.c10 / 100)
+        best = search.best
         return Search({"original": objective(start), "improved": best}, objective.measured)
     best = thesis_search(objective, start).best
     enough = coordinate_search(objective, start, tolerance=1.0, enough=ENOUGH).best

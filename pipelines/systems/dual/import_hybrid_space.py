@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import tyro
 
 from pipelines.arguments import run_import
+from vtr_core.errors import command_line
 
 PROJECT = "hybrid_space"
 
@@ -57,7 +58,7 @@ def import_hybrid_space(flags: HybridSpaceFlags) -> None:
     concepts = ConceptNames(names, fingerprint(list(names))) if names else None
     save_checkpoint(out, Checkpoint.imported(PROJECT, config, published_weights(parts, config), words, concepts))
     print(f"checkpoint  {out}")
-    print(f"next        vtr evaluate {flags.out} --data <data set>")
+    print(f"next        {command_line('evaluate', flags.out, '--data', 'URI')}")
 
 
 def _words(file: str, count: int) -> tuple[str, ...]:

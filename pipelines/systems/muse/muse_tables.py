@@ -25,7 +25,7 @@ class TablesFlags(PaperTablesFlags):
     """Make a synthetic data set of small objects, and small tables on it; no data needed."""
     out: str = "runs/tables-muse"
     """Folder of the runs and tables; finished runs are reused, interrupted ones resumed."""
-    benchmark: str = "benchmarks/results/muse.json"
+    benchmark: str | None = None
     """Result of `python -m benchmarks.muse`, for the memory column."""
 
 

@@ -7,11 +7,10 @@ from typing import Any
 from rich.table import Table
 
 from pipelines.evaluate.evaluation_flags import device, short_names
-from pipelines.report.figures import Printed, page, print_link, show
+from pipelines.report.figures import Printed, page, show
 from pipelines.report.logged_run import EvaluatedSet, log_evaluation
 from pipelines.systems.registry import SYSTEMS
 from pipelines.systems.siamese.verify_faces import VerificationFlags
-from vtr_core import storage
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.reading.evaluated_rows import require_other_subjects
 from vtr_core.data.records.schema import require_images
@@ -23,7 +22,6 @@ from vtr_core.metrics.verification import (
     fold_accuracy,
     verification_metrics,
 )
-from vtr_core.storage import locate
 from vtr_core.storage.stated_places import stated_place
 from vtr_core.systems.siamese.model import Siamese
 from vtr_core.systems.siamese.verification import (
@@ -75,9 +73,6 @@ def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
         results.append(_evaluate_one(model, loaded, name, manifest, threshold))
         show(printed(results[-1], loaded.uri))
     _log(flags, loaded, results, threshold)
-    if flags.out is not None:
-        storage.write_json(locate(flags.out), as_json(results, threshold))
-        print_link(locate(flags.out))
     return results
 
 
@@ -154,7 +149,7 @@ def _log(
     sets = [EvaluatedSet(r.name, r.manifest, r.metric_values(f"test/{r.name}")) for r in results]
     tables = page([part for result in results for part in printed(result, loaded.uri)])
     settings = {"task": "verification", "threshold": threshold}
-    log_evaluation(flags.experiment, loaded, sets, settings, as_json(results, threshold), tables)
+    log_evaluation(flags.experiment, loaded, sets, settings, as_json(results, threshold), tables, flags.out)
 
 
 def as_json(results: Sequence[VerificationResult], threshold: float) -> dict[str, Any]:

@@ -43,6 +43,16 @@ def test_rows_of_an_id_belong_together_and_the_others_are_their_own(tmp_path: Pa
         source(tmp_path, "id,text\na,b\n").videos(Drops())
 
 
+def test_a_list_of_captions_is_of_one_thing(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text('{"caption": ["a dog", "a cat"]}\n{"caption": "a man"}\n{"caption": 5}\n')
+    table = Captions(table=str(tmp_path / "t.jsonl"))
+    with pytest.raises(InputError, match=r"t\.jsonl, row 3, column caption: 5 is no text but int"):
+        table.videos(Drops())
+    (tmp_path / "t.jsonl").write_text('{"caption": ["a dog", "a cat"]}\n{"caption": "a man"}\n')
+    videos = [(video.video_id, video.content) for video in table.videos(Drops())]
+    assert videos == [("row1", ("a dog", "a cat")), ("row2", ("a man",))]
+
+
 def test_a_captioner_takes_the_data_set(tmp_path: Path) -> None:
     ingest(source(tmp_path / "in"), tmp_path / "out", strict=False)
     training = splits(str(tmp_path / "out"))["train"]

@@ -1,10 +1,13 @@
 """Tables and subtitles."""
 
+import datetime
+import math
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from vtr_core.data.sources.files import BadLine, Subtitle, parse_srt, read_table
+from vtr_core.data.sources.files import IDS, LABELS, BadLine, Row, Subtitle, parse_srt, read_table
 from vtr_core.errors import InputError
 from vtr_core.storage import locate
 
@@ -38,9 +41,68 @@ def test_parquet_keeps_its_types(tmp_path):
     assert rows(tmp_path / "t.parquet") == [{"id": 1, "caption": "a"}, {"id": 2, "caption": None}]
 
 
-def test_short_rows_are_filled_and_long_ones_cut(tmp_path):
-    (tmp_path / "t.csv").write_text("id,caption\n1\n2,b,c,d\n")
+def test_short_rows_are_filled_and_long_ones_named(tmp_path):
+    (tmp_path / "t.csv").write_text("id,caption\n1\n2,b,,\n")
     assert rows(tmp_path / "t.csv") == [{"id": "1", "caption": ""}, {"id": "2", "caption": "b"}]
+    (tmp_path / "t.csv").write_text("id,caption\n1,a\n2,a dog, running\n")
+    with pytest.raises(InputError, match=r"t\.csv, line 3: it has 3 cells, the header 2; quote each cell"):
+        rows(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.parquet"])
+def test_two_columns_of_one_name_are_refused(tmp_path, name):
+    (tmp_path / "t.csv").write_text("id,caption,caption\n1,a,b\n")
+    (tmp_path / "t.jsonl").write_text('{"id": "1", "caption": "a", "caption": "b"}\n')
+    columns = [pa.array(["1"]), pa.array(["a"]), pa.array(["b"])]
+    pq.write_table(pa.Table.from_arrays(columns, ["id", "caption", "caption"]), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=r"several columns caption|the name 'caption' twice"):
+        rows(tmp_path / name)
+
+
+def test_a_list_of_captions_is_a_row_for_each(tmp_path):
+    (tmp_path / "t.jsonl").write_text('{"id": "1", "caption": ["a", "b"]}\n{"id": "2", "caption": []}\n')
+    expected = [{"id": "1", "caption": "a"}, {"id": "1", "caption": "b"}, {"id": "2", "caption": None}]
+    assert rows(tmp_path / "t.jsonl") == expected
+    assert [row.where.rpartition("/")[2] for row in rows(tmp_path / "t.jsonl")] == [
+        "t.jsonl, row 1",
+        "t.jsonl, row 1",
+        "t.jsonl, row 2",
+    ]
+    for kind in (pa.list_(pa.string()), pa.large_list(pa.large_string())):
+        table = {"id": ["1", "2", "3"], "caption": pa.array([["a", "b"], [], None], kind)}
+        pq.write_table(pa.table(table), tmp_path / "t.parquet")
+        assert rows(tmp_path / "t.parquet") == [*expected, {"id": "3", "caption": None}]
+
+
+def test_lists_of_captions_of_many_row_groups_and_layouts(tmp_path):
+    lists = [[f"{number} a", None, "x" * 50][: number % 4] for number in range(3000)]
+    for layout in ({"compression": "zstd"}, {"compression": "none", "use_dictionary": False}):
+        pq.write_table(pa.table({"id": range(3000), "caption": lists}), tmp_path / "t.parquet", None, **layout)
+        read = [(row["id"], row["caption"]) for row in rows(tmp_path / "t.parquet")]
+        assert read == [(number, text) for number, own in enumerate(lists) for text in own or [None]]
+
+
+@pytest.mark.parametrize("value", [5, 1.5, True, {"en": "a"}, b"a", datetime.date(2020, 1, 1), ["a"]])
+def test_what_is_no_text_is_named_by_row_and_column(value):
+    with pytest.raises(InputError, match=rf"t, row 3, column caption: .*is no text but {type(value).__name__}; give"):
+        Row({"caption": value}, "t, row 3").text("caption")
+
+
+def test_ids_may_be_whole_numbers():
+    row = Row({"id": 7, "yes": True, "share": 7.5, "empty": math.nan}, "t, row 1")
+    assert (row.text("id", *IDS), row.text("empty"), row.text("none")) == ("7", None, None)
+    assert (row.text("share", *LABELS), row.text("yes", *LABELS)) == ("7.5", "True")
+    for column in ("yes", "share"):
+        with pytest.raises(InputError, match=f"column {column}"):
+            row.text(column, *IDS)
+    with pytest.raises(InputError, match="column empty: it is empty"):
+        row.required_id("empty")
+
+
+def test_the_type_of_a_column_that_is_not_read_is_named(tmp_path):
+    pq.write_table(pa.table({"id": ["1"], "caption": [{"en": "a"}]}), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=r"t\.parquet, column caption: struct<en: string> is not read; give texts"):
+        rows(tmp_path / "t.parquet")
 
 
 def test_missing_columns_are_named_with_those_found_and_needed(tmp_path):
@@ -60,9 +122,10 @@ def test_missing_columns_are_named_with_those_found_and_needed(tmp_path):
     [
         ("t.csv", b"", "has the columns \\(none\\)"),
         ("t.csv", "id,caption\n1,ü\n".encode("latin-1"), "damaged or not csv in UTF-8"),
-        ("t.csv", b'id,caption\n1,"a\n2,b\n3,c\n', r"t\.csv is no csv whose quotes come in pairs .*end of data"),
-        ("t.csv", b'id,caption\n1,"a\n2,b\n3,"c"\n', r"t\.csv is no csv whose quotes come in pairs"),
-        ("t.tsv", b'id\tcaption\n1\t"No", she said\n2\tb\n', r"t\.tsv is no tsv .*double the quotes in it"),
+        ("t.csv", b'id,caption\n1,"a\n2,b\n3,c\n', r"t\.csv, line 2: .*has a quote without its pair .*end of data"),
+        ("t.csv", b'id,caption\n1,"a\n2,b\n3,"c"\n', r"t\.csv, line 2: .*has a quote without its pair"),
+        ("t.csv", b'id,caption\n1,a\n\n"2\n",b\n3,"a"b"\n4,c\n', r"t\.csv, line 6: .*a quote without its pair"),
+        ("t.tsv", b'id\tcaption\n1\t"No", she said\n2\tb\n', r"t\.tsv, line 2: .*double the quotes in them"),
         ("t.jsonl", b'\n{"id": 1, "caption": \n', 'line 2: \'{"id": 1, "caption":\' is no JSON'),
         ("t.jsonl", '{"id": 1, "caption": "ü"}'.encode("latin-1"), "damaged or not jsonl in UTF-8"),
         ("t.jsonl", b"[1, 2]\n", "line 1: a JSON object is needed"),

@@ -191,6 +191,17 @@ def test_faulty_annotations_are_counted(world):
     assert drops.counts == {"empty_caption": 1, "unknown_video": 1, "duplicate_id": 1, "unsafe_id": 1}
 
 
+def test_captions_are_texts_or_lists_of_them(world):
+    content = {**TEST, "sentences": [*TEST["sentences"], {**sentence(3, ""), "caption": ["a cat", "a dog"]}]}
+    world.write("test_videodatainfo.json", content)
+    captions = {text for row in rows(world.source(), Drops()) for text in row if isinstance(text, str)}
+    assert {"a cat", "a dog"} <= captions
+    for fault in ({"caption": 5}, {"caption": {"en": "a"}}, {"video_id": 1.5}, {"video_id": None}):
+        world.write("test_videodatainfo.json", {**TEST, "sentences": [{**sentence(3, "a cat"), **fault}]})
+        with pytest.raises(InputError, match=r"test_videodatainfo\.json, .*(is no text but|it is empty)"):
+            rows(world.source(), Drops())
+
+
 def test_missing_files_are_errors(world):
     with pytest.raises(InputError, match="no MSR-VTT annotations at"):
         world.source(annotations=str(world.features)).videos(Drops())
@@ -198,9 +209,29 @@ def test_missing_files_are_errors(world):
         world.source(annotations="/none/x.json").videos(Drops())
     with pytest.raises(ConfigError, match=r"needs the folder with MSRVTT_train\.9k\.csv"):
         world.source(annotations=str(world.annotations / "test_videodatainfo.json"), split="1k-a").videos(Drops())
-    (world.annotations / "MSRVTT_train.9k.csv").unlink()
-    with pytest.raises(InputError, match=r"there is no table .*MSRVTT_train\.9k\.csv"):
+    (world.annotations / "MSRVTT_JSFUSION_test.csv").unlink()
+    with pytest.raises(InputError, match=r"there is no table .*MSRVTT_JSFUSION_test\.csv"):
         world.source(split="1k-a").videos(Drops())
+
+
+def test_zero_shot_needs_the_table_of_the_test_alone(world):
+    whole = [row for row in rows(world.source(split="1k-a"), Drops()) if row[0] == "test"]
+    for name in ("train_val_videodatainfo.json", "test_videodatainfo.json", "MSRVTT_train.9k.csv"):
+        (world.annotations / name).unlink()
+    found = rows(world.source(split="1k-a"), Drops())
+    assert found == whole
+    assert found
+
+
+def test_both_annotation_files_in_one_as_howto100m_has_them(world):
+    expected = rows(world.source(), Drops())
+    contents = [
+        json.loads((world.annotations / f"{part}_videodatainfo.json").read_text()) for part in ("train_val", "test")
+    ]
+    for name in ("train_val_videodatainfo.json", "test_videodatainfo.json"):
+        (world.annotations / name).unlink()
+    world.write("MSRVTT_data.json", {key: [*contents[0][key], *contents[1][key]] for key in ("videos", "sentences")})
+    assert rows(world.source(), Drops()) == expected
 
 
 def whole(source, drops):

@@ -61,6 +61,8 @@ FAULTS = {
     "a list": ("c.json", "[]", r"c\.json must be an object of objects"),
     "no times": ("c.json", json.dumps({"v": {"text": ["a"]}}), r"video v: it must be"),
     "lists of other lengths": ("c.json", json.dumps({"v": LIST, "w": {**LIST, "end": []}}), r"video w: it must be"),
+    "a video twice": ("c.json", f'{{"v": {json.dumps(LIST)}, "v": {json.dumps(LIST)}}}', "has the video v twice"),
+    "a row without a video": ("c.csv", "video_id,caption\n,a dog\n", r"c\.csv, row 1, column video_id: it is empty"),
     "a video that is no object": ("c.json", json.dumps({"v": [1]}), r"c\.json, v: it must be an object"),
 }
 
@@ -127,6 +129,12 @@ def test_rows_at_fault_are_dropped_counted_and_named(row, reason, message):
     assert message in drops.examples[reason][0]
     with pytest.raises(InputError, match=reason):
         usable([(1, 2, "good"), row], "v7", Drops(strict=True))
+
+
+@pytest.mark.parametrize("text", [5, ["a", "b"], {"en": "a"}, True])
+def test_a_caption_that_is_no_text_is_named(text):
+    with pytest.raises(InputError, match=r"c, from 0 to 3 s: .* is no text but (int|list|dict|bool)"):
+        usable([(0, 3, text)], "c", Drops())
 
 
 def test_captions_are_joined_until_they_last_long_enough():

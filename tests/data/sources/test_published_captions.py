@@ -141,6 +141,8 @@ def test_a_video_of_two_splits_stays_in_the_first_and_wordless_sentences_are_lef
         ("didemo", "train_data.json", {}),
         ("didemo", "train_data.json", [{"video": "a.avi"}]),
         ("didemo", "train_data.json", [{"video": 3, "description": "x"}]),
+        ("didemo", "train_data.json", [{"video": "a.avi", "description": ["x"]}]),
+        ("activitynet", "train.json", {"v_a": {"sentences": [5], "duration": 1}}),
         ("activitynet", "train.json", []),
         ("activitynet", "train.json", {"v_a": {"sentences": "x", "duration": 1}}),
         ("activitynet", "train.json", {"v_a": {"sentences": ["x"], "duration": "long"}}),

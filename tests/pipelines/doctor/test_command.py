@@ -1,6 +1,7 @@
 """`vtr doctor`: each finding as the machine gives rise to it, and the command's text, JSON and exit code."""
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -97,6 +98,21 @@ def test_shared_memory_and_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "RAY_TMPDIR" in finding.remedy
 
 
+def test_where_rays_files_are_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batch systems set folders that are too long for the names of sockets, and not everybody writes everywhere."""
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(100 * 10**9, 10**10, 9 * 10**10))
+    monkeypatch.delenv("RAY_TMPDIR", raising=False)
+    monkeypatch.setenv("TMPDIR", "/tmp/" + 88 * "a")
+    finding = checks.files_finding()
+    assert (finding.state, "is 54 bytes too long" in finding.what) == ("warning", True)
+    assert "/tmp/ray has 90.0 GB" in finding.what
+    monkeypatch.setenv("RAY_TMPDIR", "/tmp/" + 88 * "a")
+    assert checks.files_finding().state == "broken"
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    finding = checks.disk_finding(tmp_path / "not")
+    assert (finding.state, finding.what) == ("broken", f"{tmp_path} may not be written")
+
+
 def test_the_services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A store that is yet to be made, which is not made for asking; and ones that cannot be."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/new.db")
@@ -111,6 +127,8 @@ def test_the_services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert checks.cluster_finding({"RAY_ADDRESS": "local"}).what.startswith("RAY_ADDRESS names none")
     finding = checks.cluster_finding({"RAY_ADDRESS": "http://127.0.0.1:1"})
     assert (finding.state, "no Ray cluster answers at http://127.0.0.1:1" in finding.what) == ("broken", True)
+    finding = checks.cluster_finding({"RAY_ADDRESS": "127.0.0.1:1"})
+    assert (finding.state, "no Ray cluster answers at RAY_ADDRESS=127.0.0.1:1" in finding.what) == ("broken", True)
 
 
 def doctor(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:

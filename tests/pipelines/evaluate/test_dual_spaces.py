@@ -22,7 +22,7 @@ from vtr_core.metrics.ranking import retrieval_metrics
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.storage import locate
+from vtr_core.storage import StorageError, locate
 from vtr_core.systems.dual.dual_embeddings import embed_dual
 from vtr_core.systems.dual.hybrid_scores import dual_scoring, whole_scores
 from vtr_core.systems.spaces import clip_space_of
@@ -45,6 +45,38 @@ def checkpoint(data: Manifest, tmp_path_factory: pytest.TempPathFactory) -> str:
     model = build_model(config.model).state_dict()
     save_checkpoint(place, Checkpoint(config, model, {}, Progress(step=7), words, concepts=names))
     return place.uri
+
+
+def test_a_damaged_store_costs_neither_figures_nor_their_file(
+    data: Manifest,
+    checkpoint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    (tmp_path / "mlflow.db").write_bytes(b"no database" * 1000)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    evaluate(EvaluateFlags(checkpoint=checkpoint, data=(data.uri,), out="figures.json"))
+    assert "hybrid similarity" in capsys.readouterr().out
+    assert json.loads((tmp_path / "figures.json").read_text())["similarity"] == "hybrid"
+    assert "the file is damaged: move it away" in caplog.text
+
+
+def test_a_file_of_figures_that_cannot_be_written_costs_no_run(
+    data: Manifest, checkpoint: str, own_tracking_store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: object) -> None:
+        raise StorageError("No space left on device")
+
+    monkeypatch.setattr("vtr_core.storage.write_json", full)
+    with pytest.raises(StorageError):
+        evaluate(EvaluateFlags(checkpoint=checkpoint, data=(data.uri,), experiment="full", out="figures.json"))
+    client = MlflowClient(own_tracking_store)
+    experiment = client.get_experiment_by_name("full")
+    assert experiment is not None
+    assert [run.info.status for run in client.search_runs([experiment.experiment_id])] == ["FINISHED"]
 
 
 def test_it_prints_and_logs_every_space(

@@ -215,6 +215,17 @@ def test_an_interrupted_extraction_goes_on(films: Path, tmp_path: Path, monkeypa
     ]
 
 
+def test_nothing_usable_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "empty.mp4").touch()
+    (tmp_path / "bad" / "text.mp4").write_text("no video")
+    words = [str(tmp_path / "bad"), "--features-only", "--out", str(tmp_path / "f"), "--workers", "0"]
+    for _ in range(2):
+        with pytest.raises(DatasetError, match=r"bad gives no usable video: all 2 were dropped$"):
+            run("extract", words)
+        assert "dropped 2 × not_a_video" in capsys.readouterr().out
+
+
 def test_features_alone(films: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [str(films), "--features-only", "--out", str(tmp_path / "f"), "--recipe", "log-mel", "--workers", "0"]
     run("extract", words)
@@ -233,6 +244,23 @@ def test_features_alone(films: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert (tmp_path / "f" / "log-mel" / "one.npy").stat().st_mtime_ns == before
     with pytest.raises(RunConflict, match="of other recipes or weights"):
         run("extract", [*words[:-4], "--recipe", "imagenet-lite", "--workers", "0"])
+
+
+def test_frames_and_sound_of_joined_files_are_equally_long_and_odd_times_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "v").mkdir()
+    part = grey_video(tmp_path / "a.ts", [k / 5 for k in range(25)], sound_s=5.0, frame_rate=5)
+    (tmp_path / "v" / "joined.ts").write_bytes(2 * part.read_bytes())
+    grey_video(tmp_path / "v" / "apart.mp4", [0.0, 0.5], sound_s=4.0)
+    words = [str(tmp_path / "v"), "--features-only", "--out", str(tmp_path / "f"), "--workers", "0"]
+    run("extract", [*words, "--recipe", "imagenet-lite", "log-mel"])
+    lengths = {file.parent.name: len(np.load(file)) for file in tmp_path.glob("f/*/joined.npy")}
+    assert lengths == {"imagenet-lite": 10, "log-mel": 10}
+    printed = capsys.readouterr().out
+    assert "videos with times to look at: 2, for instance" in printed
+    assert "joined.ts: its time stamps begin again or leap 1 ×" in printed
+    assert "apart.mp4: its pictures end at" in printed
 
 
 def test_what_a_user_may_have_forgotten(films: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """An index that was added to or deleted from is the one that would have been built of the same items."""
 
+import shutil
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -11,9 +12,11 @@ from pipelines.embed import EmbedFlags, embed
 from pipelines.index.command import IndexFlags
 from pipelines.index.indexing import index
 from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
-from tests.builders.toy import toy_dataset, toy_videos
+from tests.builders.toy import Toy, toy_dataset, toy_videos, written
 from tests.optional import optional
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, DatasetError, RunConflict
 from vtr_core.retrieval.index.build import extended, new_shard, searched, without
 from vtr_core.retrieval.index.candidates import candidates_of
@@ -187,6 +190,21 @@ def test_the_command_adds_another_data_set_of_the_same_words(tmp_path: Path) -> 
     added = index(IndexFlags(checkpoint, second.uri, out, add=True))
     assert (added.num_items, added.revision) == (whole.num_items, 2)  # the same ids are replaced
     assert added.data_fingerprint == Manifest.load(added.data).fingerprint
+
+
+def test_the_command_adds_a_data_set_that_grew(tmp_path: Path) -> None:
+    first, second = toy_dataset(tmp_path / "a")[0], toy_dataset(tmp_path / "b")[0]
+    words = WordTable.load(first)
+    checkpoint = capsule_checkpoint(tmp_path / "c", first)
+    out = str(tmp_path / "i")
+    before = index(IndexFlags(checkpoint, first.uri, out))
+    shutil.rmtree(tmp_path / "a")
+    (grown,) = written(Toy((3, 1, 4, 2, 5, 2)), tmp_path / "a", IngestOptions(), words)
+    added = index(IndexFlags(checkpoint, grown.uri, out, add=True))
+    assert (added.num_items, added.data) == (before.num_items + 2, grown.uri)
+    assert added.data_fingerprint == grown.fingerprint
+    assert index(IndexFlags(checkpoint, second.uri, out, add=True)).data == f"{grown.uri} + {second.uri}"
+    assert index(IndexFlags(checkpoint, grown.uri, out, add=True)).data == f"{second.uri} + {grown.uri}"
 
 
 def test_an_index_in_shards_finds_what_one_of_a_single_shard_finds(

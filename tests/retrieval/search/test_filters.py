@@ -114,33 +114,3 @@ def test_memory_of_filters_does_not_grow_with_the_index() -> None:
         pa.set_memory_pool(before)
     assert np.array_equal(found, np.arange(number))
     assert pool.max_memory() < 8_000_000
-
-
-def test_conditions_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    conditions = parse_conditions(["category!=animals", "year<2000"]), parse_conditions(["caption~cat"])
-    whole = [meeting(ITEMS, of_search) for of_search in conditions]
-    monkeypatch.setattr(filters, "_ROWS", 2)
-    for positions, of_search in zip(whole, conditions, strict=True):
-        assert np.array_equal(meeting(ITEMS, of_search), positions)
-
-
-def test_filters_that_take_too_long_are_refused() -> None:
-    with pytest.raises(InputError, match="take longer than -1 seconds; give fewer"):
-        meeting(ITEMS, parse_conditions(["caption~cat"]), within_s=-1)
-
-
-def test_memory_of_filters_does_not_grow_with_the_index() -> None:
-    """A million items, of which one copy of a column as texts is 20 MB."""
-    number = 1_000_000
-    ids = pa.array(np.arange(number)).cast(pa.string())
-    times = pa.array(np.arange(number) + 0.5)
-    columns = {"item_id": ids, "video_id": ids, "start": times, "end": times, "caption": ids}
-    items = Items(pa.table(columns))
-    before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
-    pa.set_memory_pool(pool)
-    try:
-        found = meeting(items, parse_conditions(["start=7.5", "start!=9", "caption~7"]))
-    finally:
-        pa.set_memory_pool(before)
-    assert np.array_equal(found, [7])
-    assert pool.max_memory() < 8_000_000

@@ -179,7 +179,7 @@ def _correlation(given: Capsules, routing: SelfAttention) -> float:
 
 def test_a_capsule_that_is_not_there_at_all_has_a_gradient() -> None:
     activations = torch.tensor([[0.0, 1.0, 0.5]]).expand(2, 3).clone().requires_grad_()
-    routing = SelfAttention(4, SelfAttentionRouting(pose_dim=8, mlp_dim=8, carried_presence=2.0)).eval()
+    routing = SelfAttention(3, 4, SelfAttentionRouting(pose_dim=8, mlp_dim=8, carried_presence=2.0)).eval()
     found = routing(Capsules(torch.randn(2, 3, 4), activations)).activations
     found[:, 1].sum().backward()
     assert activations.grad is not None
@@ -188,7 +188,7 @@ def test_a_capsule_that_is_not_there_at_all_has_a_gradient() -> None:
 
 
 @pytest.mark.parametrize("name", ["", *(f"-{variant}" for variant in CAPSULE_PRESETS.variants)])
-@pytest.mark.parametrize("base", ["capsule-howto-tiny", "capsule-msrvtt"])
+@pytest.mark.parametrize("base", ["capsule-howto-tiny", "capsule-howto-tiny-published", "capsule-msrvtt"])
 def test_a_variant_takes_a_step(base: str, name: str) -> None:
     config = override(preset(base + name), {"model.inputs": INPUTS.model_dump()})
     config = override(config, text_encoder_changes(config.model))
@@ -221,11 +221,33 @@ def test_published_is_the_papers_letter_whatever_the_base_adds(base: str) -> Non
     assert model.activation_scale == "none"
 
 
+def test_the_papers_rows_as_published() -> None:
+    """Sums in iterative routings, one rate and distance for the paper's own trainings; others keep their authors'."""
+    ours = [name for name in CAPSULE_PRESETS.variants if name not in ("max-margin", "mil-nce", "avlnet")]
+    for name in ("", *(f"-{variant}" for variant in ours)):
+        config = preset(f"capsule-howto-published{name}")
+        optimizer = config.optimizer
+        assert (optimizer.learning_rate, optimizer.warmup_steps, optimizer.gradient_clip) == (1e-3, 0, None)
+        assert optimizer.full_rate_width is None
+        assert (config.evaluation.similarity, config.loss.same_video.kind) == ("neg_euclidean", "keep_all")
+        assert (config.model.initialization, config.model.standardize) == ("torch", False)
+    assert preset("capsule-howto-published-routing-em").model.routing.components == "sum"
+    assert preset("capsule-howto-published-routing-dynamic").model.routing.agreement == "sum"
+    rates = {name: preset(f"capsule-howto-published-{name}").optimizer for name in ("max-margin", "mil-nce", "avlnet")}
+    assert {name: own.learning_rate for name, own in rates.items()} == {
+        "max-margin": 1e-4,
+        "mil-nce": 1e-3,
+        "avlnet": 2.5e-4,
+    }
+    assert preset("capsule-howto-published-max-margin").loss.same_video.kind == "weight"
+
+
 def test_baselines_are_those_that_were_published() -> None:
     """HT100M: video, text, gated units, 1e-4; AVLnet: three modalities, 2.5e-4; MIL-NCE: 1e-3; multi-head attention."""
     ht100m, avlnet, mil_nce = (preset(f"capsule-howto-{name}") for name in ("max-margin", "avlnet", "mil-nce"))
     assert (ht100m.model.layers, ht100m.model.modalities) == ("gated_unit", ("video",))
     assert (ht100m.optimizer.learning_rate, ht100m.loss.kind) == (1e-4, "max_margin_ranking")
+    assert (ht100m.model.normalize, avlnet.model.normalize) == (True, False)  # only the former's model does
     assert (avlnet.model.layers, avlnet.model.modalities) == ("gated_unit", ())
     assert (avlnet.optimizer.learning_rate, avlnet.loss.kind) == (2.5e-4, "masked_margin_softmax")
     assert (mil_nce.optimizer.learning_rate, mil_nce.optimizer.warmup_steps) == (1e-3, 24)

@@ -10,7 +10,6 @@ from vtr_core.config.data_sets import Ambiguity
 from vtr_core.data.captions import VideoCaptions, video_captions
 from vtr_core.data.concepts.concept_table import ConceptCounts, ConceptTable, CountedSet, TableHead, save_concept_table
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.shards.shard_file import caption_key
 from vtr_core.errors import DatasetError
 from vtr_core.text.concepts import (
     ConceptSettings,
@@ -296,9 +295,9 @@ def _matrix(
     part: _CaptionedSet, counts: Sequence[Mapping[str, int]], names: Sequence[str], ambiguous: Set[Words]
 ) -> ConceptCounts:
     keys = [
-        caption_key(caption)
+        key
         for video, own in zip(part.videos, part.words, strict=True)
-        for caption, words in zip(video.captions, own, strict=True)
+        for key, words in zip(video.keys, own, strict=True)
         if words in ambiguous
     ]
     return ConceptCounts.from_kept([video.video_key for video in part.videos], counts, names, keys)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import assert_never
 
 import numpy as np
@@ -165,8 +166,10 @@ def plan_ingest(
 
 def _longest(captions: Iterable[str], words: WordTable | None, tokenizer: TextUnit) -> int:
     """The number of words of the longest caption, from 1 to LONGEST, after which longer ones are cut."""
-    tokenizer = tokenizer if words is None else words.vocabulary.tokenizer
-    return min(LONGEST, max(1, max((len(words_of(caption, tokenizer)) for caption in captions), default=1)))
+    cut = partial(words_of, tokenizer=tokenizer)
+    if words is not None:
+        cut = partial(words_of, tokenizer=words.vocabulary.tokenizer, version=words.vocabulary.version)
+    return min(LONGEST, max(1, max((len(cut(caption)) for caption in captions), default=1)))
 
 
 def _schema(source: AnySource, max_words: int) -> Schema:

@@ -20,7 +20,7 @@ from vtr_core.fingerprint import key64
 from vtr_core.storage import Location, open_for_writing
 from vtr_core.storage.bounded_tables import check_parquet
 from vtr_core.storage.files import HashingSink, Sink
-from vtr_core.text.tokens.vocabulary import tokenise
+from vtr_core.text.tokens.vocabulary import letter_runs
 
 MAX_GROUP_ROWS = 1000
 MAX_GROUP_BYTES = 32 * 2**20
@@ -96,8 +96,8 @@ _LAYOUT = {
 
 
 def caption_key(caption: str) -> int:
-    """The 64-bit hash of the caption's words."""
-    return key64(" ".join(tokenise(caption)))
+    """The 64-bit hash of the caption's words; those of scripts without spaces are not parted."""
+    return key64(" ".join(letter_runs(caption)))
 
 
 class _HashingSink(HashingSink):

@@ -12,7 +12,18 @@ import webvtt
 from webvtt.errors import MalformedCaptionError, MalformedFileError
 
 from vtr_core import storage
-from vtr_core.data.sources.files import BadLine, Row, Subtitle, check_id, is_elsewhere, parse_srt, read_table, read_text
+from vtr_core.data.sources.files import (
+    IDS,
+    BadLine,
+    Row,
+    Subtitle,
+    check_id,
+    is_elsewhere,
+    parse_srt,
+    read_table,
+    read_text,
+    spellings,
+)
 from vtr_core.data.sources.instructional.narration import Narration, Rows, merge, read_all, read_narrations, usable
 from vtr_core.data.sources.pairs import PairRow, PairRows
 from vtr_core.data.sources.published_captions import AnnotatedDataSet, AnnotatedVideo, read_annotated
@@ -22,11 +33,13 @@ from vtr_core.storage import Location, locate
 from vtr_core.unusable import Reason, UnusableError
 
 SUFFIXES = (".srt", ".vtt")
-_TAG = re.compile(r"<[^>]*>")
+_BREAK = re.compile(r"\\[Nh]|<br */?>", re.IGNORECASE)
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>|<[\d:.]+>|\{(?:\\|\w:)[^{}]*\}")
+"""Marks of players in a text: <i>, <v Speaker>, <00:01.000>, {\\an8} of SubStation Alpha, {y:i} of MicroDVD."""
 
 
-def subtitle_rows(inventory: Inventory, drops: Drops) -> Iterator[tuple[str, Row]]:
-    """(where, row) of every cue of every video, as a caption table has them; ids are <video>/<number of the cue>.
+def subtitle_rows(inventory: Inventory, drops: Drops) -> Iterator[Row]:
+    """A row of every cue of every video, as a caption table has them; ids are <video>/<number of the cue>.
 
     A video without subtitles, and lines that are none, are dropped and counted.
     """
@@ -41,11 +54,11 @@ def subtitle_rows(inventory: Inventory, drops: Drops) -> Iterator[tuple[str, Row
             if isinstance(cue, BadLine):
                 drops.drop(Reason.BAD_LINE, f"{place}, line {cue.line}: {cue.fault}")
             else:
-                yield f"{place}, line {cue.line}", _row(video, number, cue)
+                yield Row(_cells(video, number, cue), f"{place}, line {cue.line}")
 
 
-def _row(video: VideoFile, number: int, cue: Subtitle) -> Row:
-    caption = " ".join(html.unescape(_TAG.sub("", cue.text)).split())
+def _cells(video: VideoFile, number: int, cue: Subtitle) -> dict[str, object]:
+    caption = " ".join(html.unescape(_TAG.sub("", _BREAK.sub(" ", cue.text))).split())
     return {
         "id": f"{video.video_id}/{number:05d}",
         "caption": caption,
@@ -57,16 +70,16 @@ def _row(video: VideoFile, number: int, cue: Subtitle) -> Row:
 
 def _beside(video: VideoFile) -> Location:
     file = locate(video.uri)
-    for suffix in SUFFIXES:
-        place = file.parent / f"{without_suffix(file.name)}{suffix}"
-        if storage.exists(place):
-            return place
+    names = [f"{without_suffix(file.name)}{suffix}" for suffix in (*SUFFIXES, *map(str.upper, SUFFIXES))]
+    for spelling in (spelling for name in names for spelling in spellings(name)):
+        if storage.exists(file.parent / spelling):
+            return file.parent / spelling
     raise UnusableError(Reason.MISSING_FILE, f"there is no {' or '.join(SUFFIXES)} file beside {video.uri}")
 
 
 def _cues(place: Location) -> Iterator[Subtitle | BadLine]:
     content = read_text(place)
-    if place.name.endswith(".srt"):
+    if place.name.lower().endswith(".srt"):
         yield from parse_srt(content)
         return
     try:
@@ -75,7 +88,7 @@ def _cues(place: Location) -> Iterator[Subtitle | BadLine]:
         raise UnusableError(Reason.UNREADABLE_FILE, f"{place} is no WebVTT file ({error})") from error
     for number, cue in enumerate(captions, start=1):
         times = (cue.start_time.in_milliseconds() / 1000, cue.end_time.in_milliseconds() / 1000)
-        yield Subtitle(number, *times, " ".join(cue.text.split()))
+        yield Subtitle(number, *times, " ".join(cue.raw_text.split()))
 
 
 SUBTITLES: Literal["subtitles"] = "subtitles"
@@ -120,19 +133,20 @@ def captioned_videos(
     name without suffix), or "subtitles". keep: columns of the table to keep as text. Rows at fault are dropped and
     counted.
     """
+    drop_left_out(inventory, drops)
     rows = PairRows(("video",), keep, anywhere=inventory.anywhere)
     videos: dict[str, tuple[VideoFile, list[PairRow]]] = {}
-    raw: Iterable[tuple[str, Row]] = subtitle_rows(inventory, drops)
-    if captions != SUBTITLES:
-        table = read_table(locate(captions), ("id", "caption", "video", *keep))
-        raw = ((f"{captions}, row {number}", row) for number, row in enumerate(table, start=1))
-    for where, row in raw:
+    if captions == SUBTITLES:
+        raw = subtitle_rows(inventory, drops)
+    else:
+        raw = read_table(locate(captions), ("id", "caption", "video", *keep))
+    for row in raw:
         try:
             file, pair = _pair(inventory, rows, row)
             if videos.setdefault(pair.video_id, (file, []))[0] != file:
                 raise UnusableError(Reason.DUPLICATE_ID, f"{pair.video_id} is the id of another video file already")
         except UnusableError as fault:
-            drops.drop(fault.reason, f"{where}: {fault}")
+            drops.drop(fault.reason, f"{row.where}: {fault}")
         else:
             videos[pair.video_id][1].append(pair)
     return [
@@ -140,13 +154,20 @@ def captioned_videos(
     ]
 
 
+def drop_left_out(inventory: Inventory, drops: Drops) -> None:
+    """Count the names that no video can have, and the folders that may not be read."""
+    for fault in inventory.left_out:
+        drops.drop(fault.reason, str(fault))
+
+
 def _pair(inventory: Inventory, rows: PairRows, row: Row) -> tuple[VideoFile, PairRow]:
-    name = str(row.get("video") or "").strip()
-    if not name:
+    name = row.text("video", *IDS)
+    if name is None:
         raise UnusableError(Reason.NO_FEATURES, f"{row.get('id')} names no video")
     file = inventory.find(name)
-    video_id = row.get("video_id") or (name if is_elsewhere(name) else file.video_id)
-    return file, rows.read({**row, "video": name, "video_id": video_id})
+    video, own_id = (name, name) if is_elsewhere(name) else (file.name, file.video_id)
+    video_id = row.text("video_id", *IDS) or own_id
+    return file, rows.read(Row({**row, "video": video, "video_id": video_id}, row.where))
 
 
 Narrated = Literal["youcook2", "howto100m"]
@@ -163,6 +184,7 @@ def annotated_videos(
     Of test sets (the split test, YouCook2's clips) rows stay though their video cannot be used, so that the number of
     queries is fixed; where no video of such a set is there, it is left out. Rows at fault are dropped.
     """
+    drop_left_out(inventory, drops)
     entries = list(_usable_ids(_entries(inventory, name, annotations, drops), drops))
     has_tests = any(entry.content.keep and entry.content.uri in inventory.uris for entry in entries)
     return [entry for entry in entries if has_tests or not entry.content.keep]
@@ -177,8 +199,9 @@ def _entries(
         case _:
             for video in read_annotated(name, annotations, drops):
                 rows = _captions(video, f"{annotations}, {video.video_id}", drops)
-                uri = inventory.by_id(video.name_among(inventory) or video.video_id)
-                yield VideoEntry(video.video_id, CaptionedVideo.of(uri, rows, video.split == "test"), video.split)
+                uri = _uri(inventory, video.name_among(inventory) or video.video_id, drops)
+                if uri is not None:
+                    yield VideoEntry(video.video_id, CaptionedVideo.of(uri, rows, video.split == "test"), video.split)
 
 
 def _usable_ids(entries: Iterator[VideoEntry], drops: Drops) -> Iterator[VideoEntry]:
@@ -204,8 +227,18 @@ def _narrated(inventory: Inventory, name: Narrated, annotations: str, drops: Dro
     read = read_all(narration for _, narration in listed)
     for (video_id, narration), captions in zip(listed, read, strict=True):
         rows = _clips(video_id, narration, captions, 0.0 if is_test else MIN_TIME_S, drops)
-        content = CaptionedVideo.of(inventory.by_id(video_id), rows, is_test)
-        yield VideoEntry(video_id, content, "test" if is_test else None)
+        uri = _uri(inventory, video_id, drops)
+        if uri is not None:
+            yield VideoEntry(video_id, CaptionedVideo.of(uri, rows, is_test), "test" if is_test else None)
+
+
+def _uri(inventory: Inventory, video_id: str, drops: Drops) -> str | None:
+    """The URI of a video; None, counted, where several files may be meant."""
+    try:
+        return inventory.by_id(video_id)
+    except UnusableError as fault:
+        drops.drop(fault.reason, str(fault))
+        return None
 
 
 def _is_there(inventory: Inventory, video_id: str, drops: Drops) -> bool:

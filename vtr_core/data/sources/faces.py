@@ -72,11 +72,11 @@ def read_sized(place: Location, shape: tuple[int, int, int], resize: bool = Fals
 
 
 def _opened(place: Location) -> "Image":
-    from PIL import Image
+    """The image of a file, upright as its camera says (EXIF)."""
+    from PIL import Image, ImageOps
 
     try:
-        image = Image.open(io.BytesIO(read_file(place, 2**28)), formats=_FORMATS)
-        image.load()
+        image = ImageOps.exif_transpose(Image.open(io.BytesIO(read_file(place, 2**28)), formats=_FORMATS))
     except UnusableError as error:
         raise InputError(f"{error}; restore it, or remove it from its folder") from error
     except Exception as error:  # whatever the decoders meet in a damaged file

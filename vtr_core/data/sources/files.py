@@ -4,9 +4,14 @@ import csv
 import errno
 import io
 import math
+import os
 import re
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, time
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +22,7 @@ from vtr_core import storage
 from vtr_core.errors import InputError
 from vtr_core.json_text import parse_json
 from vtr_core.storage import MAX_NAME_BYTES, Location, StorageError, is_file_name
-from vtr_core.storage.bounded_tables import scalar_batches, scalar_columns
+from vtr_core.storage.bounded_tables import cell_values, readable_batches, readable_columns
 from vtr_core.unusable import Reason, UnusableError
 
 _NO_FILE = (errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL)
@@ -35,7 +40,10 @@ def check_source(location: Location, most: int = MOST_BYTES) -> None:
             Reason.UNSAFE_ID, f"{location} is a link that leads out of its folder; put the file itself there"
         )
     if location.is_local:
-        size = location.filesystem.get_file_info(location.path).size
+        try:
+            size = location.info.size
+        except StorageError as error:
+            raise UnusableError(Reason.UNREADABLE_FILE, str(error)) from error
         if size is not None and size > most:
             raise UnusableError(Reason.UNREADABLE_FILE, f"{location} has {size} bytes; at most {most} are read")
 
@@ -50,11 +58,19 @@ def read_file(location: Location, most: int = MOST_BYTES) -> bytes:
     try:
         return storage.read_bytes(location)
     except (FileNotFoundError, NotADirectoryError) as error:
+        for path in spellings(location.path):
+            if path != location.path and location.is_local and os.path.lexists(path):
+                return read_file(replace(location, path=path), most)
         raise UnusableError(Reason.MISSING_FILE, f"there is no file {location}") from error
     except OSError as error:
         if isinstance(error, PermissionError) or error.errno in _NO_FILE or is_folder(location):
             raise UnusableError(Reason.UNREADABLE_FILE, f"{location} cannot be read ({error})") from error
         raise StorageError(f"{location} cannot be read ({error}); run the same command again to resume") from error
+
+
+def spellings(name: str) -> tuple[str, ...]:
+    """A name as it is given, with its accents composed (NFC), and apart (NFD), as macOS wrote the names of files."""
+    return tuple(dict.fromkeys((name, unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name))))
 
 
 def read_source_json(location: Location) -> Any:
@@ -74,7 +90,7 @@ def require_source(location: Location, most: int = 2**50) -> None:
 
 def is_folder(location: Location) -> bool:
     """Whether there is a folder of this name."""
-    return bool(location.filesystem.get_file_info(location.path).type == pafs.FileType.Directory)
+    return bool(location.info.type == pafs.FileType.Directory)
 
 
 def read_text(location: Location) -> str:
@@ -101,48 +117,89 @@ def filled_lines(location: Location) -> list[str]:
     return [line.strip() for line in read_lines(location) if line.strip()]
 
 
-Row = dict[str, Any]
+class Row(dict[str, Any]):
+    """A row of a table as {column: value}. `where` names its file and place, for messages; `number` counts from 1."""
+
+    def __init__(self, cells: Mapping[str, Any], where: str, number: int = 0) -> None:
+        super().__init__(cells)
+        self.where, self.number = where, number
+
+    def text(self, column: str, *also: type) -> str | None:
+        """The text of a cell, see `text_of`."""
+        return text_of(self.get(column), f"{self.where}, column {column}", *also)
+
+    def required_id(self, column: str) -> str:
+        """A cell's id, a text or a whole number; InputError where it is empty."""
+        if name := self.text(column, *IDS):
+            return name
+        raise InputError(f"{self.where}, column {column}: it is empty; every row needs one")
+
+
+IDS = (int,)
+"""What may stand for a text where it is an id or the name of a file."""
+TIMES = (int, float, Decimal)
+"""What may stand for a text where it is seconds."""
+LABELS = (int, float, bool, Decimal, date, time)
+"""What may stand for a text that is shown and filtered by alone."""
+
+
+def text_of(value: object, where: str, *also: type) -> str | None:
+    """A text without white space around it; None for an absent one: an empty text, None, and NaN, as tables have it.
+
+    also: other types whose values are written out, such as IDS. Everything else (lists, objects, bytes …) is an
+    InputError with `where`, since its writing would be taken for words.
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, str):
+        return value.strip() or None
+    if isinstance(value, also) and (bool in also or not isinstance(value, bool)):
+        return str(value)
+    raise InputError(f"{where}: {ascii(value)[:60]} is no text but {type(value).__name__}; give a text in its place")
+
+
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
+_CAPTIONS = ("caption", "sentence", "text")
+"""Columns of which a row may have a list: it stands for a row for each text."""
 _MAX_CELL = 1 << 24
 
 
 def read_table(location: Location, *required: Collection[str]) -> Iterator[Row]:
-    """The rows of a table as {column: value}; text from CSV, the file's own types from JSON lines and Parquet.
+    """The rows of a table; cells are text in CSV, and of the file's own types in JSON lines and Parquet.
 
     `required` are alternatives: the table must have all columns of one of them. For JSON lines each row is checked.
     In CSV and TSV a cell that begins with a quote must be quoted as a whole: a quote without its pair would take the
-    rows after it into its cell.
-    Raises InputError for a missing or damaged file, another format, or missing columns.
+    rows after it into its cell. A list of captions gives a row for each, and an empty one a row without a caption.
+    Raises InputError for a missing or damaged file, another format, missing columns and two of the same name.
     """
     suffix = "." + location.name.rsplit(".", 1)[-1].lower()
     require_source(location)
     try:
         if suffix in (".csv", ".tsv"):
-            yield from _csv_rows(location, required, "," if suffix == ".csv" else "\t")
+            rows = _csv_rows(location, required, "," if suffix == ".csv" else "\t")
         elif suffix == ".jsonl":
-            yield from _json_rows(location, required)
+            rows = _json_rows(location, required)
         elif suffix == ".parquet":
-            yield from _parquet_rows(location, required)
+            rows = _parquet_rows(location, required)
         else:
             raise InputError(f"{location} is not a table that can be read; formats: {', '.join(FORMATS)}")
+        for number, cells in enumerate(rows, start=1):
+            yield from _rows(cells, f"{location}, row {number}", number)
     except FileNotFoundError as error:
         raise InputError(f"there is no table {location}; give one that exists ({', '.join(FORMATS)})") from error
     except OSError as error:
         raise InputError(f"{location} cannot be read ({error})") from error
-    except csv.Error as error:
-        raise InputError(
-            f"{location} is no {suffix[1:]} whose quotes come in pairs ({error}); quote each cell that begins with a "
-            'quote, and double the quotes in it (\'"""No"", she said"\'), or give .jsonl'
-        ) from error
     except (ValueError, pa.ArrowException) as error:
         raise InputError(f"{location} is damaged or not {suffix[1:]} in UTF-8 ({error})") from error
 
 
-def cell_text(value: object) -> str | None:
-    """A cell of a table as text; None where it is empty, as NaN is in Parquet."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return None
-    return str(value).strip() or None
+def _rows(cells: Mapping[str, Any], where: str, number: int) -> Iterator[Row]:
+    """The row, or a row for each text where it has a list of captions."""
+    for column in _CAPTIONS:
+        if isinstance(texts := cells.get(column), list):
+            yield from (Row({**cells, column: text}, where, number) for text in texts or [None])
+            return
+    yield Row(cells, where, number)
 
 
 def columns_of(location: Location, columns: Collection[str], required: Collection[Collection[str]]) -> Collection[str]:
@@ -162,18 +219,41 @@ def _lines(location: Location, text: io.TextIOWrapper) -> Iterator[str]:
         yield line
 
 
-def _csv_rows(location: Location, required: Collection[Collection[str]], delimiter: str) -> Iterator[Row]:
+def _csv_rows(location: Location, required: Collection[Collection[str]], delimiter: str) -> Iterator[dict[str, Any]]:
     csv.field_size_limit(_MAX_CELL)
     with location.open_stream() as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-        reader = csv.DictReader(_lines(location, text), delimiter=delimiter, restval="", strict=True)
-        columns_of(location, reader.fieldnames or (), required)
-        for row in reader:
-            row.pop(None, None)  # cells beyond the header's
-            yield row
+        reader = csv.reader(_lines(location, text), delimiter=delimiter, strict=True)
+        line, header = 1, list[str]()
+        try:
+            header = next(reader, [])
+            _check_header(location, header, required)
+            line = reader.line_num + 1
+            for cells in reader:
+                if any(cells[len(header) :]):
+                    raise InputError(
+                        f"{location}, line {line}: it has {len(cells)} cells, the header {len(header)}; quote each "
+                        f"cell that holds {delimiter!r}"
+                    )
+                if cells:
+                    yield dict(zip(header, [*cells, *[""] * (len(header) - len(cells))], strict=False))
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise InputError(
+                f"{location}, line {line}: the row that begins there has a quote without its pair ({error}); quote "
+                'cells that begin with a quote, and double the quotes in them (\'"""No"", she said"\'), or give .jsonl'
+            ) from error
 
 
-def _json_rows(location: Location, required: Collection[Collection[str]]) -> Iterator[Row]:
+def _check_header(location: Location, names: Sequence[str], required: Collection[Collection[str]]) -> None:
+    """InputError where columns are missing, and for two of the same name, of which only one would be read."""
+    columns_of(location, names, required)
+    twice = [name for name, count in Counter(names).items() if count > 1 and name]
+    if twice:
+        raise InputError(f"{location} has several columns {', '.join(twice)}; give each column a name of its own")
+
+
+def _json_rows(location: Location, required: Collection[Collection[str]]) -> Iterator[dict[str, Any]]:
     with location.open_stream() as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8-sig")
         for number, line in enumerate(_lines(location, text), start=1):
@@ -189,16 +269,26 @@ def _json_rows(location: Location, required: Collection[Collection[str]]) -> Ite
             yield row
 
 
-def _parquet_rows(location: Location, required: Collection[Collection[str]]) -> Iterator[Row]:
+def _parquet_rows(location: Location, required: Collection[Collection[str]]) -> Iterator[dict[str, Any]]:
     with location.open_file() as source:
-        table = pq.ParquetFile(source)
-        columns_of(location, scalar_columns(table.schema_arrow), required)
-        for batch in scalar_batches(table, source):
-            yield from batch.to_pylist()
+        schema = pq.read_schema(source)
+        readable = readable_columns(schema)
+        needed = {name for alternative in required for name in alternative}
+        for field in schema:
+            if field.name in needed.difference(readable):
+                raise InputError(
+                    f"{location}, column {field.name}: {field.type} is not read; give texts, numbers, times or lists "
+                    "of texts"
+                )
+        _check_header(location, readable, required)
+        for batch in readable_batches(source):
+            columns = map(cell_values, batch.columns)
+            yield from (dict(zip(readable, values, strict=True)) for values in zip(*columns, strict=True))
 
 
-_BETWEEN = re.compile(r"\s*-->\s*")
-_TIME = re.compile(r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?")
+_SPAN = re.compile(r"(\S+?)\s*-->\s*(\S+)((?:\s+\w+:\S+)*)")
+"""A start, an end, and where players place the text: X1:63 X2:223 Y1:43 Y2:58, or align:start position:0%."""
+_TIME = re.compile(r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,9}))?")
 
 
 @dataclass(frozen=True)
@@ -238,13 +328,14 @@ def _parse_block(block: list[tuple[int, str]]) -> Subtitle | BadLine:
     if not rest:
         return BadLine(block[0][0], f"the block {block[0][1]!r} is empty")
     number, times = rest[0]
-    span = [_seconds(part) for part in _BETWEEN.split(times)]
-    if len(span) != 2 or span[0] is None or span[1] is None:
+    match = _SPAN.fullmatch(times)
+    start, end = (None, None) if match is None else (_seconds(match[1]), _seconds(match[2]))
+    if start is None or end is None:
         return BadLine(number, f"{times[:80]!r} is not a time line, as in 00:00:01,500 --> 00:00:04,000")
     text = " ".join(line for _, line in rest[1:])
     if not text:
         return BadLine(number, f"there is no text after {times!r}")
-    return Subtitle(number, span[0], span[1], text)
+    return Subtitle(number, start, end, text)
 
 
 def _seconds(text: str) -> float | None:
@@ -276,7 +367,7 @@ def check_path(path: str) -> None:
 
 def is_elsewhere(path: str) -> bool:
     """Whether `path` is absolute or a URI, and so not below the folder that others are relative to."""
-    return path.startswith("/") or "://" in path
+    return path.startswith(("/", "file:/")) or "://" in path
 
 
 def check_label(label: str) -> None:

@@ -14,7 +14,7 @@ from vtr_core.config.override import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec, check_feature_names
 from vtr_core.data.sources.features.feature_arrays import FeatureArray, Pool, to_float16
 from vtr_core.data.sources.features.feature_folder import FeatureFolder
-from vtr_core.data.sources.files import Row, cell_text, check_id, check_label, check_path, read_table
+from vtr_core.data.sources.files import IDS, LABELS, TIMES, Row, check_id, check_label, check_path, read_table
 from vtr_core.data.sources.published_captions import AnnotatedVideo
 from vtr_core.data.sources.source import Clip, Drops, Video, VideoEntry
 from vtr_core.errors import ConfigError
@@ -41,20 +41,20 @@ def _grouped(uri: str, columns: Sequence[str], check: Callable[[str, str], None]
     """The captions of each id in the order of the table; rows that fail `check` of (id, caption) are dropped."""
     captions: dict[str, list[str]] = {}
     splits: dict[str, str | None] = {}
-    for number, row in enumerate(read_table(locate(uri), columns), start=1):
-        name, caption, split = (cell_text(row.get(column)) or "" for column in ("id", "caption", "split"))
-        name = name if "id" in columns else name or f"row{number}"
+    for row in read_table(locate(uri), columns):
+        name, caption, split = row.text("id", *IDS) or "", row.text("caption") or "", row.text("split", *IDS)
+        name = name if "id" in columns else name or f"row{row.number}"
         try:
             check(name, caption)
             if split:
                 check_id(split)  # it becomes a folder
-            if splits.get(name, split or None) != (split or None):
-                message = f"{name} is in the split {splits[name]} already, and cannot be in {split or None}"
+            if splits.get(name, split) != split:
+                message = f"{name} is in the split {splits[name]} already, and cannot be in {split}"
                 raise UnusableError(Reason.SPLIT_CONFLICT, message)
         except UnusableError as fault:
-            drops.drop(fault.reason, f"{uri}, row {number}: {fault}")
+            drops.drop(fault.reason, f"{row.where}: {fault}")
         else:
-            splits[name] = split or None
+            splits[name] = split
             captions.setdefault(name, []).append(caption)
     return [AnnotatedVideo(name, splits[name], 0.0, tuple(texts)) for name, texts in captions.items()]
 
@@ -135,14 +135,14 @@ class PairRows:
 
     def read(self, row: Row) -> PairRow:
         """The row as a PairRow; UnusableError where it is invalid or contradicts an earlier one."""
-        files = tuple(cell_text(row.get(column)) for column in self.columns)
-        clip_id = cell_text(row["id"])
+        files = tuple(row.text(column, *IDS) for column in self.columns)
+        clip_id = row.text("id", *IDS)
         if clip_id is None:
             raise UnusableError(Reason.UNSAFE_ID, "the id is empty; every clip needs one")
         start, end = _times(row, clip_id)
-        video_id = cell_text(row.get("video_id")) or clip_id
-        split, caption = cell_text(row.get("split")), cell_text(row["caption"]) or ""
-        metadata = tuple((name, cell_text(row.get(name)) or "") for name in self.keep)
+        video_id = row.text("video_id", *IDS) or clip_id
+        split, caption = row.text("split", *IDS), row.text("caption") or ""
+        metadata = tuple((name, row.text(name, *LABELS) or "") for name in self.keep)
         pair = PairRow(clip_id, video_id, split, start, end, caption, files, metadata)
         _check(pair, self.anywhere)
         self._check_against_others(pair)
@@ -189,7 +189,7 @@ def _check(pair: PairRow, anywhere: bool) -> None:
 
 def _times(row: Row, clip_id: str) -> tuple[float | None, float | None]:
     """Start and end, both or neither."""
-    cells = [cell_text(row.get(name)) for name in ("start", "end")]
+    cells = [row.text(name, *TIMES) for name in ("start", "end")]
     if cells == [None, None]:
         return None, None
     try:
@@ -269,11 +269,11 @@ class Pairs(SourceSettings):
         """The videos in the order of the table; `VideoEntry.content` is a tuple of PairRow."""
         rows = PairRows(self.feature_columns, self.keep_columns, self.anywhere)
         videos: dict[str, list[PairRow]] = {}
-        for number, row in enumerate(table_rows(self.table, (*self.feature_columns, *self.keep_columns)), start=1):
+        for row in table_rows(self.table, (*self.feature_columns, *self.keep_columns)):
             try:
                 pair = rows.read(row)
             except UnusableError as fault:
-                drops.drop(fault.reason, f"{self.table}, row {number}: {fault}")
+                drops.drop(fault.reason, f"{row.where}: {fault}")
             else:
                 videos.setdefault(pair.video_id, []).append(pair)
         return [VideoEntry(video, tuple(pairs), pairs[0].split) for video, pairs in videos.items()]
@@ -304,8 +304,8 @@ class Pairs(SourceSettings):
 
     def _paths(self, column: str) -> Iterator[str]:
         for row in table_rows(self.table, self.feature_columns):
-            if row.get(column):
-                yield str(row[column]).strip()
+            if path := row.text(column, *IDS):
+                yield path
 
 
 class _ClipReader:

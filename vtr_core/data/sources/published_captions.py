@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, assert_never
 
 from vtr_core import storage
-from vtr_core.data.sources.files import filled_lines, read_source_json, read_table, require_source
+from vtr_core.data.sources.files import (
+    Row,
+    filled_lines,
+    read_source_json,
+    read_table,
+    require_source,
+    spellings,
+    text_of,
+)
 from vtr_core.data.sources.source import Drops, worded_captions
 from vtr_core.data.sources.video_files import without_suffix
 from vtr_core.errors import ConfigError, InputError
@@ -143,7 +151,8 @@ class AnnotatedVideo:
 
     def name_among(self, present: Container[str]) -> str | None:
         """The first of its names that is `present`; None where there is none."""
-        return next((name for name in (self.video_id, *self.other_names) if name in present), None)
+        names = (spelling for name in (self.video_id, *self.other_names) for spelling in spellings(name))
+        return next((name for name in names if name in present), None)
 
 
 def read_annotated(name: AnnotatedDataSet, annotations: str, drops: Drops) -> Iterable[AnnotatedVideo]:
@@ -293,6 +302,8 @@ def read_msvd(folder: str, drops: Drops) -> Iterator[AnnotatedVideo]:
 
 _MSRVTT = ("train_val_videodatainfo.json", "test_videodatainfo.json")
 _MSRVTT_SPLITS = {"train": "train", "validate": "val", "test": "test"}
+_MSRVTT_OF_HOWTO100M = "MSRVTT_data.json"
+"""Both files in one, as HowTo100M's authors have them."""
 _TRAIN_9K, _TEST_1K = "MSRVTT_train.9k.csv", "MSRVTT_JSFUSION_test.csv"
 
 
@@ -300,13 +311,17 @@ def read_msrvtt(uri: str, split: Literal["official", "1k-a"], drops: Drops) -> S
     """The videos of the annotation file or folder at `uri`, each once, under the given split.
 
     "1k-a" takes 9,000 videos with all captions for training, and 1,000 with the one given sentence each for the test.
-    Raises InputError for missing files or keys.
+    Where the table of those 9,000 is not there, the test alone, which needs no annotations. Raises InputError for
+    missing files or keys.
     """
     location = locate(uri)
     single = location.name.endswith(".json")
-    files = [location] if single else [location / name for name in _MSRVTT if storage.exists(location / name)]
-    if not files or not storage.exists(files[0]):
-        raise InputError(f"there are no MSR-VTT annotations at {location}; give the folder of {' and '.join(_MSRVTT)}")
+    names = _MSRVTT if storage.exists(location / _MSRVTT[0]) else (_MSRVTT_OF_HOWTO100M,)
+    files = [location] if single else [location / name for name in names if storage.exists(location / name)]
+    trains = split == "official" or single or storage.exists(location / _TRAIN_9K)
+    if trains and not (files and storage.exists(files[0])):
+        wanted = f"{' and '.join(_MSRVTT)}, or {_MSRVTT_OF_HOWTO100M}"
+        raise InputError(f"there are no MSR-VTT annotations at {location}; give the folder of {wanted}")
     videos: dict[str, AnnotatedVideo] = {}
     for file in files:
         for video in _msrvtt(file, drops):
@@ -317,7 +332,7 @@ def read_msrvtt(uri: str, split: Literal["official", "1k-a"], drops: Drops) -> S
     if single:
         raise ConfigError(f"the split 1k-a needs the folder with {_TRAIN_9K} and {_TEST_1K}, not the file {location}")
     chosen = []
-    for row in read_table(location / _TRAIN_9K, ("video_id",)):
+    for row in read_table(location / _TRAIN_9K, ("video_id",)) if trains else ():
         if row["video_id"] in videos:
             chosen.append(replace(videos[row["video_id"]], split="train"))
         else:
@@ -333,9 +348,11 @@ def _msrvtt(file: Location, drops: Drops) -> Iterator[AnnotatedVideo]:
     content = read_source_json(file)
     captions: dict[str, list[str]] = {}
     for sentence in _records(content, "sentences", ("video_id", "caption"), file):
-        captions.setdefault(str(sentence["video_id"]), []).append(str(sentence["caption"]))
+        video_id, caption = _id(sentence, "sentences", file), sentence["caption"]
+        texts = caption if isinstance(caption, list) else [caption]
+        captions.setdefault(video_id, []).extend(text_of(text, f"{file}, {video_id}") or "" for text in texts)
     for video in _records(content, "videos", ("video_id", "split", "start time", "end time"), file):
-        video_id, split = str(video["video_id"]), video["split"]
+        video_id, split = _id(video, "videos", file), video["split"]
         if not isinstance(split, str) or split not in _MSRVTT_SPLITS:
             raise InputError(f"{file}: {video_id} has the split {split!r}; allowed are {', '.join(_MSRVTT_SPLITS)}")
         try:
@@ -347,6 +364,10 @@ def _msrvtt(file: Location, drops: Drops) -> Iterator[AnnotatedVideo]:
         yield AnnotatedVideo(video_id, _MSRVTT_SPLITS[split], round(end - start, 3), tuple(captions.pop(video_id, ())))
     for video_id, texts in captions.items():
         drops.drop(Reason.UNKNOWN_VIDEO, f"{file}: sentences of {video_id}, which is not among its videos", len(texts))
+
+
+def _id(record: Mapping[str, Any], key: str, file: Location) -> str:
+    return Row(record, f"{file}, {key}").required_id("video_id")
 
 
 def _records(content: Any, key: str, needed: Sequence[str], file: Location) -> Sequence[Mapping[str, Any]]:

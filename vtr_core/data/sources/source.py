@@ -11,6 +11,7 @@ from jaxtyping import Float16, UInt8
 from vtr_core.data.records.arrays import PairList, TimedLabel
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.shards.thumbnails import Thumbnail
+from vtr_core.data.sources.files import text_of
 from vtr_core.errors import InputError
 from vtr_core.text.tokens.vocabulary import tokenise
 from vtr_core.unusable import Reason, UnusableError
@@ -217,8 +218,9 @@ AnySource = ClipSource | VideoSource | StepSource | ImageSource | FrameSource
 def worded_captions(captions: Iterable[object], where: str, drops: Drops) -> Iterator[tuple[int, str]]:
     """(position, caption) of every text with a word; `where` names the source of the others in their drop message."""
     for position, caption in enumerate(captions):
-        if isinstance(caption, str) and tokenise(caption):
-            yield position, caption
+        text = text_of(caption, f"{where}, caption {position + 1}")
+        if text is not None and tokenise(text):
+            yield position, text
         else:
             drops.drop(Reason.EMPTY_CAPTION, f"{where}: the caption {caption!r} holds no word")
 

@@ -1,24 +1,25 @@
 """Lists of video files from a folder, glob, list or table, and lookup by the name in a table."""
 
 import glob
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
-import pyarrow.fs as pafs
-
 from vtr_core.data.sources.files import (
     FORMATS,
+    IDS,
     check_label,
     check_path,
     filled_lines,
     is_elsewhere,
     is_folder,
     read_table,
+    spellings,
 )
 from vtr_core.errors import InputError
-from vtr_core.storage import Location, locate
+from vtr_core.storage import Location, StorageError, files_below, is_text, is_uri, local_path, locate, shown_name
 from vtr_core.unusable import Reason, UnusableError
 
 SUFFIXES = (
@@ -60,7 +61,7 @@ class Inventory:
         if is_elsewhere(name):
             return self._elsewhere(name)
         check_path(name)
-        file = self._by_key.get(name)
+        file = self._listed_as(name)
         if file is not None:
             return file
         if self._folder is None:
@@ -68,12 +69,15 @@ class Inventory:
         return self._below(self._folder, name)
 
     def __contains__(self, name: object) -> bool:
-        """Whether a video of this name is listed."""
-        return name in self._by_key
+        """Whether a video may be meant by this name."""
+        return any(spelling in names for names in self._names for spelling in spellings(str(name)))
 
     def by_id(self, video_id: str) -> str:
-        """The URI of the video whose name without suffix is `video_id`; where it would be if it is not listed."""
-        file = self._by_key.get(video_id)
+        """The URI of the video whose name without suffix is `video_id`; where it would be if it is not listed.
+
+        UnusableError where several are called so.
+        """
+        file = self._listed_as(video_id)
         if file is not None:
             return file.uri
         return f"{self.place}/{video_id}" if self._folder is None else (self._folder / video_id).uri
@@ -81,18 +85,31 @@ class Inventory:
     @property
     def files(self) -> tuple[VideoFile, ...]:
         """All videos, by name; InputError where there are none."""
-        if not self._sorted:
-            raise InputError(f"{self.place} gives no video; give a folder, a glob, a list (.txt) or a table of videos")
-        return self._sorted
+        if not self._listing[0]:
+            why = (
+                f": {self.left_out[0]}"
+                if self.left_out
+                else "; give a folder, a glob, a list (.txt) or a table of videos"
+            )
+            raise InputError(f"{self.place} gives no video{why}")
+        return self._listing[0]
+
+    @property
+    def left_out(self) -> tuple[UnusableError, ...]:
+        """Names that are not UTF-8, folders that may not be read, and links that lead out, unless with `anywhere`."""
+        return self._listing[1]
 
     @cached_property
     def uris(self) -> frozenset[str]:
         """The URIs of all videos."""
-        return frozenset(file.uri for file in self._sorted)
+        return frozenset(file.uri for file in self._listing[0])
 
     @cached_property
-    def _sorted(self) -> tuple[VideoFile, ...]:
-        return tuple(sorted(self._listed(), key=lambda file: file.name))
+    def _listing(self) -> tuple[tuple[VideoFile, ...], tuple[UnusableError, ...]]:
+        """The videos by name, and what is left out."""
+        left_out: list[UnusableError] = []
+        files = sorted(self._listed(left_out), key=lambda file: file.name)
+        return tuple(files), tuple(left_out)
 
     def _elsewhere(self, name: str) -> VideoFile:
         if not self.anywhere:
@@ -101,7 +118,11 @@ class Inventory:
             )
             raise UnusableError(Reason.UNSAFE_ID, message)
         check_label(name)
-        return VideoFile(PurePosixPath(name.partition("?")[0]).name, name)
+        try:
+            path = name.partition("?")[0] if is_uri(name) else local_path(name)
+        except StorageError as error:
+            raise UnusableError(Reason.UNSAFE_ID, str(error)) from error
+        return VideoFile(PurePosixPath(path).name, name)
 
     def _below(self, folder: Location, name: str) -> VideoFile:
         """A file of a folder; UnusableError where it is a link that leads out, which only `anywhere` allows."""
@@ -111,44 +132,80 @@ class Inventory:
         return VideoFile(name, (folder / name).uri)
 
     @cached_property
-    def _folder(self) -> Location | None:
-        """The folder that names are relative to; None for lists, whose names are those in them."""
-        path = self.place.partition("?")[0] if "://" in self.place else self.place  # a URI without its store's settings
-        if _is_glob(self.place) or path.endswith((".txt", *FORMATS)):
+    def _pattern(self) -> str | None:
+        """The place as a pattern of local paths; None for what is there, whatever its name, and for URIs."""
+        if is_uri(self.place) or not any(mark in self.place for mark in _GLOB):
             return None
-        return locate(self.place)
+        path = local_path(self.place)
+        return None if os.path.lexists(path) else path
 
     @cached_property
-    def _by_key(self) -> dict[str, VideoFile]:
-        """Every file by its name, its last part, and both without suffixes; what would be ambiguous is left out."""
-        keys: dict[str, set[VideoFile]] = {}
-        for file in self._sorted:
+    def _folder(self) -> Location | None:
+        """The folder that names are relative to; None for lists, whose names are those in them."""
+        if self._pattern is not None:
+            return None
+        location = locate(self.place)
+        is_list = location.name.lower().endswith((".txt", *FORMATS))
+        return None if is_list and not (location.is_local and is_folder(location)) else location
+
+    def _listed_as(self, name: str) -> VideoFile | None:
+        """The video of a name, of the exact ones first; UnusableError where it fits several alike, None for none."""
+        for names in self._names:
+            for spelling in spellings(name):
+                files = names.get(spelling, [])
+                if len(files) > 1:
+                    fitting = " and ".join(file.name for file in files[:2])
+                    raise UnusableError(
+                        Reason.DUPLICATE_ID, f"the video {name!r} may be {fitting}; give the whole name"
+                    )
+                if files:
+                    return files[0]
+        return None
+
+    @cached_property
+    def _names(self) -> tuple[dict[str, list[VideoFile]], ...]:
+        """The files by what they may be called: path, path without suffix, file name, and that without suffix."""
+        tables: tuple[dict[str, list[VideoFile]], ...] = ({}, {}, {}, {})
+        for file in self._listing[0]:
             last = PurePosixPath(file.name).name
-            for key in {file.name, last, without_suffix(file.name), without_suffix(last)}:
-                keys.setdefault(key, set()).add(file)
-        exact = {file.name: file for file in self._sorted}
-        return {**{key: next(iter(files)) for key, files in keys.items() if len(files) == 1}, **exact}
+            for table, key in zip(
+                tables, (file.name, without_suffix(file.name), last, without_suffix(last)), strict=True
+            ):
+                table.setdefault(key, []).append(file)
+        return tables
 
-    def _listed(self) -> Iterator[VideoFile]:
-        try:
-            if self._folder is not None:
-                yield from (self._below(self._folder, name) for name in _in_folder(self._folder))
-            elif _is_glob(self.place):
-                yield from self._in_glob()
-            else:
-                yield from self._in_list(locate(self.place))
-        except UnusableError as fault:
-            raise InputError(str(fault)) from fault
+    def _listed(self, left_out: list[UnusableError]) -> Iterator[VideoFile]:
+        if self._pattern is not None:
+            yield from self._in_glob(PurePosixPath(self._pattern), left_out)
+        elif self._folder is not None:
+            for name in _in_folder(self._folder, left_out):
+                try:
+                    yield self._below(self._folder, name)
+                except UnusableError as fault:
+                    left_out.append(fault)
+        else:
+            yield from self._in_list(locate(self.place))
 
-    def _in_glob(self) -> Iterator[VideoFile]:
-        """The files of a glob; names of an absolute one are relative to its last folder without a wildcard."""
-        parts = PurePosixPath(self.place).parts
-        first = next(number for number, part in enumerate(parts) if any(mark in part for mark in _GLOB))
+    def _in_glob(self, pattern: PurePosixPath, left_out: list[UnusableError]) -> Iterator[VideoFile]:
+        """The files of a glob; names of an absolute one are relative to its last folder that is there as it is called.
+
+        So the brackets of `films [HD]/*.mp4` belong to the name of the folder, where there is one.
+        """
+        parts, first = pattern.parts, 0
+        while first + 1 < len(parts) and os.path.isdir(PurePosixPath(*parts[: first + 1])):
+            first += 1
         folder = PurePosixPath(*parts[:first])
-        for path in glob.glob(self.place, recursive=True):
-            name = str(PurePosixPath(path).relative_to(folder))
-            self._below(locate(folder), name)
-            yield VideoFile(name if folder.is_absolute() else path, path)
+        for name in glob.glob(str(PurePosixPath(*parts[first:])), root_dir=folder, recursive=True):
+            path = str(folder / name)
+            if os.path.isdir(path):
+                continue
+            try:
+                if not is_text(path):
+                    raise UnusableError(Reason.UNREADABLE_FILE, f"{shown_name(path)}: the name is not UTF-8; rename it")
+                self._below(locate(folder), name)
+                yield VideoFile(name if folder.is_absolute() else path, path)
+            except UnusableError as fault:
+                left_out.append(fault)
 
     def _in_list(self, listing: Location) -> Iterator[VideoFile]:
         for name in dict.fromkeys(_names(listing)):
@@ -162,11 +219,6 @@ class Inventory:
                 raise InputError(f"{listing}: {fault}") from fault
 
 
-def _is_glob(place: str) -> bool:
-    """Whether `place` is a pattern of local paths; in a URI the marks belong to names and settings."""
-    return "://" not in place and any(mark in place for mark in _GLOB)
-
-
 def without_suffix(name: str) -> str:
     """The path without the suffix of its last part."""
     path = PurePosixPath(name)
@@ -174,15 +226,14 @@ def without_suffix(name: str) -> str:
 
 
 def _names(listing: Location) -> Sequence[str]:
-    if listing.name.endswith(FORMATS):
-        return [str(row["video"]).strip() for row in read_table(listing, ("video",)) if row["video"]]
+    if listing.name.lower().endswith(FORMATS):
+        return [name for row in read_table(listing, ("video",)) if (name := row.text("video", *IDS))]
     return filled_lines(listing)
 
 
-def _in_folder(folder: Location) -> Iterator[str]:
+def _in_folder(folder: Location, left_out: list[UnusableError]) -> Iterator[str]:
     """The names of files below a folder that end as those of videos do; InputError where it is no folder."""
     if not is_folder(folder):
         raise InputError(f"{folder} is no folder; give a folder, a glob, a list (.txt) or a table of videos")
-    for info in folder.filesystem.get_file_info(pafs.FileSelector(folder.path, recursive=True)):
-        if info.type == pafs.FileType.File and info.path.lower().endswith(SUFFIXES):
-            yield info.path.removeprefix(folder.path.rstrip("/") + "/")
+    names = files_below(folder, lambda fault: left_out.append(UnusableError(Reason.UNREADABLE_FILE, fault)))
+    return (name for name in names if name.lower().endswith(SUFFIXES))

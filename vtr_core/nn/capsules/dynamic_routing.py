@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from vtr_core.config.towers import DynamicRouting
+from vtr_core.nn.initialization import GELU_SIZE, SOFTMAX_SIZE, keep_size
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,10 @@ class PrimaryCapsules(nn.Module):
         values = self.linear(features).unflatten(1, (self.num_capsules, -1))
         return Capsules(poses=values[..., :-1], activations=torch.sigmoid(values[..., -1]))
 
+    def initialize(self) -> None:
+        """Draw weights that keep the size of features."""
+        keep_size(self.linear)
+
 
 class CapsuleProjection(nn.Module):
     """f_out: one linear layer over the concatenation of the C activation-weighted poses.
@@ -65,9 +70,20 @@ _PRESENCE_FLOOR = 1e-6
 """Lower bound on primary activations before their logarithm is taken."""
 
 
-def pose_mlp(in_dim: int, hidden_dim: int, out_dim: int, dropout: float) -> nn.Sequential:
+class PoseMlp(nn.Sequential):
     """Two linear layers with GELU between them and dropout after them, applied to every capsule separately."""
-    return nn.Sequential(nn.Linear(in_dim, hidden_dim), nn.GELU(), nn.Linear(hidden_dim, out_dim), nn.Dropout(dropout))
+
+    def __init__(self, in_dim: int, hidden_dim: int, out_dim: int, dropout: float) -> None:
+        first, second = nn.Linear(in_dim, hidden_dim), nn.Linear(hidden_dim, out_dim)
+        super().__init__(first, nn.GELU(), second, nn.Dropout(dropout))
+
+    def initialize(self, in_size: float = 1.0) -> None:
+        """Draw weights by which inputs of size `in_size` come out with size 1."""
+        first, _, second, _ = self
+        assert isinstance(first, nn.Linear)
+        assert isinstance(second, nn.Linear)
+        keep_size(first, in_size)
+        keep_size(second, in_size=GELU_SIZE)
 
 
 class SecondaryActivations(nn.Module):
@@ -93,6 +109,31 @@ class SecondaryActivations(nn.Module):
         if self.carried_presence and presence is not None:
             logits = logits + self.carried_presence * presence.clamp(min=_PRESENCE_FLOOR).log()
         return Capsules(poses=poses, activations=logits.softmax(dim=1))
+
+    def initialize(self, in_size: float = 1.0) -> None:
+        """Draw W_p for poses of size `in_size`, so that logits have a standard deviation of about 1 in total.
+
+        Some activations are then several times others. log p of a sigmoid has 0.5, so W_p contributes little where that
+        term is present.
+        """
+        keep_size(self.linear, in_size, 0.3 if self.carried_presence else 1.0)
+
+
+class Routing(nn.Module):
+    """Secondary capsules from as many primary ones, and what the layers after it are initialised by."""
+
+    activation_size: float
+    """Root mean square of the activations at the start, those of a softmax of logits of deviation 1 for most."""
+    pose_size = 1.0
+    """Root mean square of the values of the poses at the start."""
+
+    def __init__(self, num_capsules: int) -> None:
+        super().__init__()
+        self.activation_size = SOFTMAX_SIZE / num_capsules
+
+    def initialize(self) -> None:
+        """Draw the weights of linear layers, for weighted poses of size SIGMOID_SIZE."""
+        raise NotImplementedError
 
 
 Nonlinearity = Literal["tanh", "squash"]
@@ -246,7 +287,7 @@ _VOTES = 2**31
 """Votes that are held at once where they are recomputed: 8.6 GB in float32, and as much again for their gradient."""
 
 
-class Dynamic(nn.Module):
+class Dynamic(Routing):
     """C secondary capsules from C primary ones by iterated agreement (Sabour et al. 2017, procedure 1).
 
     û_ij = (pᵢxᵢ) W_ij                                       the vote of capsule i for capsule j; W_ij is d1 × d2
@@ -267,7 +308,8 @@ class Dynamic(nn.Module):
     """
 
     def __init__(self, num_capsules: int, primary_dim: int, config: DynamicRouting) -> None:
-        super().__init__()
+        super().__init__(num_capsules)
+        self.pose_size = config.pose_dim**-0.5  # squashed, to a length of almost 1
         self.num_iterations, self.recompute = config.num_iterations, config.recompute
         self.agreement_scale = 1 / config.pose_dim if config.agreement == "mean" else 1.0
         self.weight = nn.Parameter(torch.empty(num_capsules, num_capsules, primary_dim, config.pose_dim))
@@ -287,6 +329,10 @@ class Dynamic(nn.Module):
         else:
             routed = self._routed(poses)
         return self.activations(routed)
+
+    def initialize(self) -> None:
+        """Draw the weights of the activations; votes keep theirs."""
+        self.activations.initialize(self.pose_size)
 
     def _routed(self, poses: Float[Tensor, "batch capsules primary"]) -> Float[Tensor, "batch secondary pose"]:
         return agree(self._votes(poses), self.num_iterations, "squash", scale=self.agreement_scale)

@@ -10,7 +10,7 @@ from torch.nn.functional import logsigmoid
 
 from vtr_core.config.towers import EmRouting, OverComponents
 from vtr_core.errors import ConfigError
-from vtr_core.nn.capsules.dynamic_routing import Capsules
+from vtr_core.nn.capsules.dynamic_routing import Capsules, Routing
 from vtr_core.nn.precision import full_precision
 
 VARIANCE_FLOOR = 1e-4
@@ -35,14 +35,16 @@ def maximisation(
     variance_cost: Float[Tensor, " secondary"],
     activation_cost: Float[Tensor, " secondary"],
     inverse_temperature: float,
+    components: OverComponents = "mean",
 ) -> Gaussians:
     """The M-step: Gaussians fitted to the votes, weighted by their responsibilities (Hinton et al. 2018, procedure 1).
 
     R_ij = r_ij aᵢ,  n_j = Σᵢ R_ij,  μ_j = Σᵢ R_ij V_ij / n_j,  σ²_j = Σᵢ R_ij (V_ij − μ_j)² / n_j + floor
-    cost_j = n_j (β_u + mean over the components of log σ_j),  log a_j = log sigmoid(λ(β_a − cost_j))
+    cost_j = n_j Σ_h (β_u + log σ_jh),  log a_j = log sigmoid(λ(β_a − cost_j))
 
-    On average over j, n_j is 1/C of the number of active input capsules, so at most about 1. A capsule that no vote is
-    assigned to has μ = 0 and the floor as variance.
+    components: "mean" has the mean over the components h in the place of their sum. On average over j, n_j is 1/C of
+    the number of active input capsules, so at most about 1. A capsule that no vote is assigned to has μ = 0 and the
+    floor as variance.
     """
     weights = assigned * activations.unsqueeze(1)
     total = weights.sum(dim=2)
@@ -50,6 +52,8 @@ def maximisation(
     mean = torch.einsum("bji,bjid->bjd", shares, votes)
     variance = torch.einsum("bji,bjid->bjd", shares, _squared_deviations(votes, mean)) + VARIANCE_FLOOR
     cost = total * (variance_cost + 0.5 * variance.log().mean(dim=2))
+    if components == "sum":
+        cost = cost * votes.shape[-1]
     return Gaussians(mean, variance, logsigmoid(inverse_temperature * (activation_cost - cost)))
 
 
@@ -57,17 +61,17 @@ def maximisation(
 def responsibilities(
     votes: Float[Tensor, "batch secondary capsules pose"],
     gaussians: Gaussians,
-    density: OverComponents = "sum",
+    components: OverComponents = "mean",
 ) -> Float[Tensor, "batch secondary capsules"]:
     """The E-step: r_ij = softmax over j of log a_j + log N(V_ij; μ_j, σ²_j); they sum to 1 for each input capsule.
 
-    density: "mean" divides log N by the number of components.
+    components: "mean" divides log N by the number of components.
     """
     precision = 1 / gaussians.variance
     distances = torch.einsum("bjid,bjd->bji", _squared_deviations(votes, gaussians.mean), precision)
     log_normaliser = gaussians.variance.log().sum(dim=2)
     log_density = -0.5 * (distances + log_normaliser.unsqueeze(2))
-    if density == "mean":
+    if components == "mean":
         log_density = log_density / votes.shape[-1]
     return (gaussians.log_activation.unsqueeze(2) + log_density).softmax(dim=1)
 
@@ -78,19 +82,19 @@ def _squared_deviations(
     return (votes - mean.unsqueeze(2)).square()
 
 
-class Em(nn.Module):
+class Em(Routing):
     """C secondary capsules from C primary ones by expectation maximisation (Hinton et al. 2018, procedure 1).
 
     V_ij = X_i W_ij                       the vote of capsule i for capsule j, all three matrices √d × √d, d = d1 = d2
-    r_ij = 1/C, then M, E, M, …, M        `num_iterations` M-steps, see `gaussians.py`
+    r_ij = 1/C, then M, E, M, …, M        `num_iterations` M-steps, see `maximisation` and `responsibilities`
     x̂_j = μ_j,  p̂_j = sigmoid(λ(β_a − cost_j))
 
-    Differences from the publication: the cost is a mean over the d components, not their sum, so that the sigmoid does
-    not saturate. With `config.density` "mean" the logarithm of a density is one as well: by its sum nearly all
-    responsibilities are 0 or 1 before anything is learned (benchmarks/results/capsule_ablation.md). The
-    responsibilities are constants for the gradient, as they are for EM's own M-step: the gradient flows through the
-    last M-step alone and is bounded by the variance floor, whereas gradients through E-steps explode. All of it is
-    computed in float32 or more, also under autocast. Each activation lies in [0, 1]; they do not sum to 1.
+    `config.components` "sum" is the published procedure: cost and log density are sums over the d components, and
+    gradients pass through the E-steps. The sums make nearly all responsibilities 0 or 1 before anything is learned, and
+    the gradients of E-steps grow without bound (Duarte et al. see EM suffer from instability, section 4.4). "mean"
+    differs in both: means over the components, and responsibilities that are constants for the gradient, as they are
+    for EM's own M-step, so that it flows through the last M-step alone and is bounded by the variance floor. Computed
+    in float32 or more, also under autocast. Each activation lies in [0, 1]; they do not sum to 1.
 
     W_ij is drawn with variance C/√d: the mean of C independent votes then has the variance of X_i for any C. β_u
     starts at −log √C, so that the cost is about that of the poses themselves; β_a starts at 0.
@@ -98,7 +102,7 @@ class Em(nn.Module):
     """
 
     def __init__(self, num_capsules: int, primary_dim: int, config: EmRouting) -> None:
-        super().__init__()
+        super().__init__(num_capsules)
         side = isqrt(primary_dim)
         if side * side != primary_dim or config.pose_dim != primary_dim:
             raise ConfigError(
@@ -107,7 +111,10 @@ class Em(nn.Module):
             )
         self.side = side
         self.num_iterations = config.num_iterations
-        self.density = config.density
+        self.components = config.components
+        self.activation_size = (
+            0.55 if config.components == "mean" else num_capsules**0.25
+        )  # of p̂ᵢx̂ᵢ, at 4 to 64 capsules
         self.inverse_temperature = config.inverse_temperature
         self.weight = nn.Parameter(torch.empty(num_capsules, num_capsules, side, side))
         nn.init.normal_(self.weight, std=(num_capsules / side) ** 0.5)
@@ -120,17 +127,20 @@ class Em(nn.Module):
         gaussians = self._fit(votes, capsules.activations)
         return Capsules(poses=gaussians.mean, activations=gaussians.log_activation.exp())
 
+    def initialize(self) -> None:
+        """There is no linear layer to draw."""
+
     def _fit(
         self, votes: Float[Tensor, "batch secondary capsules pose"], activations: Float[Tensor, "batch capsules"]
     ) -> Gaussians:
         assigned = torch.full_like(votes[..., 0], 1 / votes.shape[1])
         costs = (self.variance_cost, self.activation_cost)
-        with torch.no_grad():
+        with torch.set_grad_enabled(torch.is_grad_enabled() and self.components == "sum"):
             for iteration in range(1, self.num_iterations):
                 temperature = self.inverse_temperature * iteration / self.num_iterations
-                gaussians = maximisation(votes, assigned, activations, *costs, temperature)
-                assigned = responsibilities(votes, gaussians, self.density)
-        return maximisation(votes, assigned, activations, *costs, self.inverse_temperature)
+                gaussians = maximisation(votes, assigned, activations, *costs, temperature, self.components)
+                assigned = responsibilities(votes, gaussians, self.components)
+        return maximisation(votes, assigned, activations, *costs, self.inverse_temperature, self.components)
 
 
 @full_precision

@@ -1,6 +1,7 @@
 """The routing that a configuration names; by self-attention, by a set transformer, and none."""
 
-from typing import assert_never
+from math import sqrt
+from typing import assert_never, cast
 
 import torch
 from jaxtyping import Float
@@ -15,17 +16,18 @@ from vtr_core.config.towers import (
     SelfAttentionRouting,
     SetTransformerRouting,
 )
-from vtr_core.nn.capsules.dynamic_routing import Capsules, Dynamic, SecondaryActivations, pose_mlp
+from vtr_core.nn.capsules.dynamic_routing import Capsules, Dynamic, PoseMlp, Routing, SecondaryActivations
 from vtr_core.nn.capsules.em_routing import Em
+from vtr_core.nn.initialization import RELU_SIZE, SIGMOID_SIZE, SOFTMAX_SIZE, keep_size
 from vtr_core.nn.transformer import attend, check_heads
 
 
-class Unrouted(nn.Module):
+class Unrouted(Routing):
     """x̂ᵢ = LayerNorm(MLP(pᵢxᵢ)), p̂ = softmax over the capsules of x̂ W_p + b_p (Duarte et al., section 4.4, Table 3)."""
 
-    def __init__(self, primary_dim: int, config: NoRouting) -> None:
-        super().__init__()
-        self.mlp = pose_mlp(primary_dim, config.mlp_dim, config.pose_dim, config.dropout)
+    def __init__(self, num_capsules: int, primary_dim: int, config: NoRouting) -> None:
+        super().__init__(num_capsules)
+        self.mlp = PoseMlp(primary_dim, config.mlp_dim, config.pose_dim, config.dropout)
         self.norm_poses = nn.LayerNorm(config.pose_dim)
         self.activations = SecondaryActivations(config.pose_dim, config.carried_presence)
 
@@ -33,8 +35,13 @@ class Unrouted(nn.Module):
         """The secondary capsules."""
         return self.activations(self.norm_poses(self.mlp(capsules.weighted_poses())), capsules.activations)
 
+    def initialize(self) -> None:
+        """Draw weights by which poses keep size 1."""
+        self.mlp.initialize(SIGMOID_SIZE)
+        self.activations.initialize()
 
-class SelfAttention(nn.Module):
+
+class SelfAttention(Routing):
     """C capsules of dimension d2 from C primary ones of dimension d1 (Duarte et al., Eq. 1, 2, 5 and appendix B).
 
     Q, K, V = h_Q(p x), h_K(p x), h_V(p x)                  two linear layers each, d1 → d2 → d2, no activation between
@@ -48,15 +55,15 @@ class SelfAttention(nn.Module):
     Raises ConfigError where the heads do not divide d2.
     """
 
-    def __init__(self, primary_dim: int, config: SelfAttentionRouting) -> None:
-        super().__init__()
+    def __init__(self, num_capsules: int, primary_dim: int, config: SelfAttentionRouting) -> None:
+        super().__init__(num_capsules)
         check_heads("model.routing.pose_dim", config.pose_dim, config.num_heads)
-        self.num_heads = config.num_heads
+        self.num_capsules, self.num_heads, self.initial_gain = num_capsules, config.num_heads, config.initial_gain
         self.query = _two_linear(primary_dim, config.pose_dim, config.initial_gain)
         self.key = _two_linear(primary_dim, config.pose_dim, config.initial_gain)
         self.value = _two_linear(primary_dim, config.pose_dim, config.initial_gain)
         self.norm_votes = nn.LayerNorm(config.pose_dim)
-        self.mlp = pose_mlp(config.pose_dim, config.mlp_dim, config.pose_dim, config.dropout)
+        self.mlp = PoseMlp(config.pose_dim, config.mlp_dim, config.pose_dim, config.dropout)
         self.norm_poses = nn.LayerNorm(config.pose_dim)
         self.activations = SecondaryActivations(config.pose_dim, config.carried_presence)
 
@@ -64,6 +71,20 @@ class SelfAttention(nn.Module):
         """The secondary capsules."""
         votes = self._attend(capsules.weighted_poses())
         return self.activations(self.norm_poses(votes + self.mlp(self.norm_votes(votes))), capsules.activations)
+
+    def initialize(self) -> None:
+        """Draw weights by which attention logits have standard deviation gain², so that capsules attend differently.
+
+        Values and outputs of the MLP have size 1.
+        """
+        layers = [cast(tuple[nn.Linear, nn.Linear], tuple(pair)) for pair in (self.query, self.key, self.value)]
+        for first, _ in layers:
+            keep_size(first, in_size=SIGMOID_SIZE)
+        for _, second in layers[:2]:
+            keep_size(second, out_size=self.initial_gain)
+        keep_size(layers[2][1], in_size=_attended_size(self.num_capsules))
+        self.mlp.initialize()
+        self.activations.initialize()
 
     def _attend(self, poses: Float[Tensor, "batch capsules primary"]) -> Float[Tensor, "batch capsules pose"]:
         maps = [_product(*layers) for layers in (self.query, self.key, self.value)]
@@ -85,7 +106,7 @@ def _product(first: nn.Linear, second: nn.Linear) -> tuple[Float[Tensor, "pose p
     return second.weight @ first.weight, linear(first.bias, second.weight, second.bias)
 
 
-class SetTransformer(nn.Module):
+class SetTransformer(Routing):
     """C secondary capsules from primary ones, invariant to the order of these (Lee et al. 2019, Eq. 6 to 8 and 11).
 
     Z = MAB(h(p x), h(p x))                       h one linear layer d1 → d2; the capsules attend to each other
@@ -96,7 +117,7 @@ class SetTransformer(nn.Module):
     """
 
     def __init__(self, num_capsules: int, primary_dim: int, config: SetTransformerRouting) -> None:
-        super().__init__()
+        super().__init__(num_capsules)
         check_heads("model.routing.pose_dim", config.pose_dim, config.num_heads)
         self.embed = nn.Linear(primary_dim, config.pose_dim)
         self.primary_block = AttentionBlock(config.pose_dim, config.num_heads)
@@ -109,6 +130,13 @@ class SetTransformer(nn.Module):
         items = self.embed(capsules.weighted_poses())
         seeds = self.seeds.expand(len(items), -1, -1)
         return self.activations(self.seed_block(seeds, self.primary_block(items, items)))
+
+    def initialize(self) -> None:
+        """Draw weights by which what is attended to has the size of what it is added to."""
+        keep_size(self.embed, in_size=SIGMOID_SIZE)
+        for block in (self.primary_block, self.seed_block):
+            block.initialize(len(self.seeds))
+        self.activations.initialize()
 
 
 class AttentionBlock(nn.Module):
@@ -131,17 +159,29 @@ class AttentionBlock(nn.Module):
         attended = self.norm_attended(queries + attend(self.query(queries), key, value, self.num_heads))
         return self.norm_out(attended + self.feed_forward(attended).relu())
 
+    def initialize(self, num_items: int) -> None:
+        """Draw weights for `num_items` items of size 1."""
+        keep_size(self.query)
+        keep_size(self.key_value)
+        self.key_value.weight.data[self.query.out_features :] /= _attended_size(num_items)
+        keep_size(self.feed_forward, out_size=1 / RELU_SIZE)
 
-def build_routing(num_capsules: int, primary_dim: int, config: RoutingConfig) -> nn.Module:
+
+def _attended_size(items: int) -> float:
+    """Size of a mean of `items` independent values of size 1, weighted by a softmax of logits of deviation 1."""
+    return SOFTMAX_SIZE / sqrt(items)
+
+
+def build_routing(num_capsules: int, primary_dim: int, config: RoutingConfig) -> Routing:
     """A module from `num_capsules` primary `Capsules` of dimension `primary_dim` to as many secondary ones.
 
     The secondary ones have dimension `config.pose_dim`. Raises ConfigError where `config` does not fit the capsules.
     """
     match config:
         case SelfAttentionRouting():
-            return SelfAttention(primary_dim, config)
+            return SelfAttention(num_capsules, primary_dim, config)
         case NoRouting():
-            return Unrouted(primary_dim, config)
+            return Unrouted(num_capsules, primary_dim, config)
         case DynamicRouting():
             return Dynamic(num_capsules, primary_dim, config)
         case EmRouting():

@@ -13,7 +13,7 @@ from vtr_core.config.override import record
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.arrays import as_rows, fixed_size_binary
 from vtr_core.embedding.embedded_rows import EmbeddedRows
-from vtr_core.errors import DatasetError
+from vtr_core.errors import DatasetError, command_line
 from vtr_core.fingerprint import fingerprint, short
 from vtr_core.storage import Location, is_file_name, locate
 from vtr_core.storage.bounded_tables import check_parquet
@@ -67,7 +67,7 @@ class EmbeddingSet:
         if model != self.model_fingerprint:
             raise DatasetError(
                 f"{uri} holds embeddings by the model {short(self.model_fingerprint)}, the checkpoint is "
-                f"{short(model)}; give its --checkpoint {self.checkpoint}, or run vtr embed again"
+                f"{short(model)}; give its checkpoint, {self.checkpoint}, or run vtr embed again"
             )
 
 
@@ -84,8 +84,8 @@ def load_embeddings(uri: str) -> EmbeddingSet:
         if storage.exists(location / "_embed"):
             raise DatasetError(f"{uri} holds no embeddings yet: they are not complete; repeat the vtr embed command")
         raise DatasetError(
-            f"{uri} holds no embeddings: it has no {FILE}; make them with vtr embed <checkpoint> --data <URI> "
-            f"--out {uri}"
+            f"{uri} holds no embeddings: it has no {FILE}; make them with "
+            + command_line("embed", "CHECKPOINT", "--data", "URI", "--out", uri)
         )
     value = storage.read_json(location / FILE)
     try:

@@ -20,6 +20,7 @@ from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.schema import ClipSchema, VideoSchema
 from vtr_core.data.shards.thumbnails import Thumbnail
+from vtr_core.data.sources.files import spellings
 from vtr_core.embedding.video_ranking import JointItems, best
 from vtr_core.errors import DatasetError, InputError
 from vtr_core.fingerprint import key64
@@ -115,8 +116,8 @@ def read_pictures(
 
 def _picture(folder: Location | None, item_id: str, number: int, known: Thumbnail | None) -> Picture:
     when = "" if known is None else time_span(known.start, known.end)
-    for suffix, (media_type, start) in _KINDS.items():
-        name = f"{item_id}.{suffix}"
+    names = [(name, kind) for suffix, kind in _KINDS.items() for name in spellings(f"{item_id}.{suffix}")]
+    for name, (media_type, start) in names:
         if folder is None or not is_file_name(name) or not storage.exists(folder / name):
             continue
         content = storage.read_bytes(folder / name)

@@ -22,7 +22,7 @@ from jaxtyping import Int64
 
 from vtr_core import storage
 from vtr_core.config.override import record
-from vtr_core.errors import DatasetError, RunConflict
+from vtr_core.errors import DatasetError, RunConflict, command_line
 from vtr_core.fingerprint import fingerprint, key64
 from vtr_core.retrieval.index.items import Item, Items
 from vtr_core.storage import Location, is_file_name
@@ -105,14 +105,16 @@ def load_record(location: Location) -> IndexRecord:
     storage.check_readable(location)
     if not storage.exists(location / MARKER):
         raise DatasetError(
-            f"{location} is not an index: it has no {MARKER}; make one with vtr index <videos> --out {location}, "
-            f"or vtr index <checkpoint> --data <URI> --out {location}"
+            f"{location} is not an index: it has no {MARKER}; make one with "
+            f"{command_line('index', 'VIDEOS', '--out', location)}, or "
+            f"{command_line('index', 'CHECKPOINT', '--data', 'URI', '--out', location)}"
         )
     value = storage.read_json(location / MARKER)
     if isinstance(value, dict) and value.get("version") not in (None, VERSION):
+        made_of = [value.get("checkpoint", "CHECKPOINT"), "--data", value.get("data", "URI")]
         raise DatasetError(
             f"{location} is an index of version {value['version']}, this code reads {VERSION}; make it anew with "
-            f"vtr index {value.get('checkpoint', '<checkpoint>')} --data {value.get('data', '<URI>')} --out {location}"
+            + command_line("index", *made_of, "--out", location)
         )
     try:
         shards = tuple(
@@ -131,9 +133,10 @@ def load_record(location: Location) -> IndexRecord:
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise _damaged(location / MARKER, error) from error
     if any(_FAISS in shard.files for shard in shards):
+        made_of = [loaded.checkpoint, "--data", loaded.data, "--out", location, "--backend", loaded.backend]
         raise DatasetError(
-            f"{location} has candidates as faiss wrote them, which are not read; make it anew with vtr index "
-            f"{loaded.checkpoint} --data {loaded.data} --out {location} --backend {loaded.backend}"
+            f"{location} has candidates as faiss wrote them, which are not read; make it anew with "
+            + command_line("index", *made_of)
         )
     return loaded
 

@@ -82,7 +82,7 @@ def versions(files: Sequence[VideoFile]) -> list[VideoVersion]:
 def _version(file: VideoFile) -> VideoVersion:
     try:
         place = located(file.uri)
-        info = place.filesystem.get_file_info(place.path)
+        info = place.info
     except (UnusableError, StorageError, OSError):  # its decoding tells what is wrong with it
         return VideoVersion(file.name, file.uri, None, None)
     return VideoVersion(file.name, file.uri, info.size, info.mtime_ns)

@@ -24,7 +24,7 @@ from vtr_core.embedding.embedded_rows import EmbeddedRows, check_features, check
 from vtr_core.encoders.bundled import LITE0
 from vtr_core.encoders.encoder import BUNDLED, Encoder, encoder, is_encoder
 from vtr_core.encoders.frozen_text import encoder_record
-from vtr_core.errors import DatasetError
+from vtr_core.errors import DatasetError, command_line
 from vtr_core.nn.embeddings import TEXT, VIDEO
 from vtr_core.storage.stated_places import stated_by
 from vtr_core.systems.adapter.config import AdapterConfig
@@ -75,6 +75,11 @@ def made_with(manifest: Manifest) -> Encoder | None:
     return None
 
 
+def extraction(recipe: str) -> str:
+    """The command that extracts a data set's features by a recipe."""
+    return command_line("extract", "VIDEOS", "--recipe", recipe, "--captions", "TABLE", "--out", "FOLDER")
+
+
 def check_made_with(manifest: Manifest, record: EncoderRecord) -> None:
     """DatasetError unless a data set's pictures are the rows of this encoder alone, see `check_rows`."""
     made_by = made_with(manifest)
@@ -82,7 +87,7 @@ def check_made_with(manifest: Manifest, record: EncoderRecord) -> None:
         names = ", ".join(_pictures(manifest)) or "no recipe that the data set names"
         raise DatasetError(
             f"{manifest.uri} has features of {names}, not those of the encoder {record.name}; extract them with "
-            f"vtr extract VIDEOS --recipe {record.name} --captions TABLE --out FOLDER"
+            + extraction(record.name)
         )
     check_rows(manifest, made_by)
 
@@ -100,7 +105,7 @@ def check_rows(manifest: Manifest, made_by: Encoder) -> None:
 
     The head of an encoder with named classes needs the rows' own scale: brought to length 1, all classes are as likely.
     """
-    again = f"extract it again with vtr extract VIDEOS --recipe {made_by.name} --captions TABLE --out FOLDER"
+    again = f"extract it again with {extraction(made_by.name)}"
     assert made_by.recipe is not None, "it made rows of frames"
     stored = next(one for one in manifest.source["recipes"] if one.get("name") in (_LITE, made_by.name))
     ours, revision = made_by.fingerprint, made_by.recipe.revision

@@ -11,7 +11,7 @@ from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.encoders.bundled import ClassHead
 from vtr_core.encoders.encoder import Head, UnitHead
 from vtr_core.encoders.frozen_text import FrozenText
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, command_line
 from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings, joint_embeddings
 from vtr_core.nn.normalization import Standardization
 from vtr_core.systems.adapter.config import AdapterConfig
@@ -128,7 +128,7 @@ def _check_rows(config: AdapterConfig, given: int) -> None:
         twice = f", or {2 * made} of mean and standard deviation" if pooled else ""
         raise ConfigError(
             f"{config.feature} has {given} values, the encoder {config.encoder.name} makes {made}{twice}; extract the "
-            f"data with vtr extract --recipe {config.encoder.name}"
+            f"data with {command_line('extract', 'VIDEOS', '--recipe', config.encoder.name)}"
         )
 
 

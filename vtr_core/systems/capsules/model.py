@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import sqrt
 from typing import assert_never, cast
 
 import torch
@@ -15,9 +16,10 @@ from vtr_core.data.batches import ClipBatch
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.encoders.frozen_text import FrozenText
 from vtr_core.errors import ConfigError, InputError
-from vtr_core.nn.capsules.dynamic_routing import CapsuleProjection, Capsules, PrimaryCapsules
+from vtr_core.nn.capsules.dynamic_routing import CapsuleProjection, Capsules, PrimaryCapsules, Routing
 from vtr_core.nn.capsules.routing import build_routing
 from vtr_core.nn.embeddings import TEXT, Embeddings, joint_embeddings
+from vtr_core.nn.initialization import RELU_SIZE, SIGMOID_SIZE, contrasted_size, keep_size
 from vtr_core.nn.normalization import Standardization
 from vtr_core.nn.transformer import attend, check_heads
 from vtr_core.systems.capsules.config import (
@@ -129,6 +131,10 @@ class ModalityVectors(nn.Module):
         self.input_dropout = nn.Dropout(config.input_dropout)
         self.dims = {TEXT: self.words.out_dim, **features}
 
+    def initialize(self, word_size: float = 1.0) -> None:
+        """Draw the weights of pooled words, whose vectors have values of size `word_size`."""
+        keep_size(self.words.linear, in_size=word_size)
+
     def load_word_vectors(self, vectors: Float[Tensor, "words word_dim"]) -> None:
         """Sets the word vectors; see `WordEncoder.load_word_vectors`."""
         self.words.load_word_vectors(vectors)
@@ -223,6 +229,23 @@ class CapsuleNet(nn.Module):
         }
         return joint_embeddings(projected, batch, self.config.normalize)
 
+    def initialize(self, word_size: float = 1.0) -> None:
+        """Draw the weights of all linear layers by the size of their inputs; other layers keep those of their class."""
+        self.inputs.initialize(word_size)
+        for primary in self.primary.values():
+            cast(PrimaryCapsules, primary).initialize()
+        for routing in self.routing.values():
+            cast(Routing, routing).initialize()
+        for head, projection in self.projection.items():
+            self._initialize_projection(cast(CapsuleProjection, projection), cast(Routing, self.routing[head]))
+
+    def _initialize_projection(self, projection: CapsuleProjection, routing: Routing) -> None:
+        """Draw f_out for poses p̂ᵢxᵢ of the routing's size; primary poses have size 1."""
+        pose_size = routing.pose_size if self.config.projected_poses == "secondary" else 1.0
+        shared = projection.linear.in_features if self.config.share_weights else None
+        in_size = projection.scale * routing.activation_size * pose_size
+        keep_size(projection.linear, in_size, contrasted_size(self.config.embedding_dim, shared))
+
     def activations(self, batch: ClipBatch) -> dict[str, Capsules]:
         """The secondary capsules of every modality; undefined in rows that lack the modality."""
         return self._route(self._primary(replace(batch, candidate_tokens=None)))
@@ -253,15 +276,15 @@ def _projection(config: CapsuleNetConfig) -> CapsuleProjection:
 
 
 def _model_check(config: CapsuleNetConfig) -> None:
-    if config.projected_poses == "primary" and config.routing.kind not in ("self_attention", "none"):
+    if config.projected_poses == "primary" and not config.routing.one_to_one:
         raise ConfigError(
             f"model.projected_poses = 'primary' with model.routing.kind = {config.routing.kind!r}: its secondary "
             "capsule i does not belong to primary capsule i; use projected_poses 'secondary', or self_attention or none"
         )
-    if config.activation_scale == "num_capsules" and config.routing.kind == "em":
+    if config.activation_scale == "num_capsules" and not config.routing.competing:
         raise ConfigError(
-            "model.activation_scale = 'num_capsules' with model.routing.kind = 'em': EM's activations come from no "
-            "softmax over the capsules that it could undo; use 'none'"
+            f"model.activation_scale = 'num_capsules' with model.routing.kind = {config.routing.kind!r}: its "
+            "activations come from no softmax over the capsules that it could undo; use 'none'"
         )
 
 
@@ -283,6 +306,25 @@ class FullyConnected(nn.Module):
         vectors = {name: self.layers[name](values) for name, values in self.inputs(batch).items()}
         return joint_embeddings(vectors, batch, self.config.normalize)
 
+    def initialize(self, word_size: float = 1.0) -> None:
+        """Draw the weights of all linear layers by the size of their inputs."""
+        self.inputs.initialize(word_size)
+        for layers in self.layers.values():
+            cast(TwoLayers | GatedUnit, layers).initialize(contrasted_size(self.config.embedding_dim))
+
+
+class TwoLayers(nn.Sequential):
+    """W₂ ReLU(W₁ x + b₁) + b₂."""
+
+    def __init__(self, dim: int, hidden_dim: int, embedding_dim: int) -> None:
+        super().__init__(nn.Linear(dim, hidden_dim), nn.ReLU(), nn.Linear(hidden_dim, embedding_dim))
+
+    def initialize(self, size: float) -> None:
+        """Draw weights by which embeddings have values of `size`."""
+        first, _, second = self
+        keep_size(cast(nn.Linear, first))
+        keep_size(cast(nn.Linear, second), in_size=RELU_SIZE, out_size=size)
+
 
 class GatedUnit(nn.Module):
     """y ⊙ σ(W₂ y + b₂), y = W₁ x + b₁ (Miech et al. 2018, context gating)."""
@@ -296,12 +338,16 @@ class GatedUnit(nn.Module):
         linear = self.linear(values)
         return linear * torch.sigmoid(self.gate(linear))
 
+    def initialize(self, size: float) -> None:
+        """Draw weights by which embeddings have values of `size`, and the gate's logits size 1."""
+        keep_size(self.linear, out_size=size / SIGMOID_SIZE)
+        keep_size(self.gate, in_size=size / SIGMOID_SIZE)
 
-def _layers(dim: int, config: FullyConnectedConfig) -> nn.Sequential | GatedUnit:
-    hidden, out = config.hidden_dim, config.embedding_dim
+
+def _layers(dim: int, config: FullyConnectedConfig) -> TwoLayers | GatedUnit:
     if config.layers == "gated_unit":
-        return GatedUnit(dim, out)
-    return nn.Sequential(nn.Linear(dim, hidden), nn.ReLU(), nn.Linear(hidden, out))
+        return GatedUnit(dim, config.embedding_dim)
+    return TwoLayers(dim, config.hidden_dim, config.embedding_dim)
 
 
 class TokenAttention(nn.Module):
@@ -335,6 +381,18 @@ class TokenAttention(nn.Module):
         attended = self.attended(attend(query, key, value, self.num_heads))
         return self.linear((tokens + attended).flatten(1))
 
+    def initialize(self) -> None:
+        """Draw weights by which attention has the size of the tokens that it is added to.
+
+        Queries and keys have half that size, less with several heads: the logits of low-dimensional tokens have long
+        tails, and those of a head's few dimensions longer ones.
+        """
+        keep_size(self.embed)
+        keep_size(self.query_key_value)
+        self.query_key_value.weight.data[: 2 * self.embed.out_features] *= 0.5 * self.num_heads**-0.25
+        keep_size(self.attended, in_size=1 / sqrt(self.num_tokens))
+        keep_size(self.linear, in_size=sqrt(2), out_size=contrasted_size(self.linear.out_features))
+
 
 class SelfAttentionBaseline(nn.Module):
     """f_m = projection of self-attention over tokens of modality m's vector (Duarte et al., section 4.4, Table 5).
@@ -353,3 +411,9 @@ class SelfAttentionBaseline(nn.Module):
         """Text and every configured feature in the joint space."""
         vectors = {name: self.attention[name](values) for name, values in self.inputs(batch).items()}
         return joint_embeddings(vectors, batch, self.config.normalize)
+
+    def initialize(self, word_size: float = 1.0) -> None:
+        """Draw the weights of all linear layers by the size of their inputs."""
+        self.inputs.initialize(word_size)
+        for attention in self.attention.values():
+            cast(TokenAttention, attention).initialize()

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from vtr_core.config.data_sets import BatchConfig, WordEncoderConfig
 from vtr_core.config.losses import (
+    ContrastiveLossConfig,
     InfoNceConfig,
+    KeepAll,
+    KeepSameVideo,
     MaskedMarginSoftmaxConfig,
     MaskSameVideo,
     MaxMarginRankingConfig,
@@ -15,7 +18,7 @@ from vtr_core.config.losses import (
 )
 from vtr_core.config.preset_table import Change, Row
 from vtr_core.config.pretrained import EncoderRecord
-from vtr_core.config.run import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
+from vtr_core.config.run import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainConfig, TrainingConfig
 from vtr_core.config.search_space import Choice, Integer, LogUniform, OnlyWith, Parameter, Space, Uniform, Variant
 from vtr_core.config.towers import (
     DynamicRouting,
@@ -39,7 +42,7 @@ _VIDEO = ("video",)
 """Audio has no part in the training."""
 
 _BASES = {
-    # It differs from the published settings, which do not learn (variant `published`), in standardised features, pooled
+    # It differs from the published settings (`capsule-howto-published`) in standardised features, pooled
     # words centred to mean 0, activations that weight the primary poses (the paper's Figure 1), a short warm-up and
     # gradient clipping. Where a linear map suffices, its activations hardly depend on the clip. Where the meaning of a
     # feature depends on the rest of the clip, `model.routing.carried_presence` 2 makes them depend on it.
@@ -97,8 +100,8 @@ _BASES = {
 def _routing(model: CapsuleNetConfig, routing: RoutingConfig, **settings: Any) -> Change:
     """d1 = d2 = 16 and half the capsules (C = 64), so that the votes of iterative routing fit in memory.
 
-    Agreement and density are means over the components: by their sums, as published, iterative routing hardly learns.
-    Only a routing whose secondary capsule i belongs to primary capsule i can project the primary poses.
+    Agreement, cost and density are means over the components (`_published` has their sums). Only a routing whose
+    secondary capsule i belongs to primary capsule i can project the primary poses.
     """
     capsules = model.num_capsules // 2
     return Change(model=CapsuleNetConfig(num_capsules=capsules, primary_dim=16, routing=routing, **settings))
@@ -135,7 +138,7 @@ _VARIANTS = {
     "routing-em": Row(
         about="Table 3: EM routing, whose activations do not sum to 1",
         of_model=lambda model: _routing(
-            model, EmRouting(pose_dim=16, density="mean"), projected_poses="secondary", activation_scale="none"
+            model, EmRouting(pose_dim=16), projected_poses="secondary", activation_scale="none"
         ),
     ),
     "routing-set-transformer": Row(
@@ -182,36 +185,66 @@ _VARIANTS = {
         batch=BatchConfig(candidates=5),
         optimizer=OptimizerConfig(learning_rate=1e-3, full_rate_width=None, warmup_steps=24, gradient_clip=5.0),
     ),
-    # The ranking loss of Miech et al. 2019, half of it against the same video.
+    # The ranking loss of Miech et al. 2019, half of it against the same video, on unit vectors, as their model.
     "max-margin": Row(
         about="Tables 1 and 2: HT100M, gated units of video and text",
         of_model=lambda model: Change(
-            model=FullyConnectedConfig(**_alike(model, modalities=_VIDEO), layers="gated_unit")
+            model=FullyConnectedConfig(**_alike(model, modalities=_VIDEO, normalize=True), layers="gated_unit")
         ),
         loss=MaxMarginRankingConfig(same_video=WeightSameVideo(hard_rate=0.5)),
         optimizer=_without_warmup(1e-4),
     ),
-    # Raw features, the framework's initial weights, where the paper names none, Equation 3 as printed, HEADS heads,
-    # Adam 1e-3 without warm-up or clipping. Trained with dot products; checkpoints are chosen and judged by the
-    # Euclidean distance (section 4.2). It hardly learns: the biases of the first layers dominate features of length 1,
-    # whose values are about 0.02. On 97,000 synthetic clips, batch 4,096, R@10 over 1,153 clips was 6.3 % after 120
-    # steps (chance 0.9); with the secondary poses in Equation 3 the loss stayed at chance level at 1e-3, 3e-4 and 1e-4.
-    "published": Row(
-        about="the paper's exact settings, which hardly learn",
-        model=CapsuleNetConfig(
-            routing=SelfAttentionRouting(num_heads=HEADS, initial_gain=1.0, carried_presence=0.0),
-            words=WordEncoderConfig(layer_norm=False),
-            projected_poses="primary",
-            activation_scale="none",
-            initialization="torch",
-            standardize=False,
-        ),
-        optimizer=_without_warmup(1e-3),
-        evaluation=EvaluationConfig(similarity="neg_euclidean"),
-    ),
     "text": Row(
         about="captions by a pretrained encoder in the place of word vectors",
         model=CapsuleNetConfig(words=WordEncoderConfig(encoder=EncoderRecord())),
+    ),
+}
+
+
+def _published(run: TrainConfig) -> Change:
+    """Raw features, PyTorch's initial weights, where the paper names none, HEADS heads and Adam 1e-3 without warm-up.
+
+    All other rows of a batch are negatives (Eq. 5). Equation 3 weights primary poses, as printed, wherever secondary
+    capsule i belongs to primary capsule i. Methods of other authors keep their optimizers and their weights of clips of
+    the same video.
+    """
+    model, loss = run.model, run.loss
+    assert isinstance(model, JointSpaceSettings)
+    assert isinstance(loss, ContrastiveLossConfig)
+    settings: dict[str, Any] = {"initialization": "torch", "standardize": False}
+    settings["words"] = WordEncoderConfig(layer_norm=False)
+    if isinstance(model, CapsuleNetConfig):
+        poses: Literal["primary", "secondary"] = "primary" if model.routing.one_to_one else "secondary"
+        routing = _published_routing(model.routing)
+        settings |= {"routing": routing, "projected_poses": poses, "activation_scale": "none"}
+    others = isinstance(model, FullyConnectedConfig) and (model.layers == "gated_unit" or loss.kind == "mil_nce")
+    return Change(
+        model=type(model)(**settings),
+        loss=type(loss)(same_video=KeepAll() if loss.same_video == KeepSameVideo() else loss.same_video),
+        optimizer=OptimizerConfig(gradient_clip=None) if others else _without_warmup(1e-3),
+    )
+
+
+def _published_routing(routing: RoutingConfig) -> RoutingConfig:
+    match routing:
+        case SelfAttentionRouting():
+            return SelfAttentionRouting(num_heads=HEADS, initial_gain=1.0, carried_presence=0.0)
+        case NoRouting():
+            return NoRouting(carried_presence=0.0)
+        case DynamicRouting():
+            return DynamicRouting(agreement="sum")
+        case EmRouting():
+            return EmRouting(components="sum")
+        case _:
+            return routing
+
+
+_RECIPES = {
+    # Trained with dot products; checkpoints are chosen and judged by the Euclidean distance (section 4.2).
+    "published": Row(
+        about="the settings of the capsule paper's tables",
+        of_run=_published,
+        evaluation=EvaluationConfig(similarity="neg_euclidean"),
     ),
 }
 
@@ -232,6 +265,7 @@ _SMALL_ROUTING = {"kind": "self_attention", "mlp_dim": 128, "initial_gain": 3.0,
 CAPSULE_PRESETS = Presets(
     _BASES,
     _VARIANTS,
+    recipes=_RECIPES,
     spaces=(
         Space(  # the settings compared in the paper's Tables 2 and 6, at its size
             "capsule-howto",

@@ -18,7 +18,7 @@ from vtr_core.data.reading.evaluated_rows import MAX_VIDEOS, VideoRows, video_ro
 from vtr_core.data.reading.stored_rows import PictureRows, picture_rows
 from vtr_core.data.records.arrays import PaddedFrames
 from vtr_core.data.records.schema import FRAMES, require_frames, require_videos
-from vtr_core.data.shards.shard_file import caption_key, usable
+from vtr_core.data.shards.shard_file import usable
 from vtr_core.embedding.embedded_rows import check_frames, evaluating
 from vtr_core.errors import CheckpointError, DatasetError
 from vtr_core.metrics.captioning import CaptionMetrics, CaptionTokenizer, caption_metrics, cider
@@ -187,7 +187,7 @@ def _sentences(captions: Sequence[Sequence[int]], vocabulary: Vocabulary) -> lis
 
 def check_vocabulary(vocabulary: Vocabulary, references: Sequence[str], where: str) -> None:
     """DatasetError where the vocabulary lacks half of the references' words: the captions are of another corpus."""
-    words = [word for text in references for word in words_of(text, vocabulary.tokenizer)]
+    words = [word for text in references for word in words_of(text, vocabulary.tokenizer, vocabulary.version)]
     known = sum(word in vocabulary.ids for word in words)
     if known < KNOWN_SHARE * len(words):
         raise DatasetError(
@@ -220,7 +220,7 @@ def typical_captions(videos: list[VideoCaptions]) -> Mapping[str, str]:
     table = information_table(videos, "leave_one_out")
     typical = {}
     for video in videos:
-        keys = np.array([caption_key(caption) for caption in video.captions], np.int64)
+        keys = np.array(video.keys, np.int64)
         values = table.of_captions(np.full(len(keys), video.video_key), keys)
         typical[video.video_id] = video.captions[int(values.argmax())]
     return typical
@@ -292,10 +292,11 @@ def describe_data(loaded: TrainedModel, uri: str, changes: Mapping[str, object],
 
 
 def describable(loaded: TrainedModel, uri: str) -> Manifest:
-    """The manifest of a data set of whole videos that has the captioner's feature."""
-    assert isinstance(loaded.config.model, CaptionerConfig)
-    manifest = usable(uri, require_videos)
-    check_data(manifest, loaded.config.model)
+    """The manifest of a data set that the captioner reads: of whole videos with its feature, or of frames."""
+    config = loaded.config.model
+    assert isinstance(config, CaptionerConfig)
+    manifest = usable(uri, require_videos if config.backbone is None else require_frames)
+    check_data(manifest, config)
     return manifest
 
 

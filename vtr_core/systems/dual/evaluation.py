@@ -27,8 +27,8 @@ from vtr_core.systems.dual.hybrid_scores import (
     Hybrid,
     SharedDual,
     Tile,
+    dual_scoring,
     hybrid_of,
-    scoring_of,
 )
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.spaces import QuerySubset, SpaceFigures
@@ -194,7 +194,7 @@ def checkpoint_figures(
     model, rows = dual_encoder(loaded).config, embed_dual(loaded, manifest, stored)
     if not rows.video_present.any() or not len(rows.captions):
         raise DatasetError(f"{manifest.uri}: no video has frames of {model.feature}, or there is no caption")
-    scoring = scoring_of(dual_encoder(loaded), evaluation)
+    scoring = replace(dual_scoring(loaded), latent_weight=evaluation.latent_weight, normalise=evaluation.normalise)
     figures = evaluate_dual(rows, scoring, sample)
     if subset is None:
         return figures

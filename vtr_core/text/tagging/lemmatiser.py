@@ -14,6 +14,7 @@ from spacy.tokens import Doc
 
 from vtr_core.errors import InputError
 from vtr_core.fingerprint import fingerprint, short
+from vtr_core.storage import local_path
 from vtr_core.text.tagging.tagger import TaggedWord, TaggerMissing
 
 PARTS = {"NOUN": "noun", "VERB": "verb", "ADJ": "adj", "ADV": "adv"}
@@ -41,7 +42,7 @@ def read_wordnet(folder: str) -> WordNetDictionary:
 
     Raises TaggerMissing where files are missing, InputError where one is not a WordNet file.
     """
-    root = Path(folder).expanduser()
+    root = Path(local_path(folder))
     needed = [root / f"index.{ending}" for ending in PARTS.values()]
     counts = next((root / name for name in _COUNTS if (root / name).is_file()), None)
     missing = [path.name for path in needed if not path.is_file()]

@@ -13,6 +13,7 @@ from spacy.tokens import Doc
 
 from vtr_core.errors import InputError
 from vtr_core.fingerprint import fingerprint
+from vtr_core.storage import local_path
 from vtr_core.text.tagging.lemmatiser import LEMMA_RULES  # importing it registers a component of our pipelines
 from vtr_core.text.tagging.tagger import TaggedWord, TaggerMissing
 
@@ -87,7 +88,7 @@ def load_pipeline(pipeline: str) -> Language:
 
 def pipeline_folder(pipeline: str) -> Path:
     """The folder with the config.cfg of a pipeline, given by folder or by the name of an installed one."""
-    folder = Path(pipeline).expanduser()
+    folder = Path(local_path(pipeline))
     if (folder / "config.cfg").is_file():
         return folder
     if spacy.util.is_package(pipeline):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vtr_core.errors import InputError
+from vtr_core.storage import local_path
 from vtr_core.text.tagging.tagger import UNIVERSAL_TAGS, PosTagger, part_of
 from vtr_core.text.tokens.vocabulary import clean_words
 
@@ -26,7 +27,7 @@ Sentence = Sequence[TreebankWord]
 
 def treebank_file(folder: str, part: str) -> Path:
     """The one file of a treebank's folder that ends in -`part`.conllu; InputError unless there is exactly one."""
-    files = sorted(Path(folder).expanduser().glob(f"*-{part}.conllu"))
+    files = sorted(Path(local_path(folder)).glob(f"*-{part}.conllu"))
     if len(files) != 1:
         names = ", ".join(path.name for path in files) or "none"
         raise InputError(

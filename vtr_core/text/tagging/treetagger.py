@@ -12,6 +12,7 @@ from pathlib import Path
 
 from vtr_core.errors import InputError
 from vtr_core.fingerprint import fingerprint
+from vtr_core.storage import local_path
 from vtr_core.text.tagging.tagger import TaggedWord, TaggerMissing
 
 _PARAMETERS = ("english.par", "english-utf8.par")
@@ -77,7 +78,7 @@ class TreeTagger:
 def installed(folder: str) -> tuple[Path, Path]:
     """The program and the English parameter file below `folder` (empty: that of TAGDIR); TaggerMissing without them."""
     place = folder or os.environ.get("TAGDIR", "")
-    root = Path(place).expanduser()
+    root = Path(local_path(place))
     program = root / "bin" / "tree-tagger"
     parameters = next((path for name in _PARAMETERS if (path := root / "lib" / name).is_file()), None)
     if place and os.access(program, os.X_OK) and parameters is not None:

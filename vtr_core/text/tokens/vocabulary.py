@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -9,11 +10,12 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, assert_never, cast, get_args
 
 import numpy as np
+import regex
 from jaxtyping import Int32, Int64
 
 from vtr_core.config.data_sets import TextUnit, Tokenizer, UnknownWords
 from vtr_core.config.override import record
-from vtr_core.errors import DatasetError
+from vtr_core.errors import DatasetError, InputError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.json_text import parse_json
 
@@ -82,19 +84,66 @@ NUM_SPECIAL = 4
 """<pad> is id 0; <start>, <end> and <unk> are the three ids after the vocabulary's words."""
 TEXT_BYTES = 1024
 """Bytes of a caption that reach a pretrained text encoder, some 250 words; most encoders read 64 to 256 pieces."""
-_WORD = re.compile(r"[\w']+")
+_ASCII_RUN = re.compile(r"[\w']+")
+_RUN = regex.compile(r"[\p{L}\p{N}_'](?:[\p{L}\p{N}_'\p{Mn}\p{Mc}]|[\u200c\u200d](?=[\p{L}\p{N}]))*")
+"""Combining marks belong to the letter before them; joiners between letters to the word."""
+_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
+_LETTER = regex.compile(r"[\p{L}\p{N}]")
+_UNSEEN = (0xAD, 0x2060, 0xFEFF, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
+"""Soft hyphen, word joiner, byte-order mark, and selectors of a letter's variant."""
+_ALIKE = dict.fromkeys(map(ord, "‘’‛ʼ＇"), "'") | dict.fromkeys(_UNSEEN)
+
+CUT = 2
+"""Version of `tokenise`. 1 cut words at combining marks and at ’, and left a Chinese caption whole."""
 
 
-def tokenise(text: str) -> list[str]:
-    """The words of `text` in order: runs of letters, digits, underscores and apostrophes, in lower case."""
-    return _WORD.findall(text.lower())
+def tokenise(text: str, version: int = CUT) -> list[str]:
+    """The words of `text` in order, in lower case and Unicode's NFC: runs of letters with their marks, digits,
+    underscores and apostrophes, straight or typographic.
+
+    Chinese, Japanese, Thai, Lao, Khmer and Burmese, which write no spaces, are cut by ICU's dictionaries.
+    """
+    if version < CUT:
+        return _ASCII_RUN.findall(text.lower())
+    runs = letter_runs(text)
+    if text.isascii() or not _UNSPACED.search(text):
+        return runs
+    return [word for run in runs for word in (_segments(run) if _UNSPACED.search(run) else [run])]
 
 
-def words_of(text: str, tokenizer: TextUnit) -> list[str]:
+def letter_runs(text: str) -> list[str]:
+    """What `tokenise` cuts further where a script has no spaces; no library's dictionary changes these."""
+    if text.isascii():
+        return _ASCII_RUN.findall(text.lower())
+    lower = text.lower().replace("i\u0307", "i")  # of the Turkish capital İ
+    runs: list[str] = _RUN.findall(unicodedata.normalize("NFC", lower).translate(_ALIKE))
+    return runs
+
+
+def _segments(run: str) -> list[str]:
+    from icu4py.breakers import WordBreaker  # 40 MB, which most texts do not need
+
+    return [segment for segment in WordBreaker(run, "root") if _LETTER.search(segment)]
+
+
+def given_texts(texts: Any) -> list[str]:
+    """What a caller gives as texts, one or several, as a list; InputError for what is no text."""
+    if isinstance(texts, str):
+        return [texts]
+    if isinstance(texts, bytes) or not isinstance(texts, Iterable):
+        raise InputError(f"{ascii(texts)[:60]} is no text but {type(texts).__name__}; give a text or a list of texts")
+    listed = list(texts)
+    for place, text in enumerate(listed):
+        if not isinstance(text, str):
+            raise InputError(f"text {place}: {ascii(text)[:60]} is no text but {type(text).__name__}; give texts alone")
+    return listed
+
+
+def words_of(text: str, tokenizer: TextUnit, version: int = CUT) -> list[str]:
     """The words of `text` as `tokenizer` cuts it."""
     match tokenizer:
         case "words":
-            return tokenise(text)
+            return tokenise(text, version)
         case "alphanumeric":
             return clean_words(text)
         case "utf8":
@@ -123,6 +172,8 @@ class Vocabulary:
     unknown: UnknownWords = "dropped"
     tags: WordTags | None = None
     texts: bool = False
+    version: int = CUT
+    """Of `tokenise`, where words are cut by it: a vocabulary's texts are cut as it was made."""
 
     def __post_init__(self) -> None:
         assert len(set(self.words)) == len(self.words), "a vocabulary holds each word once"
@@ -165,7 +216,7 @@ class Vocabulary:
 
     def cut_all(self, captions: Iterable[str]) -> Iterator[list[str]]:
         """The words of every caption, known or not."""
-        return cut_captions(captions, self.tokenizer, self.tags)
+        return cut_captions(captions, self.tokenizer, self.tags, self.version)
 
     def encode(self, caption: str, max_words: int) -> Int32[np.ndarray, " max_words"]:
         """The first `max_words` ids of `caption`, padded with 0."""
@@ -211,6 +262,8 @@ class Vocabulary:
     def to_json(self) -> bytes:
         """The content of `vocabulary.json`."""
         value: dict[str, Any] = {"tokenizer": self.tokenizer, "words": self.words, "fingerprint": self.fingerprint}
+        if self.tokenizer == "words" and self.version > 1:
+            value["version"] = self.version
         if self.unknown != "dropped":
             value["unknown"] = self.unknown
         if self.tags is not None:
@@ -223,8 +276,8 @@ class Vocabulary:
     def from_json(cls, content: bytes, where: str = "vocabulary.json") -> "Vocabulary":
         """The vocabulary that `to_json` wrote at `where`; DatasetError where the content is damaged.
 
-        Files of older data sets and checkpoints may lack settings: without a tokenizer they are of `words`, without the
-        others they drop unknown words and have no tags.
+        Files of older data sets and checkpoints may lack settings: without a tokenizer they are of `words`, which are
+        cut by version 1 of `tokenise` where none is named; without the others they drop unknown words and have no tags.
         """
         try:
             value = parse_json(content)
@@ -233,6 +286,8 @@ class Vocabulary:
             unknown = _one_of(value.get("unknown", "dropped"), get_args(UnknownWords), "treatment of unknown words")
             tags = record(WordTags, value["tags"]) if "tags" in value else None
             texts = value.get("texts", False) is True
+            version = int(_one_of(str(value.get("version", 1)), ("1", "2"), "version of words"))
+            version = version if tokenizer == "words" else CUT
             distinct = len({word for word in words if isinstance(word, str)})
         except (ValueError, KeyError, TypeError) as error:
             raise DatasetError(
@@ -240,7 +295,7 @@ class Vocabulary:
             ) from error
         if (
             distinct != len(words)
-            or (vocabulary := cls(words, tokenizer, unknown, tags, texts)).fingerprint != expected
+            or (vocabulary := cls(words, tokenizer, unknown, tags, texts, version)).fingerprint != expected
         ):
             raise DatasetError(f"{where} does not match its fingerprint; rebuild the data set with vtr ingest")
         return vocabulary
@@ -251,9 +306,11 @@ def texts_of(tokens: Int64[np.ndarray, "captions max_words"]) -> list[str]:
     return [bytes((row[row != PADDING] - 1).astype(np.uint8)).decode(errors="ignore") for row in tokens]
 
 
-def cut_captions(captions: Iterable[str], tokenizer: TextUnit, tags: WordTags | None) -> Iterator[list[str]]:
+def cut_captions(
+    captions: Iterable[str], tokenizer: TextUnit, tags: WordTags | None, version: int = CUT
+) -> Iterator[list[str]]:
     """The words of every caption, with their part of speech where there are tags."""
-    words = (words_of(caption, tokenizer) for caption in captions)
+    words = (words_of(caption, tokenizer, version) for caption in captions)
     return words if tags is None else tags.tagged(words)
 
 

@@ -16,7 +16,7 @@ from packaging.version import Version
 import vtr_core
 from vtr_core import storage
 from vtr_core.config.run import ModelConfig, TrainConfig
-from vtr_core.errors import CheckpointError
+from vtr_core.errors import CheckpointError, command_line
 from vtr_core.json_text import parse_json
 from vtr_core.storage import Location, locate
 from vtr_core.systems.loaded_model import Column, ColumnKind
@@ -132,7 +132,10 @@ def _size(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.iterdir())
 
 
-_IMPORTED = ("av", "torch", "numpy", "pandas", "pillow", "obstore", "pyarrow", "pydantic", "safetensors", "jaxtyping")
+_IMPORTED = (
+    *("av", "torch", "numpy", "pandas", "pillow", "obstore", "pyarrow", "pydantic", "safetensors", "jaxtyping"),
+    *("regex", "icu4py"),
+)
 _OF_OBJECT_STORES = ("boto3",)
 
 
@@ -235,7 +238,7 @@ def model_page(model: ModelConfig, name: str, alias: str) -> str:
     system = model.system()
     signature = system.implementation().signature(model)
     column = f'["{signature.example_output}"]' if signature.example_output else ""
-    task = "" if system.evaluation == "retrieval" else f"--task {system.evaluation} "
+    task = [] if system.evaluation == "retrieval" else ["--task", system.evaluation]
     lines = [
         signature.description,
         "",
@@ -244,7 +247,7 @@ def model_page(model: ModelConfig, name: str, alias: str) -> str:
         f"model.predict(pandas.DataFrame({signature.example_input})){column}",
         "```",
         "",
-        f"`vtr evaluate models:/{name}@{alias} {task}--data URI`",
+        f"`{command_line('evaluate', f'models:/{name}@{alias}', *task, '--data', 'URI')}`",
         "",
         f'`pip install -r` what `mlflow.pyfunc.get_model_dependencies("models:/{name}@{alias}")` names is enough: the '
         "model carries the code that loads it, of the vtr that the version's description names.",

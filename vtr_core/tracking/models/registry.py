@@ -17,7 +17,7 @@ from mlflow.store.artifact.artifact_repository_registry import get_artifact_repo
 
 import vtr_core
 from vtr_core.config.run import TrainConfig
-from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.errors import CheckpointError, ConfigError, VtrError
 from vtr_core.json_text import parse_json
 from vtr_core.redaction import redact
 from vtr_core.storage import Location, locate
@@ -32,14 +32,8 @@ from vtr_core.tracking.models.model_folder import (
     model_page,
     write_model,
 )
-from vtr_core.tracking.run import (
-    TrackedRun,
-    default_tracking_uri,
-    failures,
-    figures_table,
-    open_client,
-    patient,
-)
+from vtr_core.tracking.run import TrackedRun, figures_table
+from vtr_core.tracking.store import default_tracking_uri, open_client, patient, trouble
 
 T = TypeVar("T")
 CHAMPION = "champion"
@@ -229,9 +223,11 @@ def _asked(tracking_uri: str, subject: str, ask: Callable[[], T]) -> T:
     store = redact(tracking_uri)
     try:
         return ask()
+    except VtrError:
+        raise
     except MlflowException as error:
-        reason = redact(" ".join(str(error.message).split()))
-        raise CheckpointError(f"{subject}: MLflow at {store} says: {reason}; is MLFLOW_TRACKING_URI right?") from error
-    except failures() as error:
-        reason = redact(" ".join(str(error).split()))
-        raise CheckpointError(f"{subject}: MLflow at {store} cannot be used ({reason})") from error
+        raise CheckpointError(
+            f"{subject}: MLflow at {store} says: {trouble(error)}; is MLFLOW_TRACKING_URI right?"
+        ) from error
+    except Exception as error:
+        raise CheckpointError(f"{subject}: MLflow at {store} cannot be used ({trouble(error)})") from error

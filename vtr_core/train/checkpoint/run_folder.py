@@ -10,7 +10,7 @@ from vtr_core import storage
 from vtr_core.config.data_sets import joined, joined_uris, joined_weights
 from vtr_core.config.override import record
 from vtr_core.config.run import TrainConfig
-from vtr_core.errors import RunConflict
+from vtr_core.errors import RunConflict, command_line
 from vtr_core.storage import Location, StorageError, locate
 from vtr_core.storage.stated_places import resumed_place
 from vtr_core.systems.system import Systems
@@ -85,7 +85,8 @@ class RunFolder:
             begun = any(storage.children(self.checkpoints))
             remedy = "choose another --out" if begun else "delete it, as it has no checkpoint yet"
             raise RunConflict(
-                f"{self.location} already holds a run; continue it with vtr train --resume {self.location}, or {remedy}"
+                f"{self.location} already holds a run; continue it with "
+                f"{command_line('train', '--resume', self.location)}, or {remedy}"
             )
 
     def claim(self, record: RunRecord, config: TrainConfig) -> None:

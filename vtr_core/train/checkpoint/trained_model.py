@@ -60,16 +60,21 @@ def read_model(uri: str, systems: Systems, device: torch.device | str | None = "
 
 
 def read_stated_model(
-    checkpoint: str | None, stated: str, file: str, systems: Systems, device: torch.device | str | None = "cpu"
+    checkpoint: str | None,
+    stated: str,
+    file: str,
+    systems: Systems,
+    device: torch.device | str | None = "cpu",
+    flag: str = "--checkpoint",
 ) -> LoadedModel:
     """The model that the user gave, else the one that `file`, an index, states, as far as a file may say that.
 
-    StorageError, which asks for --checkpoint, where the stated one would be fetched or lies elsewhere: `stated_place`.
+    StorageError, which asks for `flag`, where the stated one would be fetched or lies elsewhere: `stated_place`.
     """
     if checkpoint is not None:
         return read_model(checkpoint, systems, device)
     with stated_by(file):
-        return read_model(stated_place(stated, file, "--checkpoint"), systems, device)
+        return read_model(stated_place(stated, file, flag), systems, device)
 
 
 def zero_shot_model(uri: str, systems: Systems, device: torch.device | str = "cpu") -> LoadedModel:

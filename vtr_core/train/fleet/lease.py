@@ -198,7 +198,7 @@ def _read(file: Location) -> Holder | None:
 
 def _changed(file: Location) -> tuple[Any, ...]:
     """A value that changes with every heartbeat, and when the file is deleted."""
-    info = file.filesystem.get_file_info(file.path)
+    info = file.info
     return info.type, info.mtime_ns, info.size
 
 
@@ -232,7 +232,7 @@ def _process_start(pid: int) -> str:
     stat = Path(f"/proc/{pid}/stat")
     if Path("/proc/self/stat").exists():
         try:
-            values = stat.read_text().rpartition(")")[2].split()
+            values = stat.read_text(errors="replace").rpartition(")")[2].split()
         except OSError:
             return ""
         return "" if values[0] == "Z" else values[19]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from vtr_core.errors import ConfigError, RunConflict, TrainingError, one_line
+from vtr_core.errors import ConfigError, RunConflict, TrainingError, command_line, one_line
 from vtr_core.metrics import ranking
 from vtr_core.storage import Location, StorageError
 from vtr_core.tracking.run import TrackedRun
@@ -250,7 +250,7 @@ class Recorder:
             if failure:
                 raise TrainingError(
                     f"the last checkpoint, of step {step}, is lost: {failure}; {self._newest()}; free space or see to "
-                    f"the permissions, then vtr train --resume {self._folder.location}"
+                    f"the permissions, then {command_line('train', '--resume', self._folder.location)}"
                 )
 
     def close(self) -> bool:

@@ -143,3 +143,16 @@ def test_values_that_float16_cannot_hold_are_not_finite():
         with pytest.raises(UnusableError, match=r"clip7.*at most 65504") as caught:
             to_float16(np.array([1.0, value]), "clip7")
         assert caught.value.reason is Reason.NOT_FINITE
+
+
+@pytest.mark.parametrize("values", [1e-9, -1e-9, 2e-7, -(2.0**-19)])
+def test_values_that_float16_loses_are_refused(values: float) -> None:
+    with pytest.raises(UnusableError, match=r"x: the largest value is .* scale the features to values") as caught:
+        to_float16(np.array([[0.0, values], [0.0, values / 2]]), "x")
+    assert caught.value.reason is Reason.NOT_FINITE
+
+
+@pytest.mark.parametrize("values", [0.0, 1e-5, -1e-5, 65504.0])
+def test_values_that_float16_holds_are_kept(values: float) -> None:
+    kept = to_float16(np.array([values, 0.0]), "x")
+    assert kept.tolist() == pytest.approx([values, 0], rel=0.01)

@@ -84,6 +84,7 @@ def frames_folder(tmp_path):
     np.save(tmp_path / "nan.npy", np.where(FRAMES > 500, np.nan, FRAMES))
     np.save(tmp_path / "inf.npy", np.where(FRAMES > 500, np.inf, FRAMES))
     np.save(tmp_path / "large.npy", FRAMES * 1000)
+    np.save(tmp_path / "small.npy", FRAMES * 1e-12)
     np.save(tmp_path / "none.npy", np.zeros((0, 3)))
     (tmp_path / "broken.npy").write_bytes(b"?")
     return FrameFolder(locate(str(tmp_path)))
@@ -99,6 +100,7 @@ FRAME_FAULTS = {
     "nan": (Reason.NOT_FINITE, "NaN or infinite"),
     "inf": (Reason.NOT_FINITE, "NaN or infinite"),
     "large": (Reason.NOT_FINITE, "exceed the range of float16"),
+    "small": (Reason.NOT_FINITE, "which float16 rounds to 0 or to a digit; scale the features"),
     "none": (Reason.WRONG_DIMENSION, "holds nothing"),
     "patches": (Reason.WRONG_DIMENSION, "has 12 values a frame; this data set has 3"),
     "broken": (Reason.UNREADABLE_FILE, "not a .npy file"),

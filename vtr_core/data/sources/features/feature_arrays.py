@@ -208,13 +208,26 @@ def l2(vector: Float[np.ndarray, " dim"]) -> Float[np.ndarray, " dim"]:
     return vector / norm if norm > 0 else vector
 
 
+COARSEST = 2.0**-18
+"""float16 has steps of 2⁻²⁴ below 6e-5, so that of values all below this it keeps less than two digits, or none."""
+
+
 def to_float16(values: Num[np.ndarray, "*shape"], where: str) -> Float16[np.ndarray, "*shape"]:
-    """`values` in float16, the storage format; UnusableError (not_finite), naming `what`, for values out of range."""
-    with np.errstate(over="ignore", invalid="ignore"):
+    """`values` in float16, the storage format; UnusableError (not_finite), naming `where`, for values out of range.
+
+    Too small are values that are not all 0 and all nearer to 0 than COARSEST; single ones may become 0.
+    """
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         stored = values.astype(np.float16)
     if not np.isfinite(stored).all():
         limit = f"{np.finfo(np.float16).max:.0f}"
-        raise UnusableError(Reason.NOT_FINITE, f"{where}: values exceed the range of float16 (at most {limit})")
+        raise UnusableError(
+            Reason.NOT_FINITE, f"{where}: values that are not finite or exceed the range of float16 (at most {limit})"
+        )
+    largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
+    if 0 < largest < COARSEST:
+        message = f"the largest value is {largest:.1g}, which float16 rounds to 0 or to a digit"
+        raise UnusableError(Reason.NOT_FINITE, f"{where}: {message}; scale the features to values near 1")
     return stored
 
 

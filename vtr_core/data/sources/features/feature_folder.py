@@ -171,7 +171,7 @@ class ClipArrays:
         """
         folders = self.streams.visual
         parts = [folder.clip(self.name, rows, start, end) for folder, rows in zip(folders, self.visual, strict=True)]
-        features = {"video": to_float16(np.concatenate(parts), where)}
+        features = {"video": np.concatenate([to_float16(part, where) for part in parts])}
         if self.streams.audio is not None and self.audio is not None:
             try:
                 sound = self.streams.audio.clip(self.name, self.audio, start, end)

@@ -130,11 +130,12 @@ class SecondFeatures(SourceSettings):
         self, spec: FeatureSpec, video_id: str, parts: Sequence[Float[np.ndarray, "_ _"]]
     ) -> Float16[np.ndarray, "seconds dim"]:
         seconds = min(map(len, parts))
-        joined = np.concatenate([part[:seconds] for part in parts], axis=1)
+        files = self._files(spec, video_id)
+        joined = np.concatenate([to_float16(part[:seconds], files) for part in parts], axis=1)
         if joined.shape[1] != spec.dim:
             message = f"{joined.shape[1]} values of {spec.name} a second; this data set has {spec.dim}"
-            raise UnusableError(Reason.WRONG_DIMENSION, f"{self._files(spec, video_id)} has {message}")
-        return to_float16(joined, self._files(spec, video_id))
+            raise UnusableError(Reason.WRONG_DIMENSION, f"{files} has {message}")
+        return joined
 
     def _files(self, spec: FeatureSpec, video_id: str) -> str:
         """The file, or files, that make the feature of the video."""
@@ -214,7 +215,7 @@ class _Stream:
             return rows
         first, end = self.columns
         if end > rows.shape[1]:
-            message = f"{file} has {rows.shape[1]} columns; --columns names {first} to {end}"
+            message = f"{file} has {rows.shape[1]} columns; --columns-2d, -3d or -audio names {first} to {end}"
             raise UnusableError(Reason.WRONG_DIMENSION, message)
         return rows[:, first:end]
 

@@ -75,7 +75,8 @@ def read_videos(location: Location, drops: Drops) -> Iterator[tuple[str, str]]:
     Raises InputError where there is no such file.
     """
     listed = set()
-    for number, row in enumerate(csv.reader(read_lines(location)), start=1):
+    for number, line in enumerate(read_lines(location), start=1):
+        row = _row(line)
         cells = tuple(cell.strip() for cell in row[:2])
         if not any(cells):
             continue
@@ -88,13 +89,22 @@ def read_videos(location: Location, drops: Drops) -> Iterator[tuple[str, str]]:
             yield cells[0], cells[1]
 
 
+def _row(line: str) -> list[str]:
+    """The cells of a line of its own, so that a quote without its pair takes in no further lines."""
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error:  # a cell of 128 KiB or more
+        return [line]
+
+
 def read_segments(location: Location, task: Task, drops: Drops) -> list[TimedLabel]:
     """The segments of a file of lines `step,start,end`, steps from 1, times in seconds, sorted by time.
 
     Broken lines are dropped and counted. Raises UnusableError where the file is missing or no text.
     """
     segments = []
-    for number, row in enumerate(csv.reader(read_text(location).splitlines()), start=1):
+    for number, line in enumerate(read_text(location).splitlines(), start=1):
+        row = _row(line)
         if not any(cell.strip() for cell in row):
             continue
         try:
@@ -351,4 +361,4 @@ class MiningYouTube(SecondFeatures):
     def _recipes(self) -> dict[str, str]:
         assert self.recipes is not None
         rows = read_table(locate(self.recipes), ("video_id", "recipe"))
-        return {str(row["video_id"]): str(row["recipe"]) for row in rows}
+        return {row.required_id("video_id"): row.required_id("recipe") for row in rows}

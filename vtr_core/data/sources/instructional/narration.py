@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.fs as pafs
 
 from vtr_core import storage
-from vtr_core.data.sources.files import read_table
+from vtr_core.data.sources.files import Row, read_table, text_of
 from vtr_core.data.sources.published_captions import Member, members, read_values
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import InputError
@@ -72,13 +72,18 @@ def read_narrations(uri: str) -> Iterator[tuple[str, Narration]]:
     text. What a video of a JSON or folder holds is read later. Raises InputError for anything else.
     """
     location = locate(uri)
-    match location.filesystem.get_file_info(location.path).type:
+    match location.info.type:
         case pafs.FileType.NotFound:
             raise InputError(f"there is no captions file or folder {location}")
         case pafs.FileType.Directory:
             yield from _from_folder(location)
         case _ if location.name.lower().endswith(".json"):
-            yield from dict(_from_json(location)).items()
+            listed = set[str]()
+            for video, narration in _from_json(location):
+                if video in listed:
+                    raise InputError(f"{location} has the video {video} twice; join its captions in one object")
+                listed.add(video)
+                yield video, narration
         case _:
             yield from _from_table(location)
 
@@ -86,12 +91,12 @@ def read_narrations(uri: str) -> Iterator[tuple[str, Narration]]:
 def video_ids(uri: str) -> Iterator[str]:
     """The video ids of a caption file or folder, possibly repeated, read lazily."""
     location = locate(uri)
-    if location.filesystem.get_file_info(location.path).type == pafs.FileType.Directory:
+    if location.info.type == pafs.FileType.Directory:
         yield from (video for video, _ in _from_folder(location))
     elif location.name.lower().endswith(".json"):
         yield from (video for video, _ in _from_json(location))
     else:
-        yield from (str(row["video_id"]) for row in _rows(location))
+        yield from (row.required_id("video_id") for row in _rows(location))
 
 
 def _from_folder(folder: Location) -> Iterator[tuple[str, Narration]]:
@@ -121,12 +126,12 @@ def _from_table(location: Location) -> Iterator[tuple[str, Narration]]:
     for row in _rows(location):
         timed = "start" in row
         content = (row["start"], row["end"], row["text"]) if timed else (None, None, row["caption"])
-        by_video.setdefault(str(row["video_id"]), []).append(content)
+        by_video.setdefault(row.required_id("video_id"), []).append(content)
     for video, rows in by_video.items():
         yield video, Narration(tuple(rows), timed=timed, listed=str(location))
 
 
-def _rows(location: Location) -> Iterator[dict[str, object]]:
+def _rows(location: Location) -> Iterator[Row]:
     """The table's rows; a table with only some of the columns of times is taken for neither form."""
     for row in read_table(location, ("video_id", *TIMED), ("video_id", *UNTIMED)):
         if "start" not in row and ("end" in row or "text" in row):
@@ -151,8 +156,8 @@ def usable(rows: Iterable[tuple[object, object, object]], where: str, drops: Dro
     """
     segments: dict[Segment, None] = {}
     for start, end, text in rows:
-        segment = Segment(_seconds(start), _seconds(end), text if isinstance(text, str) else "")
         span = f"{where}, from {start} to {end} s"
+        segment = Segment(_seconds(start), _seconds(end), text_of(text, span) or "")
         if math.isnan(segment.start) or math.isnan(segment.end):
             drops.drop(Reason.BAD_TIME, f"{span}: times must be seconds from 0 on")
         elif segment.end <= segment.start:

@@ -8,10 +8,6 @@ import torch
 
 from pipelines.caption import CaptionFlags, caption
 from pipelines.evaluate.command import main as evaluate_main
-from pipelines.evaluate.evaluation_flags import EvaluateFlags
-from pipelines.evaluate.retrieval import evaluate as evaluate_retrieval
-from pipelines.index.command import IndexFlags
-from pipelines.index.indexing import index
 from pipelines.systems.captioning.caption_metrics import evaluate
 from pipelines.systems.captioning.evaluate_captions import CaptioningFlags
 from tests.builders.captioned import captioned_videos
@@ -102,18 +98,3 @@ def test_captions_of_another_corpus_are_refused(checkpoint: str, tmp_path: Path)
     other = captioned_videos(tmp_path / "other", {"a": ["ein mann läuft durch den park", "niemand schläft"]})
     with pytest.raises(DatasetError, match=r"the model knows 1 of 8 words of its captions, .*of another corpus"):
         evaluate(CaptioningFlags(checkpoint, (other.uri,), meteor=False))
-
-
-def test_only_captioners_speak_and_captioners_only_speak(data: Manifest, checkpoint: str, tmp_path: Path) -> None:
-    small = {"model.latent_dim": 4, "model.num_concepts": None}
-    other = saved(tmp_path / "dual", data, "hybrid-msrvtt-tiny", **small)
-    with pytest.raises(
-        ConfigError, match="vtr caption needs one of 'captioner', such as vtr train caption-msrvtt makes"
-    ):
-        caption(CaptionFlags(other, data.uri, str(tmp_path / "out")))
-    with pytest.raises(
-        ConfigError, match="for which there are vtr evaluate --task captioning and vtr caption; retrieval needs"
-    ):
-        evaluate_retrieval(EvaluateFlags(checkpoint, (data.uri,)))
-    with pytest.raises(ConfigError, match="an index needs one of 'capsule_net'"):
-        index(IndexFlags(checkpoint, data.uri, str(tmp_path / "index")))

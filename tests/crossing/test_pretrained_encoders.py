@@ -1,4 +1,4 @@
-"""CLIP4Clip from video files to search: extraction of frames, training, resumption, workers, evaluation, index."""
+"""Encoders of other projects trained on frames: what is frozen, on workers, in half precision; then without source."""
 
 import shutil
 from collections.abc import Callable
@@ -10,10 +10,9 @@ import torch
 from pipelines.cli import run
 from pipelines.train.command import TrainFlags, resume, train
 from tests.builders.pretrained import save_clip, save_siglip2
+from tests.crossing.worlds import TRAINED
 from tests.drills.runs import assert_equal_weights, cut_short, losses, weights
-from tests.integration.conftest import NUM_FILMS
 from vtr_core.config.override import override
-from vtr_core.errors import ConfigError, SchemaMismatch
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 
@@ -24,7 +23,7 @@ STEPS = 8
 def config(name: str = "muse-clip-tiny", workers: int = 0, **changes: object) -> TrainConfig:
     small = {
         "batch.videos": 16,
-        "training.epochs": STEPS * 16 // NUM_FILMS,
+        "training.epochs": STEPS * 16 // TRAINED,
         "training.log_every": 1,
         "training.keep_checkpoints": STEPS,
         "training.validate_every": 1,
@@ -41,36 +40,9 @@ def config(name: str = "muse-clip-tiny", workers: int = 0, **changes: object) ->
     return override(preset(name), {**small, **changes})
 
 
-@pytest.mark.long
-def test_it_is_trained_resumed_evaluated_indexed_and_searched(
-    films: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "run"
-    finished = train(config(), TrainFlags(data=str(films), validation=str(films), out=str(out)))
-    found = losses(out)
-    assert len(found) == STEPS
-    assert sum(found[-3:]) < sum(found[:3])
-
-    cut = cut_short(out, tmp_path / "cut", kept=2)
-    resume(str(cut))
-    assert_equal_weights(out, cut, STEPS)
-
-    run("evaluate", [finished.checkpoint, "--data", str(films)])
-    run("index", [finished.checkpoint, "--data", str(films), "--out", str(tmp_path / "index")])
-    run("search", ["a red circle grows", "--index", str(tmp_path / "index"), "--k", "2"])
-    said = capsys.readouterr().out
-    assert "text → video" in said
-    assert f"all of {NUM_FILMS}" in said
-    assert "0:00–0:03" in said
-
-
-@pytest.mark.long
-def test_data_of_another_kind_or_size_is_refused(films: Path, tmp_path: Path) -> None:
-    flags = TrainFlags(data=str(films), out=str(tmp_path / "x"))
-    with pytest.raises(SchemaMismatch, match="this model reads videos/1"):
-        train(preset("muse-msrvtt-tiny"), flags)
-    with pytest.raises(ConfigError, match=r"frames of 36 pixels are smaller than backbone\.image_size = 64"):
-        train(config(**{"model.stored_size": 64, "model.backbone.image_size": 64}), flags)
+@pytest.fixture(scope="module")
+def films(worlds: Callable[[str], Path]) -> Path:
+    return worlds("frames") / "train"
 
 
 @pytest.mark.long
@@ -123,7 +95,7 @@ def test_a_pretrained_encoder_is_trained_and_then_needs_no_source(
     run("index", [finished.checkpoint, "--data", str(films), "--out", str(tmp_path / "index")])
     run("search", ["a dog in the garden", "--index", str(tmp_path / "index"), "--k", "2"])
     printed = capsys.readouterr().out
-    assert f"all of {NUM_FILMS}" in printed
+    assert f"all of {TRAINED}" in printed
     assert "0:00–0:03" in printed
 
 
