@@ -132,7 +132,7 @@ def _by_concepts(
     scoring = spaces.scoring(loaded)
     weight = scoring.latent_weight if flags.latent_weight is None else flags.latent_weight
     scoring = replace(scoring, space=flags.space or scoring.space, latent_weight=weight)
-    if own not in (None, "none"):
+    if own is not None and own != "none":
         scoring = scoring.transformed(read_transform(own, kind))
     explainable(embedded.videos, scoring)
     right = asked_queries(queries, embedded.videos.video_id, embedded.captions, embedded.caption_video)

@@ -161,7 +161,7 @@ def test_complementarity_compares_ways_of_training(
     assert tested == {(scoring, figure) for scoring in ("latent", "two spaces") for figure in ("map", "sum_r")}
     fused = [run for run in found["runs"] if run["study"] == "independent"]
     assert [len(run["checkpoints"]) for run in fused] == [2, 2]
-    assert {curve["side"] for curve in fused[0]["correlations"]} == {"captions", "videos"}
+    assert {curve["side"] for curve in fused[0]["correlations"]} == {"captions", "videos", "stacked"}
     components = found["runs"][0]["components"]
     assert sum(components["normalised_variances"]) == pytest.approx(1.0)
     assert 100 * components["map"]["4"] == pytest.approx(found["runs"][0]["figures"]["latent"]["map"])

@@ -234,7 +234,7 @@ def _ambiguous(
         shown = ambiguous_words(used, settings.ambiguous_share)
         return shown, {words for words in tagged if is_ambiguous(words, shown)}
     lemmas = {words: ambiguous_lemmas(caption) for words, caption in tagged.items()}
-    return frozenset().union(*lemmas.values()), {words for words, own in lemmas.items() if own}
+    return frozenset[str]().union(*lemmas.values()), {words for words, own in lemmas.items() if own}
 
 
 def _captioned_set(manifest: Manifest, settings: TableSettings) -> _CaptionedSet:
