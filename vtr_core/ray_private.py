@@ -12,7 +12,7 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ray.job_config import JobConfig
@@ -187,14 +187,15 @@ def _ask_version(address: str) -> str:
     from ray._private.authentication.http_token_authentication import get_auth_headers_if_auth_enabled
     from ray.core.generated import gcs_service_pb2
 
+    messages: Any = gcs_service_pb2  # whose names are made when it is imported
     token = [(name.lower(), value) for name, value in get_auth_headers_if_auth_enabled({}).items()]
     with grpc.insecure_channel(address, [("grpc.enable_http_proxy", 0)]) as channel:
         ask = channel.unary_unary(
             "/ray.rpc.NodeInfoGcsService/CheckAlive",
-            gcs_service_pb2.CheckAliveRequest.SerializeToString,
-            gcs_service_pb2.CheckAliveReply.FromString,
+            messages.CheckAliveRequest.SerializeToString,
+            messages.CheckAliveReply.FromString,
         )
-        return str(ask(gcs_service_pb2.CheckAliveRequest(), timeout=_ANSWER_S, metadata=token).ray_version)
+        return str(ask(messages.CheckAliveRequest(), timeout=_ANSWER_S, metadata=token).ray_version)
 
 
 def draining_nodes() -> set[str]:
