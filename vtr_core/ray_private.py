@@ -187,7 +187,7 @@ def _ask_version(address: str) -> str:
     from ray._private.authentication.http_token_authentication import get_auth_headers_if_auth_enabled
     from ray.core.generated import gcs_service_pb2
 
-    messages: Any = gcs_service_pb2  # made when it is imported
+    messages: Any = gcs_service_pb2  # whose names are made when it is imported
     token = [(name.lower(), value) for name, value in get_auth_headers_if_auth_enabled({}).items()]
     with grpc.insecure_channel(address, [("grpc.enable_http_proxy", 0)]) as channel:
         ask = channel.unary_unary(
