@@ -22,7 +22,8 @@ from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.systems.captioning.gmc_tables import PAPER
 from pipelines.tables.layout import Results
-from pipelines.tables.runs import Sweep, check_settings
+from pipelines.tables.row_settings import check_settings
+from pipelines.tables.runs import Sweep
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.sources.pairs import Captions

@@ -1,6 +1,5 @@
 """A paper's tables from the runs of a folder: one run per row and seed, each done once; then the page."""
 
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,15 @@ from pipelines.report.figures import print_link
 from pipelines.systems.registry import SYSTEMS
 from pipelines.tables.command import PaperTablesFlags
 from pipelines.tables.layout import OwnSet, Paper, Results, Row, Table, markdown
+from pipelines.tables.row_settings import (
+    PUBLISHED,
+    check_settings,
+    deviations,
+    first_alike,
+    settings_file,
+    settings_of,
+    variant_configs,
+)
 from pipelines.train.command import TrainFlags, resume, train
 from vtr_core import storage
 from vtr_core.config.override import override
@@ -24,7 +32,7 @@ from vtr_core.data.manifest import Manifest, splits, training_sets
 from vtr_core.embedding.rankings import Protocol, metric_values
 from vtr_core.errors import ConfigError, RunConflict, nearest
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.presets import PRESETS, preset
+from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.storage.location import below
 from vtr_core.train.checkpoint.run_folder import RunFolder
@@ -53,7 +61,6 @@ def check_sets(base: str, data: str, validation: str | None, test_sets: Sequence
     from vtr_core.data.records.schema import require_steps
     from vtr_core.data.shards.shard_file import usable
     from vtr_core.run.inputs import usable_data, with_inputs
-    from vtr_core.run.presets import preset
 
     config = preset(base)
     training, judged = training_sets(data, validation)
@@ -198,103 +205,9 @@ class _Progress:
         return f"{self._done} of {self.runs} trainings; about {left / 60:.0f} min left if the others take as long"
 
 
-def variant_configs(base: str, variants: Iterable[str], changes: Mapping[str, Any]) -> dict[str, TrainConfig]:
-    """By variant of a preset, "" being the preset itself, its configuration with `changes`.
-
-    A change of a setting that only some of them have, such as one of capsules beside a network without, is made there.
-    """
-    preset(base)  # an unknown base is named by itself
-    configs = {variant: preset(f"{base}-{variant}" if variant else base) for variant in variants}
-    some = {name for name in changes if any(_has(config, name) for config in configs.values())}
-    changed = {}
-    for variant, config in configs.items():
-        lacking = [name for name in some if not _has(config, name) and not _in_another_kind(name, changes)]
-        if lacking:
-            print(f"{config.preset} has no {', '.join(sorted(lacking))}", flush=True)
-        changed[variant] = override(config, {name: value for name, value in changes.items() if name not in lacking})
-    return changed
-
-
-def _has(config: Any, setting: str) -> bool:
-    """Whether a configuration has a setting, by its dotted name."""
-    for name in setting.split("."):
-        if not hasattr(config, name):
-            return False
-        config = getattr(config, name)
-    return True
-
-
-def _in_another_kind(setting: str, changes: Mapping[str, Any]) -> bool:
-    """Whether other changes replace a group that the setting is in, so that it may have it afterwards."""
-    parts = setting.split(".")
-    groups = [".".join(parts[:depth]) for depth in range(1, len(parts))]
-    return any(group in changes or f"{group}.kind" in changes for group in groups)
-
-
-def settings_of(config: TrainConfig) -> dict[str, Any]:
-    """The configuration that a figure depends on, as JSON; its inputs are those of the data."""
-    settings: dict[str, Any] = json.loads(config.model_dump_json())
-    return settings
-
-
-def check_settings(folder: str, config: TrainConfig) -> None:
-    """RunConflict, which names what differs, where the folder's figures were made with other settings."""
-    place = locate(settings_file(folder))
-    if not storage.exists(place):
-        return
-    differing = _differing(_completed(storage.read_json(place)), settings_of(config), "")
-    changed = sorted(f"{name} = {new!r}, was {old!r}" for name, old, new in differing)
-    if changed:
-        raise RunConflict(
-            f"{folder} has figures made with other settings ({', '.join(changed[:3])}); repeat those, or give these "
-            "settings another --out"
-        )
-
-
-def _completed(made_with: dict[str, Any]) -> dict[str, Any]:
-    """Settings with the defaults of those that the version which recorded them did not have.
-
-    Settings that this version cannot read stay as they are, so that they differ.
-    """
-    try:
-        return settings_of(SYSTEMS.config(made_with, "settings"))
-    except ConfigError:
-        return made_with
-
-
-def _differing(old: Any, new: Any, name: str) -> Iterator[tuple[str, Any, Any]]:
-    """The dotted name of each setting that differs, with both values."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in old.keys() | new.keys():
-            yield from _differing(old.get(key), new.get(key), f"{name}.{key}" if name else key)
-    elif old != new:
-        yield name, old, new
-
-
-def deviations(base: str, configs: Mapping[str, TrainConfig]) -> dict[str, tuple[str, ...]]:
-    """By variant of `base`, the settings that differ from its paper's, those of `<base>-published-<variant>`.
-
-    Variants without a published form, such as those of a base that is published itself, are left out.
-    """
-    deviating = {}
-    for variant, config in configs.items():
-        published = "-".join(filter(None, (base, PUBLISHED, variant)))
-        if published in PRESETS:
-            of_paper = preset(published).model_copy(update={"preset": config.preset, "seed": config.seed})
-            differing = sorted(_differing(settings_of(of_paper), settings_of(config), ""))
-            deviating[variant] = tuple(f"{name} = {ours} (paper: {theirs})" for name, theirs, ours in differing)
-    return deviating
-
-
 def run_folder(out: str, variant: str, seed: int) -> str:
     """The folder of a run."""
     return below(out, f"{variant or 'base'}/seed-{seed}")
-
-
-def settings_file(folder: str) -> str:
-    """The file of the settings that a run's figures were made with."""
-    place = locate(folder)
-    return (place.parent / f"{place.name}.settings.json").uri
 
 
 def figures_file(folder: str, test_set: TestSet) -> str:
@@ -398,12 +311,6 @@ def chosen_variants(flag: str, names: Sequence[str], variants: Sequence[str], ba
     return [by_name[name] for name in names] or list(variants)
 
 
-def first_alike(configs: Mapping[str, TrainConfig]) -> dict[str, str]:
-    """For each variant the first one whose configuration differs at most in the preset's name."""
-    unnamed = {variant: config.model_copy(update={"preset": None}) for variant, config in configs.items()}
-    return {variant: next(v for v, other in unnamed.items() if other == config) for variant, config in unnamed.items()}
-
-
 def reproduced(
     paper: Paper, flags: PaperTablesFlags, changes: Mapping[str, Any], test_sets: Sequence[TestSet]
 ) -> tuple[list[Table], Results]:
@@ -427,10 +334,6 @@ def reproduced(
         missing=paper.not_given({test_set.name for test_set in test_sets}, flags.data),
         deviations=deviations(flags.preset, {v: configs[v] for v in variants if not v.startswith(PUBLISHED)}),
     )
-
-
-PUBLISHED = "published"
-"""The recipe of a base and of its variants with their paper's settings."""
 
 
 def with_published(paper: Paper) -> Paper:
@@ -470,6 +373,8 @@ def with_costs(
     if file is None:
         missing = f"Give the result of python -m benchmarks.{benchmark} with --benchmark FILE."
         return replace(results, missing={**results.missing, "benchmark": missing})
+    if not storage.exists(locate(file)):
+        raise ConfigError(f"--benchmark {file}: there is no such file; python -m benchmarks.{benchmark} writes one")
     figures = {name: dict(values) for name, values in results.figures.items()}
     for variant, costs in read(storage.read_json(locate(file))).items():
         figures.setdefault(variant, {}).update({f"benchmark/{column}": (value,) for column, value in costs.items()})

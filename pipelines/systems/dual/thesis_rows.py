@@ -17,6 +17,7 @@ from pipelines.systems.dual.complementarity_analysis import fused_figures
 from pipelines.systems.dual.thesis_tables import TablesFlags
 from pipelines.systems.registry import SYSTEMS
 from pipelines.tables.layout import load_paper
+from pipelines.tables.row_settings import variant_configs
 from pipelines.tables.runs import (
     Sweep,
     TestSet,
@@ -26,7 +27,6 @@ from pipelines.tables.runs import (
     page_head,
     read_results,
     run_folder,
-    variant_configs,
     variants_of,
     write_page,
 )

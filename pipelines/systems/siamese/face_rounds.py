@@ -18,15 +18,14 @@ from pipelines.systems.siamese.siamese_figures import draw, drawn_model
 from pipelines.systems.siamese.siamese_tables import PROG, SiameseTableFlags
 from pipelines.systems.siamese.verify_faces import VerificationFlags
 from pipelines.tables.layout import Results, Table, load_paper
+from pipelines.tables.row_settings import check_settings, variant_configs
 from pipelines.tables.runs import (
     Sweep,
     TestSet,
     as_flags,
-    check_settings,
     chosen_variants,
     read_results,
     run_folder,
-    variant_configs,
     variants_of,
     write_page,
 )

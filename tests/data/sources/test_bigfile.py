@@ -108,7 +108,7 @@ def test_a_fault_of_the_store_is_one_of_reading(tmp_path: Path, monkeypatch: pyt
 
     source = BigFileVideos(feature_folder=big_file(tmp_path / "f"))
     source.videos(Drops())
-    monkeypatch.setattr(BigFile, "read", failing)
+    monkeypatch.setattr(BigFile, "read_ranges", failing)
     with pytest.raises(StorageError, match=r"feature\.bin, v1 cannot be read \(the store is gone\)"):
         written(source, tmp_path / "d", IngestOptions())
 

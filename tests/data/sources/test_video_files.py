@@ -162,7 +162,7 @@ def test_accents_may_be_composed_or_apart(forms: tuple[str, str], tmp_path: Path
     np.save(tmp_path / f"{stored}.npy", np.ones((2, 3), np.float32))
     inventory = Inventory(str(tmp_path))
     assert inventory.find(asked).name == inventory.find(f"{asked}.mp4").name == f"{stored}.mp4"
-    assert [row["caption"] for _, row in subtitle_rows(inventory, Drops(strict=True))] == ["a man cooks"]
+    assert [row["caption"] for row in subtitle_rows(inventory, Drops(strict=True))] == ["a man cooks"]
     assert read_feature(locate(str(tmp_path)) / f"{asked}.npy").shape == (2, 3)
 
 
@@ -204,7 +204,7 @@ def test_captions_hold_no_marks_of_players(text: str, caption: str, settings: st
     )
     head = "WEBVTT\n\n" if suffix == "vtt" else ""
     (tmp_path / f"a.{suffix}").write_text(f"{head}1\n{times}\n{text}\n")
-    ((_, row),) = subtitle_rows(Inventory(str(tmp_path)), Drops(strict=True))
+    (row,) = subtitle_rows(Inventory(str(tmp_path)), Drops(strict=True))
     assert (row["caption"], row["start"], row["end"]) == (caption, 1.0, 2.0)
 
 

@@ -5,16 +5,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.tables import runs as table_runs
-from pipelines.tables.runs import (
-    Sweep,
-    check_settings,
-    figures_file,
-    read_results,
-    run_folder,
-    settings_file,
-    settings_of,
-    variant_configs,
-)
+from pipelines.tables.row_settings import check_settings, settings_file, settings_of, variant_configs
+from pipelines.tables.runs import Sweep, figures_file, read_results, run_folder
 from pipelines.train.command import TrainFlags
 from tests.builders.toy import toy_dataset
 from vtr_core import storage

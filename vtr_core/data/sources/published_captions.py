@@ -350,7 +350,8 @@ def _msrvtt(file: Location, drops: Drops) -> Iterator[AnnotatedVideo]:
     for sentence in _records(content, "sentences", ("video_id", "caption"), file):
         video_id, caption = _id(sentence, "sentences", file), sentence["caption"]
         texts = caption if isinstance(caption, list) else [caption]
-        captions.setdefault(video_id, []).extend(text_of(text, f"{file}, {video_id}") or "" for text in texts)
+        for text in texts:  # as it is published: overlap compares captions character by character
+            captions.setdefault(video_id, []).append(text if text_of(text, f"{file}, {video_id}") else "")
     for video in _records(content, "videos", ("video_id", "split", "start time", "end time"), file):
         video_id, split = _id(video, "videos", file), video["split"]
         if not isinstance(split, str) or split not in _MSRVTT_SPLITS:

@@ -7,7 +7,8 @@ import pytest
 
 from pipelines.systems.dual.thesis_rows import FUSED, PAPER, tables, training
 from pipelines.systems.dual.thesis_tables import TablesFlags
-from pipelines.tables.runs import variant_configs, variants_of
+from pipelines.tables.row_settings import variant_configs
+from pipelines.tables.runs import variants_of
 from tests.builders.captioned import CaptionedVideos, captioned_videos
 from tests.builders.toy import written
 from tests.text.tagged import FixedTagger

@@ -3,7 +3,8 @@
 import pytest
 
 from pipelines.systems.muse.muse_tables import PAPER
-from pipelines.tables.runs import first_alike, variant_configs, variants_of
+from pipelines.tables.row_settings import first_alike, variant_configs
+from pipelines.tables.runs import variants_of
 from vtr_core.run.presets import preset
 
 VARIANTS = variants_of(PAPER.tables)
