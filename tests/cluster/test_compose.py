@@ -110,6 +110,7 @@ def test_names_and_ports_fit_together(services: dict[str, dict[str, Any]]) -> No
     assert services["postgres"]["environment"]["POSTGRES_USER"] == "mlflow"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("service", "program"), [("mlflow", "mlflow"), ("ray", "ray.scripts.scripts")])
 def test_the_servers_know_their_flags(services: dict[str, dict[str, Any]], service: str, program: str) -> None:
     """As their own help lists them."""

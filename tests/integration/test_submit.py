@@ -140,6 +140,7 @@ def test_a_failed_jobs_exit_code(head: Head) -> None:
     assert "failed with exit code 2" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -148,13 +149,11 @@ def test_a_failed_jobs_exit_code(head: Head) -> None:
             {"RAY_AUTH_MODE": "disabled"},
             "asks for a token; set RAY_AUTH_MODE=token",
             id="none",
-            marks=pytest.mark.long,
         ),
         pytest.param(
             {"RAY_AUTH_TOKEN": "", "RAY_AUTH_TOKEN_PATH": "/none"},
             "RAY_AUTH_TOKEN_PATH=/none cannot be read",
             id="lost file",
-            marks=pytest.mark.long,
         ),
     ],
 )

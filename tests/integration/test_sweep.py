@@ -43,6 +43,7 @@ def children(client: MlflowClient, out: Path) -> tuple[Run, list[Run]]:
     return run, list(found)
 
 
+@pytest.mark.long
 def test_trials_are_trained_compared_tracked_and_the_best_is_registered(
     world: Path, tmp_path: Path, own_tracking_store: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,11 +11,12 @@ from pipelines.systems.capsules.capsule_tables import TablesFlags, tables
 from vtr_core.data.sources.synthetic import SyntheticSteps
 from vtr_core.errors import ConfigError
 
-pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("local_ray")]
+pytestmark = pytest.mark.integration
 SMALL = {"training.epochs": 1, "scaling.workers": 0}
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("local_ray")
 def test_rows_are_trained_evaluated_and_not_done_twice(
     world: Path, tmp_path: Path, own_tracking_store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,6 +85,7 @@ def test_msrvtt_keeps_the_frames_and_captions_of_800_videos(shared_data, tmp_pat
         np.testing.assert_array_equal(frames.values[0], first.astype(np.float16))
 
 
+@pytest.mark.long
 def test_msrvtt_official_training_captions_have_7807_words(shared_data, tmp_path):
     for number in range(6513):
         (tmp_path / f"video{number}.npy").touch()  # the listing looks at names alone
@@ -96,6 +97,7 @@ def test_msrvtt_official_training_captions_have_7807_words(shared_data, tmp_path
     assert len(Vocabulary.from_counts(word_counts(captions, "alphanumeric"), 5)) == 7807
 
 
+@pytest.mark.long
 def test_msrvtt_1ka_has_one_sentence_per_test_video(shared_data, tmp_path):
     folder = shared_data / "msrvtt"
     for number in (9770, 9771, 0):
@@ -111,6 +113,7 @@ def test_msrvtt_1ka_has_one_sentence_per_test_video(shared_data, tmp_path):
     assert {clip.clip_id: clip.caption for clip in clips if clip.clip_id != "video0"} == asked
 
 
+@pytest.mark.long
 def test_msrvtt_official_test_has_59800_queries(shared_data, tmp_path):
     np.save(tmp_path / "video7010.npy", np.ones((2, 3)))
     annotations = str(shared_data / "msrvtt" / "annotations")

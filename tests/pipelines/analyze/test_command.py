@@ -40,6 +40,7 @@ def _causality(checkpoint: str, sets: dict[str, Manifest], out: Path, *more: str
     main(["causality", checkpoint, "--data", sets["val"].uri, "--test", sets["test"].uri, "--out", str(out), *more])
 
 
+@pytest.mark.long
 def test_causality_writes_a_transform_that_is_not_worse_and_all_figures(
     sets: dict[str, Manifest], save: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str],
     own_tracking_store: str,
