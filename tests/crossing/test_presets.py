@@ -174,7 +174,7 @@ def _used(crossing: Crossing) -> None:
     crossing.does("index", model, "--data", crossing.test, "--out", f"{out}/index", refused=cannot.get("index"))
     if "index" not in cannot:
         crossing.does("search", QUERY, "--index", f"{out}/index", "--k", "2", refused=cannot.get("search"))
-        if crossing.config.preset.endswith("-text"):
+        if crossing.config.model.system().reads_texts(crossing.config.model):
             crossing.does("search", "zyzzyva", "--index", f"{out}/index")  # a word that no caption has
     if crossing.config.model.kind == "captioner":
         crossing.does("caption", model, "--data", crossing.test, "--out", f"{out}/captions")
