@@ -27,7 +27,6 @@ from vtr_core.errors import CheckpointError, ConfigError, VtrError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import PRESETS, preset
 
-
 STEPS_PER_EPOCH = 2
 SAMPLE = ("capsule-howto-tiny", "muse-tokens-tiny", "siamese-att-tiny", "caption-msrvtt-tiny")
 """A preset of most kinds of models; those whose data takes seconds are in the rest."""
