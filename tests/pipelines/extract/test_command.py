@@ -1,6 +1,8 @@
 """Video files and captions become shards: whichever way they are given, resumed, counted, alike by any workers."""
 
 import json
+import os
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -244,6 +246,20 @@ def test_features_alone(films: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert (tmp_path / "f" / "log-mel" / "one.npy").stat().st_mtime_ns == before
     with pytest.raises(RunConflict, match="of other recipes or weights"):
         run("extract", [*words[:-4], "--recipe", "imagenet-lite", "--workers", "0"])
+
+
+@pytest.mark.linux
+def test_a_name_that_no_video_can_have_is_beside_those_that_are_usable(
+    films: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As many are left out as there are files, and none of these is dropped."""
+    (tmp_path / "v").mkdir()
+    shutil.copy(films / "one.mp4", tmp_path / "v")
+    os.link(films / "one.mp4", os.fsencode(tmp_path / "v") + b"/x\xff.mp4")
+    run("extract", [str(tmp_path / "v"), "--features-only", "--out", str(tmp_path / "f"), "--workers", "0"])
+    output = capsys.readouterr().out
+    assert ".npy files of 1 videos" in output
+    assert "dropped 1 × unreadable_file" in output
 
 
 def test_frames_and_sound_of_joined_files_are_equally_long_and_odd_times_are_told(
