@@ -316,14 +316,19 @@ class ImportFlags(Protocol):
 F = TypeVar("F", bound=ImportFlags)
 
 
-def run_import(argv: Sequence[str], project: str, options: type[F], write: Callable[[F], None]) -> None:
-    """Parse the flags and write the checkpoint, or print the help."""
+def run_import(
+    argv: Sequence[str], project: str, options: type[F], write: Callable[[F], Mapping[str, object] | None]
+) -> None:
+    """Parse the flags and write what is imported, or print the help; `write` gives what --json prints.
+
+    None stands for a checkpoint.
+    """
     prog = f"vtr import {project}"
     if not argv or wants_help(argv):
         print_help(prog, options)
         return
     flags = parse(options, argv, prog)
     with json_alone(flags.json):
-        write(flags)
+        written = write(flags) or {"checkpoint": flags.out, "imported": project}
     if flags.json:
-        print_json({"checkpoint": flags.out, "imported": project})
+        print_json(written)

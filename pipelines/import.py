@@ -6,12 +6,10 @@ from typing import Annotated
 
 import tyro
 
-from pipelines.arguments import json_alone, parse, print_help, print_json, run_subcommand, wants_help
+from pipelines.arguments import run_import, run_subcommand
 from pipelines.systems.registry import SYSTEMS
-from vtr_core.errors import nearest
+from vtr_core.errors import command_line, nearest
 from vtr_core.systems.system import Subcommand
-
-WEIGHTS = "vtr import weights"
 
 
 @dataclass(frozen=True)
@@ -26,18 +24,6 @@ class WeightsFlags:
     """Print the result as JSON, alone on standard output."""
 
 
-def import_weights(argv: Sequence[str]) -> None:
-    """Convert a file of weights, or print the help."""
-    if not argv or wants_help(argv):
-        print_help(WEIGHTS, WeightsFlags)
-        return
-    flags = parse(WeightsFlags, argv, WEIGHTS)
-    with json_alone(flags.json):
-        result = convert_weights(flags)
-    if flags.json:
-        print_json(result)
-
-
 def convert_weights(flags: WeightsFlags) -> dict[str, object]:
     """Write the tensors of the file as .safetensors, and print how many there are; the same for programs."""
     from pathlib import Path
@@ -48,9 +34,6 @@ def convert_weights(flags: WeightsFlags) -> dict[str, object]:
     values = sum(value.numel() for value in state.values())
     print(f"weights     {flags.out}: {len(state)} tensors, {values:,} values")
     return {"file": flags.out, "tensors": len(state), "values": values}
-
-
-FEATURES = "vtr import features"
 
 
 @dataclass(frozen=True)
@@ -69,33 +52,29 @@ class FeaturesFlags:
     """Print the result as JSON, alone on standard output."""
 
 
-def import_features(argv: Sequence[str]) -> None:
-    """Convert a file of features, or print the help."""
-    if not argv or wants_help(argv):
-        print_help(FEATURES, FeaturesFlags)
-        return
-    flags = parse(FeaturesFlags, argv, FEATURES)
-    with json_alone(flags.json):
-        result = convert_published(flags)
-    if flags.json:
-        print_json(result)
-
-
 def convert_published(flags: FeaturesFlags) -> dict[str, object]:
     """Write the vectors as .npy files with a table, and print what to do with them; the same for programs."""
     from vtr_core.backbones.published_features import convert_features
 
     clips, heard = convert_features(flags.file, flags.out, flags.captions, flags.davenet)
-    columns = "video audio" if heard else "video"
+    table, columns = f"{flags.out}/table.csv", ["video", "audio"] if heard else ["video"]
     print(f"features    {flags.out}: {clips:,} clips, {heard:,} with audio")
-    print(f"next        vtr ingest pairs --table {flags.out}/table.csv --feature-columns {columns} \\")
-    print("                --pool max --no-normalise --out data/NAME")
-    return {"table": f"{flags.out}/table.csv", "clips": clips, "audio": heard}
+    words = ["--table", table, "--feature-columns", *columns, "--pool", "max", "--no-normalise", "--out", "DATA"]
+    print(f"next        {command_line('ingest', 'pairs', *words)}")
+    return {"table": table, "clips": clips, "audio": heard}
 
 
 IMPORTS: tuple[Subcommand, ...] = (
-    Subcommand("features", "published features of one vector a clip (.pth, .pkl) as .npy files", import_features),
-    Subcommand("weights", "a published file of weights (.pt, .pth) as .safetensors, for --weights", import_weights),
+    Subcommand(
+        "features",
+        "published features of one vector a clip (.pth, .pkl) as .npy files",
+        lambda argv: run_import(argv, "features", FeaturesFlags, convert_published),
+    ),
+    Subcommand(
+        "weights",
+        "a published file of weights (.pt, .pth) as .safetensors, for --weights",
+        lambda argv: run_import(argv, "weights", WeightsFlags, convert_weights),
+    ),
     *(kind for system in SYSTEMS for kind in system.imports),
 )
 _LINES = "\n".join(f"  {kind.name:18}{kind.summary}" for kind in IMPORTS)

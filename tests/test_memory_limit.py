@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from vtr_core.process_limits import EXCEEDED
+from vtr_core import process_limits
+from vtr_core.process_limits import EXCEEDED, free_memory
 
 TAKES = "held = bytes(b'x' * {megabytes}) * 2**20\nimport time\ntime.sleep({seconds})\nprint('done')"
 
@@ -16,6 +18,16 @@ def _run(start: str, megabytes: int, seconds: float) -> "subprocess.CompletedPro
         megabytes=megabytes, seconds=seconds
     )
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+
+
+def test_a_container_has_no_more_than_its_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_limits, "CGROUP", tmp_path)
+    machine = free_memory()
+    assert machine > 5 << 20
+    for most, free in (("max", None), (str(9 << 20), 5 << 20), (str(1 << 20), 0)):
+        (tmp_path / "memory.max").write_text(f"{most}\n")
+        (tmp_path / "memory.current").write_text(f"{4 << 20}\n")
+        assert free_memory() == free or (free is None and free_memory() > 5 << 20)
 
 
 @pytest.mark.linux

@@ -94,6 +94,7 @@ def _dual_settings(loaded: LoadedModel, flags: EvaluateFlags) -> EvaluationConfi
         "--query-bank": flags.query_bank,
         "--aggregate": flags.aggregate != "none",
         "--relevant same-caption": flags.relevant != "own",
+        "--missing-audio miss": flags.missing_audio != "video",
     }
     for flag, is_given in unused.items():
         if is_given:
@@ -235,9 +236,12 @@ def _check(flags: EvaluateFlags) -> None:
             "vtr evaluate: --normalize query_bank and --query-bank URI go together; "
             "the URI is a data set that is not evaluated, such as the training data"
         )
-    if flags.sample_queries is not None and (flags.normalize or flags.aggregate != "none"):
+    if flags.sample_queries is not None and (
+        flags.normalize or flags.aggregate != "none" or flags.missing_audio != "video"
+    ):
         raise ConfigError(
-            "vtr evaluate: --sample-queries is for plain retrieval; leave out --normalize and --aggregate"
+            "vtr evaluate: --sample-queries is for plain retrieval; leave out --normalize and --aggregate, "
+            "and --missing-audio"
         )
     if flags.relevant != "own" and (flags.normalize or flags.aggregate != "none"):
         raise ConfigError(

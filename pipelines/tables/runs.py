@@ -1,7 +1,7 @@
 """A paper's tables from the runs of a folder: one run per row and seed, each done once; then the page."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -101,17 +101,14 @@ class Sweep:
         """
         for variant, config in configs.items():
             self._check(variant, config)
-        progress = _Progress(sum(bool(self.missing(run_folder(self.out, *run))) for run in self._runs(configs)))
+        folders = [run_folder(self.out, *run) for run in product(configs, range(self.seeds))]
+        progress = _Progress(sum(bool(self.missing(folder)) for folder in folders))
         print(
             f"{len(configs)} rows × {self.seeds} seeds: {progress.runs} trainings are missing",
             flush=True,
         )
         for variant, config in configs.items():
             self.run(variant, config, progress)
-
-    def _runs(self, variants: Iterable[str]) -> Iterator[tuple[str, int]]:
-        """Variant and seed of all runs."""
-        return product(variants, range(self.seeds))
 
     def _check(self, variant: str, config: TrainConfig) -> None:
         """RunConflict where a run had other settings, was trained on other data or began with another model, or has

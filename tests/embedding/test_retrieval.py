@@ -1,5 +1,6 @@
 """Embedded rows become queries and items: clips once, captions each, missing modalities never."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +64,9 @@ def test_clips_without_audio_may_count_as_failures() -> None:
     assert (t2va.metrics.num_queries, t2va.metrics.num_items, t2va.metrics.recall[10]) == (2, 1, 0.5)
     with pytest.raises(ConfigError, match="no clip here has any"):
         with_audio_alone(rows_of([[1, 0]], [[0, 1]], [1]))
+    heard_alone = replace(rows, present={**rows.present, "video": np.zeros(2, bool)})
+    with pytest.raises(ConfigError, match="beside video"):
+        with_audio_alone(heard_alone)
 
 
 @pytest.mark.parametrize("similarity", ["dot", "cosine", "neg_euclidean"])

@@ -128,6 +128,13 @@ def test_em_needs_square_matrices_of_one_size(primary_dim, pose_dim):
         build_routing(NUM_CAPSULES, primary_dim, EmRouting(pose_dim=pose_dim))
 
 
+def test_em_of_earlier_checkpoints_is_read_where_it_is_the_same():
+    """`density` "mean" is `components` "mean"; the sum was that of the density alone."""
+    assert EmRouting(pose_dim=DIM, density="mean").components == "mean"
+    with pytest.raises(ValueError, match="density"):
+        EmRouting(pose_dim=DIM, density="sum")
+
+
 @pytest.mark.parametrize("num_capsules", [64, 128])
 @pytest.mark.parametrize("config", [DynamicRouting(), EmRouting(num_iterations=1)])
 def test_many_capsules_do_not_make_fresh_poses_vanish(config, num_capsules):

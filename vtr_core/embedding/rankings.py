@@ -273,10 +273,12 @@ def visible(rows: EmbeddedRows) -> list[str]:
 def with_audio_alone(rows: EmbeddedRows) -> EmbeddedRows:
     """The rows, in which clips without audio have no video either, so that their captions are failures.
 
-    ConfigError where no clip has audio.
+    ConfigError unless there are clips of both.
     """
-    if AUDIO not in visible(rows):
-        raise ConfigError("vtr evaluate: --missing-audio miss is for clips with audio, and no clip here has any")
+    if visible(rows) != [VIDEO, AUDIO]:
+        raise ConfigError(
+            "vtr evaluate: --missing-audio miss is for clips with audio, and no clip here has any beside video"
+        )
     return replace(rows, present={**rows.present, VIDEO: rows.present[VIDEO] & rows.present[AUDIO]})
 
 

@@ -111,10 +111,17 @@ def test_weight_and_rescaling_are_those_of_the_command(data: Manifest, checkpoin
 
 
 @pytest.mark.parametrize(
-    "given", [{"similarity": ("dot",)}, {"aggregate": "video"}, {"normalize": ("dual_softmax",)}], ids=str
+    "given",
+    [
+        {"similarity": ("dot",)},
+        {"aggregate": "video"},
+        {"normalize": ("dual_softmax",)},
+        {"missing_audio": "miss"},
+    ],
+    ids=str,
 )
 def test_flags_of_other_models_are_refused(given: dict[str, object], data: Manifest, checkpoint: str) -> None:
-    with pytest.raises(ConfigError, match=f"--{next(iter(given))} is not for a dual encoder"):
+    with pytest.raises(ConfigError, match=f"--{next(iter(given)).replace('_', '-')}.* is not for a dual encoder"):
         evaluate(EvaluateFlags(checkpoint=checkpoint, data=(data.uri,), **given))  # type: ignore[arg-type]
 
 

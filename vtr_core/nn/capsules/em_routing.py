@@ -90,11 +90,11 @@ class Em(Routing):
     x̂_j = μ_j,  p̂_j = sigmoid(λ(β_a − cost_j))
 
     `config.components` "sum" is the published procedure: cost and log density are sums over the d components, and
-    gradients pass through the E-steps. The sums make nearly all responsibilities 0 or 1 before anything is learned, and
-    the gradients of E-steps grow without bound (Duarte et al. see EM suffer from instability, section 4.4). "mean"
-    differs in both: means over the components, and responsibilities that are constants for the gradient, as they are
-    for EM's own M-step, so that it flows through the last M-step alone and is bounded by the variance floor. Computed
-    in float32 or more, also under autocast. Each activation lies in [0, 1]; they do not sum to 1.
+    gradients pass through the E-steps. The sums make nearly all responsibilities 0 or 1 before anything is learned
+    (Duarte et al. see EM suffer from instability, section 4.4). "mean" differs in both: means over the components, and
+    responsibilities that are constants for the gradient, as they are for EM's own M-step, so that it flows through the
+    last M-step alone and is bounded by the variance floor. Computed in float32 or more, also under autocast. Each
+    activation lies in [0, 1]; they do not sum to 1.
 
     W_ij is drawn with variance C/√d: the mean of C independent votes then has the variance of X_i for any C. β_u
     starts at −log √C, so that the cost is about that of the poses themselves; β_a starts at 0.
