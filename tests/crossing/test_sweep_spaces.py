@@ -40,7 +40,8 @@ def test_a_sweep_comes_to_its_end(name: str, worlds: Callable[[str], Path], tmp_
     data = worlds(world_of(preset(base)))
     out = tmp_path / "sweep"
     flags = SweepFlags(data=str(data), num_samples=2, search="random", max_concurrent=2, out=str(out))
-    sweep(name, flags, {"training.epochs": 2, "training.validate_every": 1, "scaling.workers": 0})
+    changes = {"training.epochs": 2, "training.validate_every": 1, "scaling.workers": 0}
+    sweep(name, flags, {"batch.videos": small(base, data).batch.videos, **changes})
     trials = json.loads((out / "trials.json").read_text())
     assert {row["state"] for row in trials} <= {"finished", "stopped"}
     assert len(trials) == 2
