@@ -1,10 +1,11 @@
-"""Text-to-video retrieval on real films, and on MSR-VTT-800's weak features, beside chance and baselines.
+"""Text-to-video retrieval on real films, on MSR-VTT-800's weak features and on vidrel, beside chance and baselines.
 
     python -m benchmarks.films --data ../shared/data/films
     python -m benchmarks.films --data ../shared/data/films --csv kept=FOLDER/films.csv     films judged whole, besides
     python -m benchmarks.films --world msrvtt-800 --data ../shared/data
+    python -m benchmarks.films --world vidrel --data ../shared/data
 
-The first writes films.md, the last films_msrvtt-800.md, each with its figures as JSON. Every trained row searches its
+The first writes films.md, the last films_vidrel.md, each with its figures as JSON. Every trained row searches its
 learning rate on validation captions with seed 0. Other films lie in the folder `videos` beside their table.
 """
 
@@ -19,8 +20,8 @@ import numpy as np
 from benchmarks.comparison.paired import plus_minus
 from benchmarks.comparison.search import Searched
 from benchmarks.films import baselines
-from benchmarks.films.data import SPLITS, Sets, films, msrvtt_800, read
-from benchmarks.films.rows import FILMS, MSRVTT_800, RATES, spread, trained
+from benchmarks.films.data import SPLITS, Sets, films, msrvtt_800, read, vidrel
+from benchmarks.films.rows import RATES, WORLDS, spread, trained
 from benchmarks.machine import processor, versions
 from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
@@ -36,8 +37,8 @@ class Flags:
     """Where the data is, and what to train."""
 
     data: str = "../shared/data/films"
-    """Folder of films.csv and videos; for msrvtt-800 the one of msrvtt/annotations and msrvtt/features."""
-    world: Literal["films", "msrvtt-800"] = "films"
+    """Folder of films.csv and videos; for the other worlds the one of the folders msrvtt and vidrel."""
+    world: Literal["films", "msrvtt-800", "vidrel"] = "films"
     """What to train on."""
     csv: tuple[str, ...] = ()
     """NAME=TABLE: tables (id, caption, video) of further films, which trained models are judged on as a whole."""
@@ -61,8 +62,8 @@ def main(argv: Sequence[str]) -> None:
     if is_films:
         sets = films(Path(flags.data), work / "data", _tables(flags.csv))
     else:
-        sets = msrvtt_800(Path(flags.data), work / "data")
-    rows = [row for row in (FILMS if is_films else MSRVTT_800) if not flags.rows or row.name in flags.rows]
+        sets = (msrvtt_800 if flags.world == "msrvtt-800" else vidrel)(Path(flags.data), work / "data")
+    rows = [row for row in WORLDS[flags.world] if not flags.rows or row.name in flags.rows]
     fixed = baseline_figures(sets, with_zero_shot=is_films)
     searches = {row.name: trained(row, sets, work / "rows", flags.seeds) for row in rows}
     figures = {
@@ -115,7 +116,7 @@ def markdown(figures: Mapping[str, Any], searches: Mapping[str, Searched], judge
     ]
     for name in judged:
         lines += ["", f"## {name}, {sizes[name]} videos", "", *_table(figures["baselines"], searches, name)]
-    rows = {row.name: row for row in (FILMS if figures["world"] == "films" else MSRVTT_800)}
+    rows = {row.name: row for row in WORLDS[figures["world"]]}
     epochs = (f"{name} {rows[name].epochs}" for name in searches)
     lines += ["", "## Searches", "", f"Epochs of training: {'; '.join(epochs)}.", ""]
     lines += [f"| R@1 + R@5 + R@10 on val, seed 0 | {' | '.join(f'{r:g} x' for r in RATES)} |"]

@@ -1,4 +1,4 @@
-"""The data of the tables: films as clips and as whole videos, and MSR-VTT-800, split by what must be unseen."""
+"""The data of the tables: films as clips and as whole videos, MSR-VTT-800, vidrel, split by what must be unseen."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +9,8 @@ import numpy as np
 from benchmarks.caption_vectors import caption_vectors, write_glove
 from benchmarks.msrvtt_dual.data import videos
 from benchmarks.msrvtt_ridge import SHARES, allowed_text, msrvtt
+from benchmarks.worlds import Place
+from benchmarks.worlds import vidrel as vidrel_clips
 from pipelines.concepts import ConceptFlags, concepts
 from pipelines.extract.command import ExtractFlags, extract
 from pipelines.ingest.command import ingest
@@ -20,6 +22,8 @@ from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.storage import locate
 
 SPLITS = ("train", "val", "test")
+VIDREL_SHARES = {"train": 0.6, "val": 0.2, "test": 0.2}
+"""Of vidrel's clips."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +85,19 @@ def msrvtt_800(data: Path, work: Path) -> Sets:
     return Sets({"clips": {split: str(out / split) for split in SPLITS}, "videos": of_videos})
 
 
+def vidrel(data: Path, work: Path) -> Sets:
+    """Clips with ResNet-152 and C3D features and a caption of three words, split at random; of no encoder."""
+    return Sets({"clips": vidrel_clips(Place(str(work), str(data)), VIDREL_SHARES)})
+
+
 def read(uri: str) -> Captioned:
-    """A data set of clips in memory."""
+    """A data set of clips in memory, a clip's features side by side."""
     manifest = Manifest.load(uri)
-    reader = RowGroupReader(manifest, ["clip_id", "caption", "video"])
+    features = sorted(feature.name for feature in manifest.schema.features)
+    reader = RowGroupReader(manifest, ["clip_id", "caption", *features])
     groups = [reader.read(place) for place in row_groups(manifest)]
-    clips, captions, rows = (np.concatenate([group[name] for group in groups]) for name in reader.columns)
+    clips, captions, *values = (np.concatenate([group[name] for group in groups]) for name in reader.columns)
+    rows = np.concatenate(values, axis=1)
     _, first, clip = np.unique(clips, return_index=True, return_inverse=True)
     return Captioned(rows[first].astype(np.float32), tuple(captions), clip)
 

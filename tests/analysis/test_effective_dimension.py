@@ -31,6 +31,18 @@ def test_variances_equal_those_of_the_covariance(count):
     torch.testing.assert_close(found.directions.T @ found.directions, torch.eye(6, dtype=torch.float64))
 
 
+@pytest.mark.parametrize("count", [40, 12, 6])
+def test_the_first_of_many_components_are_those_of_all(count: int) -> None:
+    scales = torch.logspace(1, -2, 30, dtype=torch.float64)
+    samples = torch.randn(count, 30, generator=torch.Generator().manual_seed(6), dtype=torch.float64) * scales + 2
+    first, every = principal_components(samples, most=5), principal_components(samples)
+    assert first.directions.shape == (30, 5)
+    torch.testing.assert_close(first.variances, every.variances[:5], rtol=1e-6, atol=0)
+    torch.testing.assert_close(first.normalised_variances, every.normalised_variances[:5], rtol=1e-6, atol=0)
+    alike = (first.directions * every.directions[:, :5]).sum(dim=0).abs()
+    torch.testing.assert_close(alike, torch.ones(5, dtype=torch.float64), rtol=1e-5, atol=0)
+
+
 def test_counts_are_logarithmic_with_both_ends():
     assert component_counts(64) == [1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64]
     assert component_counts(1) == [1]

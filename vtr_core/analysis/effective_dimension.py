@@ -13,31 +13,44 @@ from vtr_core.errors import DatasetError
 class PrincipalComponents:
     """Orthonormal directions as columns, by decreasing variance of the samples along them."""
 
-    directions: Float64[Tensor, "dim dim"]
-    variances: Float64[Tensor, " dim"]
+    directions: Float64[Tensor, "dim components"]
+    variances: Float64[Tensor, " components"]
+    total: float
+    """The variance along all directions together, those that were not computed included."""
 
     @property
-    def normalised_variances(self) -> Float64[Tensor, " dim"]:
-        """Shares of the total variance; they sum to 1 (Figure 4.4a)."""
-        total = self.variances.sum()
-        return self.variances / torch.where(total > 0, total, 1)
+    def normalised_variances(self) -> Float64[Tensor, " components"]:
+        """Shares of the total variance; of all components they sum to 1 (Figure 4.4a)."""
+        return self.variances / (self.total if self.total > 0 else 1)
 
 
-def principal_components(samples: Float[Tensor, "samples dim"]) -> PrincipalComponents:
-    """The eigenvectors of the covariance (divided by samples − 1) of the centred samples, in float64.
+def principal_components(samples: Float[Tensor, "samples dim"], most: int | None = None) -> PrincipalComponents:
+    """The eigenvectors of the covariance (divided by samples − 1) of the centred samples.
 
-    Computed from the singular values of the triangular factor of a QR decomposition, not from the covariance, which
-    would square the condition number. With fewer samples than dimensions the last variances are 0; their directions
-    complete the basis.
+    All of them in float64, from the singular values of the triangular factor of a QR decomposition, not from the
+    covariance, which would square the condition number. With fewer samples than dimensions the last variances are 0;
+    their directions complete the basis.
+
+    most: of more dimensions only so many components, the first, by subspace iteration from random directions (Halko et
+    al. 2011, Algorithm 4.4; torch's `svd_lowrank`) in the samples' own precision: memory of the samples twice and of
+    dim × most, where all components would take dim × dim.
     """
     if len(samples) < 2:
         raise DatasetError(f"principal components of {len(samples)} samples; at least 2")
+    dim, freedom = samples.shape[1], len(samples) - 1
+    if most is not None and most < dim:
+        most = min(most, freedom)
+        centred = samples - samples.mean(dim=0)
+        total = float(centred.square().sum(dim=1).double().sum() / freedom)
+        # Six more directions, torch's own margin, so that the last of those that count are good, too.
+        _, lengths, directions = torch.svd_lowrank(centred, q=min(most + 6, dim, len(samples)), niter=4)
+        return PrincipalComponents(directions[:, :most].double(), lengths[:most].double().square() / freedom, total)
     centred = samples.double() - samples.double().mean(dim=0)
-    small = torch.linalg.qr(centred, mode="r").R if len(centred) > centred.shape[1] else centred
+    small = torch.linalg.qr(centred, mode="r").R if len(centred) > dim else centred
     _, lengths, directions = torch.linalg.svd(small, full_matrices=True)
-    variances = torch.zeros(samples.shape[1], dtype=torch.float64)
-    variances[: len(lengths)] = lengths.square() / (len(samples) - 1)
-    return PrincipalComponents(directions.T.contiguous(), variances)
+    variances = torch.zeros(dim, dtype=torch.float64)
+    variances[: len(lengths)] = lengths.square() / freedom
+    return PrincipalComponents(directions.T.contiguous(), variances, float(variances.sum()))
 
 
 def component_counts(dim: int, per_octave: int = 2) -> list[int]:

@@ -29,7 +29,8 @@ class ComplementarityFlags:
     """Number of canonical pairs, the most correlated first, as in the thesis's Figure 4.5; of two spaces of 512
     dimensions 512 are all. Fewer than that many samples give fewer."""
     components: int = 4096
-    """Largest latent space of which principal components are computed (Figure 4.4); 0: of none."""
+    """Maximum number of principal components of a latent space, the first ones (Figure 4.4); 0: none. All of 65,536
+    dimensions would take 34 GB and hours."""
     seed: int = 0
     """Random seed of sampled captions and of held-out videos."""
     experiment: str = "vtr"

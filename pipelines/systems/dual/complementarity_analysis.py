@@ -186,7 +186,8 @@ def _runs(
             if flags.captions_per_video is not None:
                 data = data.few_captions(flags.captions_per_video, flags.seed)
             similarity = dual_encoder(model).config.concept_similarity
-            is_first = 0 < (way.latent_dim or 0) <= flags.components and all(run["way"] != names[way] for run in runs)
+            is_first = all(run["way"] != names[way] for run in runs)
+            with_components = is_first and flags.components > 0 and (way.latent_dim or 0) > 0
             runs.append(
                 {
                     "way": names[way],
@@ -194,7 +195,9 @@ def _runs(
                     "dims": [way.latent_dim, way.num_concepts],
                     "checkpoints": [model.uri],
                     "figures": figures_by_space(data.rows, dual_scoring(model)),
-                    "components": component_curve(data, dual_scoring(model)) if is_first else None,
+                    "components": component_curve(data, dual_scoring(model), flags.components)
+                    if with_components
+                    else None,
                     "correlations": correlation_curves(
                         _latent(data), _concepts(data, similarity), data.caption_video, flags
                     ),
@@ -264,15 +267,17 @@ def fused_figures(both: DualRows, scoring: Scoring) -> dict[str, float]:
     return figures_by_space(both, policy)["two spaces"]
 
 
-def component_curve(data: AnalysedSet, scoring: Scoring) -> dict[str, Any]:
+def component_curve(data: AnalysedSet, scoring: Scoring, most: int) -> dict[str, Any]:
     """Figure 4.4: normalised variances of a latent space, and mean mAP in [0, 1] after keeping the first components.
+
+    Of a space with more than `most` dimensions the first `most` components alone, so that both curves end there.
 
     Principal components over captions and videos together: every caption is one sample, every video is repeated an
     integer number of times, so that both sides weigh about the same. Vectors are projected without subtracting the
     mean: then all components together are a rotation and give the cosines of the full vectors.
     """
     text, video = data.text["latent"], data.video["latent"]
-    components = principal_components(torch.cat([text, video.repeat(max(1, round(len(text) / len(video))), 1)]))
+    components = principal_components(torch.cat([text, video.repeat(max(1, round(len(text) / len(video))), 1)]), most)
     directions, rows = components.directions.float().numpy(), only_space(data.rows, "latent")
     texts, videos = rows.text["latent"] @ directions, rows.video["latent"] @ directions
     precision = {
@@ -280,7 +285,7 @@ def component_curve(data: AnalysedSet, scoring: Scoring) -> dict[str, Any]:
             replace(rows, text={"latent": texts[:, :count]}, video={"latent": videos[:, :count]}),
             replace(scoring, space="latent"),
         )
-        for count in component_counts(text.shape[1])
+        for count in component_counts(directions.shape[1])
     }
     return {"normalised_variances": components.normalised_variances.tolist(), "map": precision}
 

@@ -66,8 +66,9 @@ def test_two_latent_spaces_are_fused_with_equal_weights():
 
 def test_components_of_both_sides_and_the_whole_space_at_the_end():
     data = _set()
-    found = component_curve(data, POLICY)
+    found = component_curve(data, POLICY, most=10)
     assert list(found["map"]) == [1, 2, 3, 4, 5]
+    assert list(component_curve(data, POLICY, most=3)["map"]) == [1, 2, 3]
     assert 100 * found["map"][5] == pytest.approx(_map(_scores(data), data))
     assert sum(found["normalised_variances"]) == pytest.approx(1.0)
     samples = torch.cat([data.text["latent"], data.video["latent"].repeat(4, 1)]).numpy()
