@@ -61,7 +61,10 @@ _AS_MANY_CAPSULES: Mapping[str, object] = {
 
 
 def _capsules(changes: Mapping[str, object]) -> tuple[Row, ...]:
-    """The capsule network and what the paper compares it with, with pretrained text, two of them also wide."""
+    """The capsule network and what the paper compares it with, with pretrained text.
+
+    On films: capsules 1.9 million weights, wide 24.1; fully connected 14.8, narrow 2.2.
+    """
     capsules = {"scaling.workers": 0, "training.precision": "float32", **changes}
     wide = {"model.embedding_dim": 1024, "model.words.hidden_dim": 1024}
     text = {**capsules, "model.words.encoder": "bundled"}
@@ -71,9 +74,9 @@ def _capsules(changes: Mapping[str, object]) -> tuple[Row, ...]:
         Row("no routing, pretrained text", "capsule-msrvtt-routing-none", {**text, **_AS_MANY_CAPSULES}),
         Row("fully connected, pretrained text", "capsule-msrvtt-fully-connected", text),
         Row(
-            "fully connected, wide, pretrained text",
+            "fully connected, narrow, pretrained text",
             "capsule-msrvtt-fully-connected",
-            {**text, **wide, "model.hidden_dim": 2048},
+            {**text, "model.hidden_dim": 512},
         ),
     )
 
