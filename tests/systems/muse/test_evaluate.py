@@ -26,8 +26,8 @@ from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from vtr_core.systems.muse.task import embed_words
 from vtr_core.systems.spaces import clip_space_of
+from vtr_core.systems.video_space import embed_words
 from vtr_core.tracking.models.model_folder import example, signature
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint

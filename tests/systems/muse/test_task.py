@@ -23,8 +23,8 @@ from vtr_core.run.inputs import usable_data, with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.systems.joint_space import RetrievalTask
 from vtr_core.systems.muse.model import Muse
-from vtr_core.systems.muse.task import embed_words
 from vtr_core.systems.spaces import embed_rows
+from vtr_core.systems.video_space import embed_words
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.loop.learner import Learner
 

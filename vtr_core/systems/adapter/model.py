@@ -15,13 +15,14 @@ from vtr_core.errors import ConfigError, command_line
 from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings, joint_embeddings
 from vtr_core.nn.normalization import Standardization
 from vtr_core.systems.adapter.config import AdapterConfig
+from vtr_core.systems.video_space import VideoTextModel
 
 LEAST_DEVIATION = 0.1
 """Least standard deviation of a dimension, as a share of the mean one: a channel that is nearly constant in the
 training data is noise in new films, not a signal of many deviations."""
 
 
-class Adapter(nn.Module):
+class Adapter(VideoTextModel):
     """f_text = unit(t + W_t t + b_t),  f_video = unit(v + W_v x̂ + b_v),  x̂ = unit((x − μ) / σ).
 
     t and v are the encoder's unit vectors, x the stored rows of a clip, μ and σ their statistics in the training data.
@@ -32,7 +33,7 @@ class Adapter(nn.Module):
 
     def __init__(self, config: AdapterConfig) -> None:
         super().__init__()
-        self.config, record = config, config.encoder
+        self.config, record, self.dim = config, config.encoder, config.encoder.dim
         self.text = FrozenText(record)
         self.head = None if record.feature_dim == 0 else _empty_head(record)
         given = config.inputs.features.get(config.feature, record.feature_dim)
@@ -66,24 +67,28 @@ class Adapter(nn.Module):
         """Text and video in the joint space; exactly 0 for an empty text or a video without rows."""
         name, text = self.config.feature, self.encode_text(batch.tokens)
         if isinstance(batch, FrameBatch):
-            video, seen = self.encode_frames(batch.frames[name], batch.mask[name]), batch.present[name]
+            video, seen = self.encode_videos(batch.frames[name], batch.mask[name]), batch.present[name]
             present = {TEXT: batch.text_present, VIDEO: seen}
             vectors = {TEXT: text, VIDEO: video}
             return Embeddings({m: torch.where(present[m].unsqueeze(1), v, 0) for m, v in vectors.items()}, present)
         rows = torch.where(batch.present[name].unsqueeze(1), batch.features[name], 0).float()
         return joint_embeddings({TEXT: text, name: self.encode_video(rows)}, batch, True)
 
-    def encode_text(self, tokens: Int64[Tensor, "texts bytes"]) -> Float[Tensor, "texts dim"]:
+    def encode_text(self, captions: Int64[Tensor, "texts bytes"]) -> Float[Tensor, "texts dim"]:
         """The unit vectors of texts in UTF-8."""
-        frozen = self.text(tokens)
+        frozen = self.text(captions)
         return normalize(frozen + self.words(frozen), dim=-1)
+
+    def known(self, captions: Int64[Tensor, "texts bytes"]) -> Bool[Tensor, " texts"]:
+        """Which texts are not empty."""
+        return (captions != 0).any(dim=1)
 
     def encode_video(self, rows: Float[Tensor, "clips values"]) -> Float[Tensor, "clips dim"]:
         """The unit vectors of clips, of their pooled rows; of mean and deviation a model of the mean takes the mean."""
         rows = rows[:, : len(self.standardization.mean)]
         return self._project(rows[:, : self.config.encoder.feature_dim], rows)
 
-    def encode_frames(
+    def encode_videos(
         self, frames: Float[Tensor, "videos rows values"], mask: Bool[Tensor, "videos rows"]
     ) -> Float[Tensor, "videos dim"]:
         """The unit vectors of whole videos: v of the rows' mean, W_v of their mean by attention.

@@ -28,6 +28,7 @@ from vtr_core.nn.multi_level_encoding import SentenceEncoder
 from vtr_core.nn.normalization import Standardization
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.systems.muse.config import MuseConfig, TextByEncoder, TextVectors, TextWords
+from vtr_core.systems.video_space import VideoTextModel
 from vtr_core.text.tokens.vocabulary import PADDING
 
 
@@ -72,7 +73,7 @@ def _cls_and_patches(values: Float[Tensor, "tokens given"]) -> Float[Tensor, " b
     return values[0] if len(patches) == 0 else torch.cat([values[0], patches.mean(dim=0)])
 
 
-class Muse(nn.Module):
+class Muse(VideoTextModel):
     """Videos and captions as unit vectors, whose product is their cosine (Tang et al. 2025).
 
     The output of a video is pooled from its [CLS] tokens only, after they have been mixed with all scales: a newly
@@ -94,6 +95,7 @@ class Muse(nn.Module):
         gate = None if published else config.initial_gate
         self.learner = build_learner(self.dim, config.learner, gate, config.norm, config.residual)
         self.words = _words(config, self.dim)
+        self.reads_captions = self.words is not None
         if published and self.pyramid is not None:
             self.pyramid.requires_grad_(False)
         self.register_buffer("_place", torch.empty(0), persistent=False)
@@ -101,7 +103,7 @@ class Muse(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """The model's device, also for a model without parameters."""
+        """The model's device, also for one without parameters."""
         return self._place.device
 
     def forward(self, batch: FrameBatch) -> Embeddings:
@@ -109,11 +111,17 @@ class Muse(nn.Module):
         or vector.
         """
         mask = batch.mask[self.config.feature]
-        video = self.video(*self.split(batch.frames[self.config.feature]), mask)
+        video = self.encode_videos(batch.frames[self.config.feature], mask)
         captions = self._captions(batch)
         return Embeddings(
-            {TEXT: self.text(captions), VIDEO: video}, {TEXT: self.known(captions), VIDEO: mask.any(dim=1)}
+            {TEXT: self.encode_text(captions), VIDEO: video}, {TEXT: self.known(captions), VIDEO: mask.any(dim=1)}
         )
+
+    def encode_videos(
+        self, frames: Float[Tensor, "rows frames values"], mask: Bool[Tensor, "rows frames"]
+    ) -> Float[Tensor, "rows dim"]:
+        """Unit vectors of videos given as rows of the feature column; exactly 0 for a video without frames."""
+        return self.video(*self.split(frames), mask)
 
     def split(
         self, frames: Float[Tensor, "rows frames values"]
@@ -151,7 +159,7 @@ class Muse(nn.Module):
             return None
         return root_mean_square(frames)
 
-    def text(
+    def encode_text(
         self, captions: Float[Tensor, "captions dim"] | Int64[Tensor, "captions max_words"]
     ) -> Float[Tensor, "captions dim"]:
         """Unit vectors of given vectors, or of tokens if the model has an encoder; exactly 0 for empty captions."""
@@ -164,7 +172,7 @@ class Muse(nn.Module):
         return (captions != 0).any(dim=1) if self.words is None else self.words.known(captions)
 
     def _captions(self, batch: FrameBatch) -> Tensor:
-        """The input of `text`: the single vector of each row's caption, or its tokens."""
+        """The input of `encode_text`: the single vector of each row's caption, or its tokens."""
         if isinstance(self.config.text, TextVectors):
             return batch.frames[self.config.text.feature][:, 0]
         return batch.tokens
