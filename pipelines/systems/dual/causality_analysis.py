@@ -209,13 +209,12 @@ def search_transform(flags: CausalityFlags, data: AnalysedSet, scoring: Scoring)
     start = objective.identity
     if flags.search == "coordinate":
         if flags.c10 is None:
-            search = coordinate_search(objective, start)
+            best = coordinate_search(objective, start)
         else:
-            search = coordinate_search(objective, start, tolerance=1.0, enough=flags.c10 / 100)
-        best = search.best
+            best = coordinate_search(objective, start, tolerance=1.0, enough=flags.c10 / 100)
         return Search({"original": objective(start), "improved": best}, objective.measured)
-    best = thesis_search(objective, start).best
-    enough = coordinate_search(objective, start, tolerance=1.0, enough=ENOUGH).best
+    best = thesis_search(objective, start)
+    enough = coordinate_search(objective, start, tolerance=1.0, enough=ENOUGH)
     return Search({"original": objective(start), "improved": best, "enough": enough}, objective.measured)
 
 
