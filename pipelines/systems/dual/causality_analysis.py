@@ -216,7 +216,7 @@ def inferences(
     hybrids, alone = {}, {}
     for name, transform in transforms.items():
         figures, curves = figures_by_space(data.rows, scoring.transformed(transform)), matched_curves(space, transform)
-        causality = {f"c{k}": 100 * curves.at(k)[0] for k in SHOWN_KS}
+        causality = {f"c{k}": 100 * curves.at(k) for k in SHOWN_KS}
         alone[f"concepts, {name}"] = {"transform": asdict(transform), "figures": {**figures["concept"], **causality}}
         if "two spaces" in figures:
             shares = {k: (1 - scoring.latent_weight) * value for k, value in causality.items()}

@@ -349,8 +349,13 @@ def _studies(runs: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
             dims = [run["dims"][place] for run in own]
             if len(set(dims)) >= FEWEST_DIMENSIONS:
                 metrics = {name: [run["figures"][space][name] for run in own] for name in STUDIED}
-                stable = stable_region(dims, metrics["map"])
-                yield {"space": space, "study": study, "dims": dims, **metrics, "stable": [stable.low, stable.high]}
+                yield {
+                    "space": space,
+                    "study": study,
+                    "dims": dims,
+                    **metrics,
+                    "stable": list(stable_region(dims, metrics["map"])),
+                }
 
 
 def _finite(values: Mapping[str, float]) -> dict[str, float | None]:

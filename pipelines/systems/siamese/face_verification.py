@@ -125,7 +125,7 @@ def printed(result: VerificationResult, checkpoint: str) -> list[Printed]:
         table.add_row(label, f"{100 * value:.2f}")
     remarks = [
         f"  {metrics.num_matching} matching and {metrics.num_different} different pairs; 95 % interval of the accuracy "
-        f"{100 * interval.low:.2f} to {100 * interval.high:.2f}; loss {result.loss:.4f}"
+        f"{100 * interval[0]:.2f} to {100 * interval[1]:.2f}; loss {result.loss:.4f}"
     ]
     if result.folds is not None:
         mean, error = 100 * result.folds.mean, 100 * result.folds.standard_error
