@@ -10,8 +10,6 @@ from pipelines.arguments import check_counts
 from pipelines.evaluate.evaluation_flags import EvaluateFlags, LocalizationFlags
 from pipelines.evaluate.localization import evaluate as evaluate_localization
 from pipelines.evaluate.retrieval import evaluate as evaluate_retrieval
-from pipelines.ingest.command import ingest
-from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.report.figures import print_link
 from pipelines.systems.registry import SYSTEMS
 from pipelines.tables.command import PaperTablesFlags
@@ -28,7 +26,7 @@ from pipelines.tables.row_settings import (
 from pipelines.train.command import TrainFlags, resume, train
 from vtr_core import storage
 from vtr_core.config.override import override
-from vtr_core.data.manifest import Manifest, splits, training_sets
+from vtr_core.data.manifest import Manifest, training_sets
 from vtr_core.embedding.rankings import Protocol, metric_values
 from vtr_core.errors import ConfigError, RunConflict, nearest
 from vtr_core.run.config import TrainConfig
@@ -331,13 +329,6 @@ def with_costs(
     for variant, costs in read(storage.read_json(locate(file))).items():
         figures.setdefault(variant, {}).update({f"benchmark/{column}": (value,) for column, value in costs.items()})
     return replace(results, figures=figures)
-
-
-def synthetic_data(source: Any, out: str) -> str:
-    """The synthetic data set, or folder of splits, at `out`, made if it is missing."""
-    if not splits(out) and not storage.exists(locate(out) / "manifest.json"):
-        ingest(source, IngestFlags(out=out))
-    return out
 
 
 def write_page(
