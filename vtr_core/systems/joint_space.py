@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import chain
+from typing import cast
 
 import pandas as pd
 import torch
@@ -16,6 +17,7 @@ from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns
 from vtr_core.embedding.collectives import contiguous_share, evaluate_shares, gather_embeddings, gather_keys, sum_shares
 from vtr_core.embedding.data_frames import captions_of
+from vtr_core.embedding.embedded_rows import ReadsFrames
 from vtr_core.embedding.rankings import metric_values
 from vtr_core.losses.contrastive import build_objective
 from vtr_core.losses.objective import Objective, Share, modality_pairs
@@ -84,7 +86,7 @@ class RetrievalTask:
 
 def frame_task(config: TrainConfig, rank: int, world: int, tables: LossTables) -> RetrievalTask:  # noqa: ARG001
     """Contrastive training on whole videos with a caption each."""
-    names = config.model.columns
+    names = cast(ReadsFrames, config.model).columns
     return RetrievalTask(config, rank, world, lambda columns: frame_batch(columns, names))
 
 

@@ -1,6 +1,7 @@
 """Training of a dual encoder with retrieval as validation, its search, and its `Implementation`."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -103,8 +104,12 @@ def compared_spaces(embeddings: DualEmbeddings, of_concepts: Similarity, margin:
             rows = (space.present[TEXT] & space.present[VIDEO])[:MOST_ROWS]
             text, video = (at_least_float32(space.vectors[m][:MOST_ROWS][rows].detach()) for m in (TEXT, VIDEO))
             vectors |= {f"{TEXT}_{name}": text, f"{VIDEO}_{name}": video}
-            scores[name] = lambda of=similarity, a=text, b=video: of(a, b) / margin  # type: ignore[misc]
+            scores[name] = partial(_in_margins, similarity, text, video, margin)
     return Compared(vectors, scores, is_bounded=True)
+
+
+def _in_margins(similarity: Similarity, text: Tensor, video: Tensor, margin: float) -> Tensor:
+    return similarity(text, video) / margin
 
 
 def dual_videos(rows: DualRows, loaded: TrainedModel) -> tuple[DualVideos, Int64[np.ndarray, " rows"]]:
@@ -190,14 +195,19 @@ def _build(
     return model
 
 
+def _model(config: TrainConfig) -> HybridEncoderConfig:
+    assert isinstance(config.model, HybridEncoderConfig)
+    return config.model
+
+
 IMPLEMENTATION = Implementation(
     build=_build,
     task=DualEncodingTask,
     predict=predict,
     signature=signature,
     retrieval=DualSpaces(
-        check=lambda config, manifest: check_frames(manifest, config.model),
-        concept_similarity=lambda config: config.model.concept_similarity,
+        check=lambda config, manifest: check_frames(manifest, _model(config)),
+        concept_similarity=lambda config: _model(config).concept_similarity,
         scoring=dual_scoring,
         rows=table_rows,
         videos=embedded_videos,
