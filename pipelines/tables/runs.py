@@ -163,8 +163,15 @@ class Sweep:
         if storage.exists(locate(folder) / "run.json"):
             data, validation = training_sets(self.data, self.validation)
             return resume(folder, named={"data": data, "validation": validation}).checkpoint
-        inputs = {"data": self.data, "validation": self.validation, "init": self.init, "concepts": self.concepts}
-        return train(config, TrainFlags(**inputs, out=folder, experiment=self.experiment)).checkpoint
+        flags = TrainFlags(
+            data=self.data,
+            validation=self.validation,
+            out=folder,
+            init=self.init,
+            concepts=self.concepts,
+            experiment=self.experiment,
+        )
+        return train(config, flags).checkpoint
 
 
 class _Progress:
