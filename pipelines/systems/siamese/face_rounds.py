@@ -298,7 +298,8 @@ def choose_margin(
     means = {}
     for margin, of_folds in checkpoints.items():
         values = [read_model(checkpoint, SYSTEMS).progress.best_value for checkpoint in of_folds]
-        means[margin] = fmean(value for value in values if value is not None)  # every fold has validation subjects
+        assert None not in values, "every fold has validation subjects"
+        means[margin] = fmean(value for value in values if value is not None)
     best = max(means, key=lambda margin: (means[margin], -margin))
     scored = []
     for checkpoint, data in zip(checkpoints[best], fold_data, strict=True):
