@@ -140,15 +140,7 @@ def printed(result: LocalizationResult, title: str) -> list[Printed]:
     return [table, *(f"  {line}" for line in _remarks(result.steps))]
 
 
-_COLUMNS = (
-    "",
-    "recall (task)",
-    "recall (video)",
-    "IoD (segment)",
-    "IoU (segment)",
-    "IoD (frame)",
-    "IoU (frame)",
-)
+_COLUMNS = ("", "recall", "IoD", "IoU")
 _TITLES = {"one_second": "one second per step", "spans": "one or more seconds per step"}
 _SHOWN = 5
 

@@ -26,7 +26,7 @@ from vtr_core.storage import locate
 from vtr_core.systems.dual.dual_embeddings import embed_dual
 from vtr_core.systems.dual.evaluation import evaluate_dual
 from vtr_core.systems.dual.hybrid_scores import dual_scoring, whole_scores
-from vtr_core.systems.muse.task import embed_videos
+from vtr_core.systems.video_space import embed_videos
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
 
 FRAMES_OF = (3, 1, 4, 0, 5, 2)

@@ -68,17 +68,3 @@ def segment_overlap(seconds_of, labels, segments):
         iods.append(best_iod)
         ious.append(best_iou)
     return sum(iods) / len(iods), sum(ious) / len(ious)
-
-
-def frame_overlap(seconds_of, labels, segments, horizon):
-    """(IoD, IoU) of the frame reading, over seconds before `horizon`."""
-    iods, ious = [], []
-    for name in {label for _, _, label in segments}:
-        both = either = detected = 0
-        for t in range(horizon):
-            true = any(first <= t < end for first, end, label in segments if label == name)
-            found = any(t in s for s, label in zip(seconds_of, labels, strict=True) if label == name)
-            both, either, detected = both + (true and found), either + (true or found), detected + found
-        iods.append(both / detected if detected else 0.0)
-        ious.append(both / either)
-    return sum(iods) / len(iods), sum(ious) / len(ious)

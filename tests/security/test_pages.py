@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from vtr_core.data.shards.thumbnails import Thumbnail
-from vtr_core.systems.capsules.activation_report import ReadDataset, ReportOptions, activation_report, render_page
+from vtr_core.systems.capsules.activation_report import ReadDataset, activation_report, render_page
 from vtr_core.systems.capsules.activations import ClipActivations
 
 EVIL = (
@@ -79,7 +79,7 @@ def _report(texts: dict[str, str]) -> dict[str, Any]:
     one = ReadDataset(texts.get("data set", "d"), texts.get("place", "/data"), "f", False, read)
     report = activation_report(
         texts.get("checkpoint", "/run"), texts.get("preset", "capsule"), 7, [one, replace(one, name="other")],
-        ReportOptions(top=2, min_videos=2),
+        top=2, min_videos=2,
     )  # fmt: skip
     for capsule in report["capsules"]:
         for cell in (cell for part in capsule["modalities"] for cell in part["cells"]):

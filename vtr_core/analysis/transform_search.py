@@ -9,7 +9,6 @@ from typing import Literal, TypeAlias, assert_never
 from vtr_core.analysis.causality import causality_at_k
 from vtr_core.analysis.transforms import ConceptSpace, Transform
 from vtr_core.config.data_sets import Comparison
-from vtr_core.errors import ConfigError
 
 SEARCHED_K = 10
 """Number of tags that a person takes in at once."""
@@ -25,13 +24,13 @@ class Measured:
 
 
 class TransformObjective:
-    """Transform → `Measured` on one data set, by concept scores alone.
+    """Transform → `Measured` on one data set, by concept scores alone; each transform is measured once.
 
     accuracy: mean(mAP text->video, mAP video->text) under a transform, as the model is evaluated.
     """
 
-    def __init__(self, space: ConceptSpace, accuracy: Callable[[Transform], float], k: int = SEARCHED_K) -> None:
-        self._space, self._accuracy, self._k = space, accuracy, k
+    def __init__(self, space: ConceptSpace, accuracy: Callable[[Transform], float]) -> None:
+        self._space, self._accuracy = space, accuracy
         self._known: dict[Transform, Measured] = {}
 
     @property
@@ -45,39 +44,28 @@ class TransformObjective:
         return tuple(self._known.values())
 
     def __call__(self, transform: Transform) -> Measured:
-        """Measure a transform; results are cached."""
+        """Accuracy and causality under a transform."""
         if transform not in self._known:
-            self._known[transform] = self._measure(transform)
+            space = self._space
+            text, video = transform.apply(space.text), transform.apply(space.video)
+            causality = causality_at_k(video[space.caption_video], text, SEARCHED_K, space.similarity)
+            self._known[transform] = Measured(transform, self._accuracy(transform), causality.mean)
         return self._known[transform]
-
-    def _measure(self, transform: Transform) -> Measured:
-        space = self._space
-        text, video = transform.apply(space.text), transform.apply(space.video)
-        causality = causality_at_k(video[space.caption_video], text, self._k, space.similarity)
-        return Measured(transform, self._accuracy(transform), causality.mean)
 
 
 Coordinate: TypeAlias = Literal["power", "scale", "shift"]
 Measure: TypeAlias = Callable[[Transform], Measured]
+"""Asked for the same transform again, it costs nothing: a search does so."""
 STEPS = (-4, -3, -2, -1, 0, 1, 2, 3, 4)
 """Values tried along a coordinate, in steps from the current one."""
 FIRST_FACTOR, FIRST_SHIFT = 2**0.75, 0.5
 """The first step: power and scale are multiplied (up to 8 × and down to 1/8), the shift moves by up to 2."""
 LIMITS: dict[Coordinate, tuple[float, float]] = {"power": (1 / 8, 8.0), "scale": (1 / 16, 64.0), "shift": (-16.0, 16.0)}
 """Bounds of the search: beyond them nearly all probabilities are 0 or 1."""
+REFINEMENTS = 4
+"""How often the first steps are halved."""
 DEFAULT_TOLERANCE = 0.001
 """Accuracy that may be given up for causality: 0.1 points of mAP."""
-
-
-@dataclass(frozen=True)
-class SearchResult:
-    """The result of the search; `accurate` is the optimum of the first phase, `measured` all evaluated transforms."""
-
-    start: Measured
-    accurate: Measured
-    best: Measured
-    measured: tuple[Measured, ...]
-    tolerance: float
 
 
 def coordinates(similarity: Comparison) -> tuple[Coordinate, ...]:
@@ -94,59 +82,42 @@ def coordinates(similarity: Comparison) -> tuple[Coordinate, ...]:
 
 
 def coordinate_search(
-    measure: Measure,
-    start: Transform,
-    *,
-    tolerance: float = DEFAULT_TOLERANCE,
-    refinements: int = 4,
-    enough: float = math.inf,
-) -> SearchResult:
+    measure: Measure, start: Transform, *, tolerance: float = DEFAULT_TOLERANCE, enough: float = math.inf
+) -> Measured:
     """The direct search of the thesis's section 5.3.1: one coordinate at a time, in rounds, with smaller steps.
 
     First for accuracy: along each coordinate the most accurate of the values in `STEPS` is taken, of equal ones the one
-    with the higher causality; when a round over all coordinates changes nothing the step is halved, `refinements`
+    with the higher causality; when a round over all coordinates changes nothing the step is halved, `REFINEMENTS`
     times. Then for causality, in the same way from there: the value with the highest causality of those no less
     accurate than the start and at most `tolerance` less than the most accurate one; more causality than `enough` counts
     no more, and of those that have it the most accurate one is taken. The search is local: it may end in a local
     optimum.
     """
-    if not tolerance >= 0:
-        raise ConfigError(f"the tolerance of the search is {tolerance}; it must be 0 or more")
-    known: dict[Transform, Measured] = {}
-    measured_once = _measured_once(measure, known)
+    tried: dict[Transform, Measured] = {}
+
+    def noted(transform: Transform) -> Measured:
+        tried[transform] = measure(transform)
+        return tried[transform]
 
     def rank(measured: Measured) -> tuple[float, float]:
-        highest = max(measured.accuracy for measured in known.values())
+        highest = max(measured.accuracy for measured in tried.values())
         if measured.accuracy < max(first.accuracy, highest - tolerance):
             return -1.0, measured.accuracy
         return min(measured.causality, enough), measured.accuracy
 
-    first = measured_once(start)
-    accurate = _descend(measured_once, first, refinements, _by_accuracy)
-    _descend(measured_once, max(known.values(), key=rank), refinements, rank)
-    return SearchResult(first, accurate, max(known.values(), key=rank), tuple(known.values()), tolerance)
-
-
-def _measured_once(measure: Measure, known: dict[Transform, Measured]) -> Measure:
-    """`measure`, which is asked only for transforms that are not in `known`, and adds them to it."""
-
-    def measured_once(transform: Transform) -> Measured:
-        if transform not in known:
-            known[transform] = measure(transform)
-        return known[transform]
-
-    return measured_once
+    first = noted(start)
+    _descend(noted, first, _by_accuracy)
+    _descend(noted, max(tried.values(), key=rank), rank)
+    return max(tried.values(), key=rank)
 
 
 def _by_accuracy(measured: Measured) -> tuple[float, float]:
     return measured.accuracy, measured.causality
 
 
-def _descend(
-    measure: Measure, current: Measured, refinements: int, rank: Callable[[Measured], tuple[float, float]]
-) -> Measured:
-    """The best transform by `rank` that coordinate moves from `current` reach."""
-    for refinement in range(refinements + 1):
+def _descend(measure: Measure, current: Measured, rank: Callable[[Measured], tuple[float, float]]) -> None:
+    """Measures what coordinate moves from `current` reach that are better by `rank`."""
+    for refinement in range(REFINEMENTS + 1):
         moved = True
         while moved:
             moved = False
@@ -155,7 +126,6 @@ def _descend(
                 best = max(map(measure, line), key=rank)
                 if rank(best) > rank(current):
                     current, moved = best, True
-    return current
 
 
 def _line(at: Transform, coordinate: Coordinate, step: float) -> Iterator[Transform]:
@@ -197,38 +167,31 @@ FLAT = 0.001
 """0.1 points of mAP: an optimum whose gain over the trained value of the parameter is no larger is not taken."""
 
 
-def thesis_search(measure: Measure, start: Transform, *, flat: float = FLAT) -> SearchResult:
+def thesis_search(measure: Measure, start: Transform) -> Measured:
     """The most accurate of two searches: over (a, b) with p as trained, and over (p, b) with a as trained.
 
     Each search alternates between its two parameters until neither changes. Along a parameter the most accurate value
-    of its grid is taken, unless the curve is flat: if it gains at most `flat` over the value that the model was trained
+    of its grid is taken, unless the curve is flat: if it gains at most `FLAT` over the value that the model was trained
     with, that value is kept, since a lower shift costs causality. The result is never less accurate than the start. A
     cosine has no scale.
     """
-    if not flat >= 0:
-        raise ConfigError(f"the tolerance of the search is {flat}; it must be 0 or more")
-    known: dict[Transform, Measured] = {}
-    measured_once = _measured_once(measure, known)
-    first = measured_once(start)
     partners: tuple[Coordinate, ...] = ("scale", "power") if start.similarity == "jaccard" else ("power",)
-    results = [first, *(_with_shift(measured_once, start, partner, flat) for partner in partners)]
-    best = max(results, key=_by_accuracy)
-    return SearchResult(first, best, best, tuple(known.values()), flat)
+    return max([measure(start), *(_with_shift(measure, start, partner) for partner in partners)], key=_by_accuracy)
 
 
-def _with_shift(measure: Measure, start: Transform, partner: Coordinate, flat: float) -> Measured:
+def _with_shift(measure: Measure, start: Transform, partner: Coordinate) -> Measured:
     """The result of the search over the shift and its partner."""
     at = start
     for _ in range(_ROUNDS):
         before = at
         for coordinate in (partner, "shift"):
-            at = _along(measure, at, coordinate, start, flat).transform
+            at = _along(measure, at, coordinate, start).transform
         if at == before:
             break
     return measure(at)
 
 
-def _along(measure: Measure, at: Transform, coordinate: Coordinate, start: Transform, flat: float) -> Measured:
+def _along(measure: Measure, at: Transform, coordinate: Coordinate, start: Transform) -> Measured:
     """The most accurate value along a coordinate, or the model's own one where the curve is flat."""
     grid = GRIDS[coordinate]
 
@@ -241,4 +204,4 @@ def _along(measure: Measure, at: Transform, coordinate: Coordinate, start: Trans
     coarse = most_accurate(range(0, len(grid), _COARSE))
     near = range(max(0, coarse - _COARSE + 1), min(len(grid), coarse + _COARSE))
     best, own = measured(grid[most_accurate(near)]), measured(getattr(start, coordinate))
-    return own if best.accuracy - own.accuracy <= flat else best
+    return own if best.accuracy - own.accuracy <= FLAT else best

@@ -151,16 +151,6 @@ class StepHits:
     total: int
 
 
-@dataclass(frozen=True)
-class StepRecall:
-    """Recall in [0, 1] in two aggregations."""
-
-    task: float
-    """Hits and totals summed over a task's videos; the mean of their ratios over tasks (Zhukov et al. 2019)."""
-    video: float
-    """hits / total of each video; the mean over a task's videos, then over tasks."""
-
-
 def step_hits(assignment: Bool[np.ndarray, "seconds steps"], truth: StepTruth) -> StepHits:
     """Count the annotated steps whose predicted second lies in a segment of their label.
 
@@ -177,10 +167,10 @@ def step_hits(assignment: Bool[np.ndarray, "seconds steps"], truth: StepTruth) -
     return StepHits(truth.task, hits, len(truth.annotated))
 
 
-def step_recall(videos: Sequence[StepHits]) -> StepRecall:
-    """The recall over all videos. Those without an annotated step have no recall and are left out of both means.
+def step_recall(videos: Sequence[StepHits]) -> float:
+    """Hits and totals summed over a task's videos; the mean of their ratios over tasks (Zhukov et al. 2019).
 
-    Raises MetricError where that leaves none.
+    Videos without an annotated step are left out. Raises MetricError where that leaves none.
     """
     by_task: dict[str, list[StepHits]] = {}
     for video in videos:
@@ -188,9 +178,8 @@ def step_recall(videos: Sequence[StepHits]) -> StepRecall:
             by_task.setdefault(video.task, []).append(video)
     if not by_task:
         raise MetricError(f"none of {len(videos)} videos has an annotated step; recall needs at least one")
-    pooled = [sum(v.hits for v in members) / sum(v.total for v in members) for members in by_task.values()]
-    averaged = [float(np.mean([v.hits / v.total for v in members])) for members in by_task.values()]
-    return StepRecall(task=float(np.mean(pooled)), video=float(np.mean(averaged)))
+    tasks = by_task.values()
+    return float(np.mean([sum(v.hits for v in members) / sum(v.total for v in members) for members in tasks]))
 
 
 @dataclass(frozen=True)
@@ -201,64 +190,32 @@ class Overlap:
     iou: float
 
 
-@dataclass(frozen=True)
-class StepOverlap:
-    """Both definitions for one video, or their means over videos."""
-
-    segment: Overlap
-    frame: Overlap
-
-
-def step_overlap(assignment: Bool[np.ndarray, "seconds steps"], truth: StepTruth) -> StepOverlap | None:
+def step_overlap(assignment: Bool[np.ndarray, "seconds steps"], truth: StepTruth) -> Overlap | None:
     """The overlaps of one video; None where nothing is annotated and overlap is undefined.
 
-    `segment`: for each annotated segment G the best IoD and, separately, the best IoU over the predicted segments D of
-    its label, 0 where there is none; the union is the envelope, from the earlier start to the later end. The mean over
-    annotated segments.
-    `frame`: for each annotated label, G and D are the sets of all seconds annotated and predicted with it; an empty D
-    has IoD 0. The mean over annotated labels.
-    Annotated seconds beyond the video's last one count in the unions.
+    For each annotated segment G the best IoD and, separately, the best IoU over the predicted segments D of its label,
+    0 where there is none; the union is the envelope, from the earlier start to the later end, also beyond the video's
+    last second. The mean over annotated segments.
     """
     if not truth.segments:
         return None
     detected = predicted_segments(assignment, truth.labels)
-    by_segment = [
-        _best([_segments(true, predicted) for predicted in detected if predicted.label == true.label])
-        for true in truth.segments
-    ]
-    by_label = [
-        _frames(_seconds(truth.segments, label), _seconds(detected, label))
-        for label in sorted({segment.label for segment in truth.segments})
-    ]
-    return StepOverlap(segment=_mean(by_segment), frame=_mean(by_label))
+    best = []
+    for true in truth.segments:
+        overlaps = [_overlap(true, predicted) for predicted in detected if predicted.label == true.label]
+        best.append(Overlap(max((o.iod for o in overlaps), default=0.0), max((o.iou for o in overlaps), default=0.0)))
+    return mean_overlap(best)
 
 
-def mean_overlap(videos: Sequence[StepOverlap | None]) -> StepOverlap:
-    """The means over videos; those without annotation (None) are left out. MetricError where that leaves none."""
-    known = [video for video in videos if video is not None]
-    if not known:
-        raise MetricError(f"none of {len(videos)} videos has an annotated segment; overlaps need at least one")
-    return StepOverlap(_mean([video.segment for video in known]), _mean([video.frame for video in known]))
-
-
-def _segments(true: Segment, predicted: Segment) -> Overlap:
+def _overlap(true: Segment, predicted: Segment) -> Overlap:
     common = max(0, min(true.end, predicted.end) - max(true.first, predicted.first))
     envelope = max(true.end, predicted.end) - min(true.first, predicted.first)
     return Overlap(common / predicted.seconds, common / envelope)
 
 
-def _frames(true: set[int], predicted: set[int]) -> Overlap:
-    common = len(true & predicted)
-    return Overlap(common / len(predicted) if predicted else 0.0, common / len(true | predicted))
-
-
-def _seconds(segments: Sequence[Segment], label: str) -> set[int]:
-    return {second for s in segments if s.label == label for second in range(s.first, s.end)}
-
-
-def _best(overlaps: Sequence[Overlap]) -> Overlap:
-    return Overlap(max((o.iod for o in overlaps), default=0.0), max((o.iou for o in overlaps), default=0.0))
-
-
-def _mean(overlaps: Sequence[Overlap]) -> Overlap:
-    return Overlap(float(np.mean([o.iod for o in overlaps])), float(np.mean([o.iou for o in overlaps])))
+def mean_overlap(overlaps: Sequence[Overlap | None]) -> Overlap:
+    """The means; videos without annotation (None) are left out. MetricError where that leaves none."""
+    known = [overlap for overlap in overlaps if overlap is not None]
+    if not known:
+        raise MetricError(f"none of {len(overlaps)} videos has an annotated segment; overlaps need at least one")
+    return Overlap(float(np.mean([o.iod for o in known])), float(np.mean([o.iou for o in known])))

@@ -1,15 +1,13 @@
 """All metrics of step localisation over a data set, and their chance level."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from vtr_core.metrics.localization import (
-    StepHits,
-    StepOverlap,
-    StepRecall,
+    Overlap,
     StepTruth,
     mean_overlap,
     ordered_steps,
@@ -44,17 +42,14 @@ class ScoredVideo:
 
 @dataclass(frozen=True)
 class StepFigures:
-    """Recall and overlaps of a data set, each by both definitions, in [0, 1]."""
+    """Recall and overlaps of a data set, in [0, 1]."""
 
-    recall: StepRecall
-    overlap: StepOverlap
+    recall: float
+    overlap: Overlap
 
     def flat(self) -> dict[str, float]:
-        """The six figures by name: `recall_task`, `recall_video`, `iod_segment`, `iou_segment`, `iod_frame`, …."""
-        recall = {f"recall_{name}": value for name, value in asdict(self.recall).items()}
-        segment, frame = self.overlap.segment, self.overlap.frame
-        segments = {"iod_segment": segment.iod, "iou_segment": segment.iou}
-        return {**recall, **segments, "iod_frame": frame.iod, "iou_frame": frame.iou}
+        """The figures by name."""
+        return {"recall_task": self.recall, "iod_segment": self.overlap.iod, "iou_segment": self.overlap.iou}
 
 
 def centred(video: ScoredVideo) -> ScoredVideo:
@@ -86,7 +81,7 @@ def by_chance(videos: Sequence[ScoredVideo], exactly_one: bool, draws: int, seed
     generator = np.random.default_rng(seed)
     drawn = [_drawn(video, exactly_one, draws, generator) for video in videos]
     figures = [_figures(videos, [video[draw] for video in drawn]) for draw in range(draws)]
-    return _mean(figures)
+    return StepFigures(float(np.mean([f.recall for f in figures])), mean_overlap([f.overlap for f in figures]))
 
 
 def _drawn(video: ScoredVideo, exactly_one: bool, draws: int, generator: np.random.Generator) -> np.ndarray:
@@ -95,19 +90,7 @@ def _drawn(video: ScoredVideo, exactly_one: bool, draws: int, generator: np.rand
 
 
 def _figures(videos: Sequence[ScoredVideo], assignments: Sequence[Assignment]) -> StepFigures:
-    hits, overlaps = zip(*_judged(videos, assignments), strict=True) if videos else ((), ())
+    placed = [video.placed(assignment) for video, assignment in zip(videos, assignments, strict=True)]
+    hits = [step_hits(own, video.truth) for own, video in zip(placed, videos, strict=True)]
+    overlaps = [step_overlap(own, video.truth) for own, video in zip(placed, videos, strict=True)]
     return StepFigures(step_recall(hits), mean_overlap(overlaps))
-
-
-def _judged(
-    videos: Sequence[ScoredVideo], assignments: Sequence[Assignment]
-) -> Iterator[tuple[StepHits, StepOverlap | None]]:
-    for video, assignment in zip(videos, assignments, strict=True):
-        placed = video.placed(assignment)
-        yield step_hits(placed, video.truth), step_overlap(placed, video.truth)
-
-
-def _mean(figures: Sequence[StepFigures]) -> StepFigures:
-    values = [each.recall for each in figures]
-    recall = StepRecall(float(np.mean([v.task for v in values])), float(np.mean([v.video for v in values])))
-    return StepFigures(recall, mean_overlap([each.overlap for each in figures]))

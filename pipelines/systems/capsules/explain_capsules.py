@@ -1,12 +1,12 @@
 """`vtr explain CHECKPOINT --capsules`: a page on what each capsule of a trained model responds to."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from pipelines.arguments import parse, print_help, wants_help, written_as_json
+from pipelines.arguments import check_counts, parse, print_help, wants_help, written_as_json
 from pipelines.explain.command import video_files
 from pipelines.systems.registry import SYSTEMS
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
     from vtr_core.data.shards.thumbnails import Thumbnail
     from vtr_core.data.sources.video_files import Inventory
-    from vtr_core.systems.capsules.activation_report import ReportOptions
+    from vtr_core.systems.capsules.activation_report import ReadDataset
     from vtr_core.tracking.run import TrackedRun
     from vtr_core.train.checkpoint.trained_model import LoadedModel
 
@@ -36,18 +36,8 @@ class ExplainFlags:
     """Show the clips and the concepts that each capsule responds to."""
     top: int = 4
     """Clips shown per capsule, modality and data set."""
-    active_share: float = 0.1
-    """Share of clips on which a capsule counts as active: those with its highest activations."""
     min_videos: int = 5
     """Minimum number of videos whose captions mention a word, for it to be a concept."""
-    concepts: int = 8
-    """Maximum number of concepts shown per capsule."""
-    false_discoveries: float = 0.05
-    """False discovery rate among the concepts shown (Benjamini and Hochberg)."""
-    max_rows: int = 100_000
-    """Clips sampled per data set, for concepts and top clips."""
-    seed: int = 0
-    """Random seed of that sample."""
     videos: str | None = None
     """Video files by video id, a folder, glob, list or table, for key frames of clips without a thumbnail."""
     experiment: str = "vtr"
@@ -74,31 +64,52 @@ def explain(flags: ExplainFlags) -> dict[str, Any]:
     from vtr_core import storage
     from vtr_core.data.records.schema import require_clips
     from vtr_core.data.shards.shard_file import usable
-    from vtr_core.embedding.embedded_rows import check_features
     from vtr_core.storage import check_writable, locate
-    from vtr_core.systems.capsules.activation_report import ReportOptions, render_page
-    from vtr_core.systems.capsules.activations import capsule_model
+    from vtr_core.systems.capsules.activation_report import activation_report, render_page
     from vtr_core.train.checkpoint.trained_model import read_model
 
-    options = ReportOptions(**{option.name: getattr(flags, option.name) for option in fields(ReportOptions)})
-    check_writable(locate(flags.out))
+    check_counts("vtr explain", top=flags.top, min_videos=flags.min_videos)
+    out = locate(flags.out)
+    check_writable(out)
     manifests = [usable(uri, require_clips) for uri in flags.data]
     videos = video_files(flags.videos, manifests[0])
     loaded = read_model(flags.checkpoint, SYSTEMS, device())
-    capsule_model(loaded.model, loaded.config.model.kind)
-    for manifest in manifests:
-        check_features(manifest, loaded.config.model.inputs.features)
-    report = _report(loaded, manifests, options)
-    frames = [_frames(report, place, manifest, videos) for place, manifest in enumerate(manifests)]
-    page = render_page(report, frames)
-    out = locate(flags.out)
+    head = loaded.uri, loaded.config.preset, loaded.progress.step
+    report = activation_report(*head, _read(loaded, manifests), flags.top, flags.min_videos)
+    page = render_page(report, [_frames(report, place, own, videos) for place, own in enumerate(manifests)])
     storage.write_bytes(out / PAGE, page.encode())
     storage.write_json(out / VALUES, report)
     _print(report, (out / PAGE).uri)
     print_link(out / PAGE)
-    names = [dataset["name"] for dataset in report["datasets"]]
-    log_run(flags.experiment, "explain", loaded, names, lambda run: _log_report(run, manifests, report, page))
+
+    def write(run: "TrackedRun") -> None:
+        run.log_params({"checkpoint": loaded.uri, "data": [own.uri for own in manifests], **report["options"]})
+        for manifest in manifests:
+            run.log_input(manifest, "explaining")
+        run.log_json(VALUES, report)
+        run.log_text(PAGE, page)
+
+    log_run(flags.experiment, "explain", loaded, [dataset["name"] for dataset in report["datasets"]], write)
     return report
+
+
+def _read(loaded: "LoadedModel", manifests: "Sequence[Manifest]") -> "list[ReadDataset]":
+    """The activations on every data set; ConfigError for a model without capsules."""
+    from pipelines.evaluate.evaluation_flags import short_names
+    from vtr_core.embedding.embedded_rows import check_features
+    from vtr_core.systems.capsules.activation_report import MAX_CLIPS, ReadDataset
+    from vtr_core.systems.capsules.activations import capsule_model, read_activations
+
+    config, model = loaded.config, capsule_model(loaded.model, loaded.config.model.kind)
+    features, batch_rows = config.model.inputs.features, config.evaluation.batch_rows
+    for manifest in manifests:
+        check_features(manifest, features)
+    datasets = []
+    for name, own in zip(short_names(manifests), manifests, strict=True):
+        read = read_activations(model, features, own, loaded.vocabulary, max_clips=MAX_CLIPS, batch_rows=batch_rows)
+        invented = own.source.get("adapter") == "synthetic"
+        datasets.append(ReadDataset(name, own.uri, own.fingerprint, invented, read))
+    return datasets
 
 
 def _frames(
@@ -114,28 +125,6 @@ def _frames(
     return ClipFrames(Thumbnails(manifest), videos, spans).find(span.item_id for span in spans)
 
 
-def _report(loaded: "LoadedModel", manifests: "Sequence[Manifest]", options: "ReportOptions") -> dict[str, Any]:
-    from pipelines.evaluate.evaluation_flags import short_names
-    from vtr_core.systems.capsules.activation_report import ReadDataset, activation_report
-    from vtr_core.systems.capsules.activations import capsule_model, read_activations
-
-    config = loaded.config
-    read = []
-    for name, manifest in zip(short_names(manifests), manifests, strict=True):
-        activations = read_activations(
-            capsule_model(loaded.model, config.model.kind),
-            config.model.inputs.features,
-            manifest,
-            loaded.vocabulary,
-            max_clips=options.max_rows,
-            batch_rows=config.evaluation.batch_rows,
-            seed=options.seed,
-        )
-        invented = manifest.source.get("adapter") == "synthetic"
-        read.append(ReadDataset(name, manifest.uri, manifest.fingerprint, invented, activations))
-    return activation_report(loaded.uri, config.preset, loaded.progress.step, read, options)
-
-
 def _print(report: Mapping[str, Any], page: str) -> None:
     for dataset in report["datasets"]:
         for part in dataset["modalities"]:
@@ -147,12 +136,3 @@ def _print(report: Mapping[str, Any], page: str) -> None:
         for modality in dataset["absent"]:
             print(f"{dataset['name']}: no clip has {modality}")
     print(f"page        {page}")
-
-
-def _log_report(tracked: "TrackedRun", manifests: "Sequence[Manifest]", report: dict[str, Any], page: str) -> None:
-    data = [manifest.uri for manifest in manifests]
-    tracked.log_params({"checkpoint": report["checkpoint"], "data": data, **report["options"]})
-    for manifest in manifests:
-        tracked.log_input(manifest, "explaining")
-    tracked.log_json(VALUES, dict(report))
-    tracked.log_text(PAGE, page)

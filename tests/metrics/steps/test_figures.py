@@ -8,7 +8,6 @@ from vtr_core.metrics.localization import (
     Overlap,
     Segment,
     StepHits,
-    StepOverlap,
     StepTruth,
     mean_overlap,
     ordered_steps,
@@ -57,9 +56,7 @@ def test_figures_of_a_video_are_those_of_loops(seed: int, exactly_one: bool) -> 
     overlap = step_overlap(assignment, truth)
     assert overlap is not None
     expected = reference.segment_overlap(shown, truth.labels, segments)
-    assert (overlap.segment.iod, overlap.segment.iou) == pytest.approx(expected)
-    expected = reference.frame_overlap(shown, truth.labels, segments, 30)
-    assert (overlap.frame.iod, overlap.frame.iou) == pytest.approx(expected)
+    assert (overlap.iod, overlap.iou) == pytest.approx(expected)
 
 
 def test_times_become_every_second_they_touch() -> None:
@@ -79,17 +76,16 @@ def test_only_annotated_steps_count_and_labels_match_wherever_they_stand() -> No
     assert step_hits(assignment_of(5, (), (), ()), truth) == StepHits("t", 0, 2)
 
 
-def test_the_two_aggregations_of_recall() -> None:
+def test_recall_is_a_mean_over_tasks() -> None:
     videos = [StepHits("x", 1, 1), StepHits("x", 0, 3), StepHits("y", 1, 2), StepHits("y", 0, 0)]
-    recall = step_recall(videos)
-    assert (recall.task, recall.video) == pytest.approx(((1 / 4 + 1 / 2) / 2, (1 / 2 + 1 / 2) / 2))
+    assert step_recall(videos) == pytest.approx((1 / 4 + 1 / 2) / 2)
 
 
 def test_nothing_annotated_has_no_figures() -> None:
     empty = StepTruth("t", ("a",), ())
     assert step_hits(assignment_of(3, (1,)), empty) == StepHits("t", 0, 0)
     assert step_overlap(assignment_of(3, (1,)), empty) is None
-    half = StepOverlap(Overlap(0.5, 0.5), Overlap(0.25, 0.25))
+    half = Overlap(0.5, 0.25)
     assert mean_overlap([None, half]) == half
     with pytest.raises(MetricError, match="none of 1 videos has an annotated step"):
         step_recall([StepHits("t", 0, 0)])
@@ -115,20 +111,20 @@ def world(generator: np.random.Generator, knows: bool) -> list[ScoredVideo]:
 def test_scores_that_know_find_everything_and_others_are_chance(exactly_one: bool) -> None:
     known = world(np.random.default_rng(0), True)
     figures = localise(known, exactly_one).flat()
-    assert figures["recall_task"] == figures["recall_video"] == figures["iod_segment"] == 1.0
-    assert figures["iou_frame"] == (0.5 if exactly_one else 1.0)
+    assert figures["recall_task"] == figures["iod_segment"] == 1.0
+    assert figures["iou_segment"] == (0.5 if exactly_one else 1.0)
     blind = world(np.random.default_rng(0), False)
     chance = by_chance(blind, exactly_one, draws=5, seed=0)
-    assert localise(blind, exactly_one).recall.task == pytest.approx(chance.recall.task, abs=0.06)
-    assert chance.recall.task < 0.25
+    assert localise(blind, exactly_one).recall == pytest.approx(chance.recall, abs=0.06)
+    assert chance.recall < 0.25
     assert by_chance(blind, exactly_one, 5, 0) == chance != by_chance(blind, exactly_one, 5, 1)
 
 
 def test_a_step_without_a_score_is_never_placed() -> None:
     truth = StepTruth("t", ("a", "b"), (Segment(0, 5, "a"), Segment(5, 10, "b")))
     video = ScoredVideo(truth, np.repeat(np.eye(2), 5, axis=0), unscored=(0,))
-    assert localise([video], False).recall.task == 0.5
-    assert by_chance([ScoredVideo(truth, np.zeros((10, 2)), (0, 1))], True, 3, 0).recall.task == 0.0
+    assert localise([video], False).recall == 0.5
+    assert by_chance([ScoredVideo(truth, np.zeros((10, 2)), (0, 1))], True, 3, 0).recall == 0.0
 
 
 def test_a_video_without_frames_is_missed_whole() -> None:
@@ -136,7 +132,7 @@ def test_a_video_without_frames_is_missed_whole() -> None:
     missing = ScoredVideo(truth, np.zeros((0, 1)))
     found = ScoredVideo(truth, np.ones((3, 1)))
     for figures in (localise([missing, found], True), by_chance([missing, found], True, 2, 0)):
-        assert (figures.recall.task, figures.recall.video, figures.overlap.segment.iod) == (0.5, 0.5, 0.5)
+        assert (figures.recall, figures.overlap.iod) == (0.5, 0.5)
 
 
 def test_a_step_that_is_far_from_every_second_keeps_its_span_where_each_step_has_its_own_mean() -> None:
@@ -150,8 +146,8 @@ def test_a_step_that_is_far_from_every_second_keeps_its_span_where_each_step_has
         localise([centred(video)], exactly_one=False),
         localise([centred_by_step(video)], exactly_one=False),
     )
-    assert by_step.overlap.segment.iou == 1.0
-    assert by_video.overlap.segment.iou < 0.6
+    assert by_step.overlap.iou == 1.0
+    assert by_video.overlap.iou < 0.6
     again = [localise([make(video)], exactly_one=True) for make in (centred, centred_by_step)]
     assert again[0] == again[1], "one second per step does not depend on the background"
 

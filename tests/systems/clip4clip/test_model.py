@@ -31,7 +31,8 @@ from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig
 from vtr_core.systems.clip4clip.model import Clip4Clip, FrameTransformer, load_pretrained
-from vtr_core.systems.clip4clip.task import embed_clips, embed_words
+from vtr_core.systems.clip4clip.task import embed_clips
+from vtr_core.systems.video_space import embed_words
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, texts_of
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
 
@@ -94,10 +95,10 @@ def test_both_sides_are_those_of_loops(activation: slow.Activation) -> None:
 @pytest.mark.parametrize("kind", ["mean", "transformer", "muse"])
 def test_frames_that_are_not_there_change_nothing(kind: str) -> None:
     net, given = model(kind), batch()
-    before = net.video(given.frames, given.mask)
+    before = net.encode_videos(given.frames, given.mask)
     given.frames[~given.mask] = 255
-    assert torch.equal(net.video(given.frames, given.mask), before)
-    alone = net.video(given.frames[1:2, :1], given.mask[1:2, :1])
+    assert torch.equal(net.encode_videos(given.frames, given.mask), before)
+    alone = net.encode_videos(given.frames[1:2, :1], given.mask[1:2, :1])
     assert torch.allclose(alone, before[1:2], atol=1e-6)
 
 
@@ -105,8 +106,8 @@ def test_the_order_of_frames_counts_for_seq_transf_alone() -> None:
     given = batch(1)
     for kind, same in (("mean", True), ("transformer", False)):
         net = model(kind)
-        turned = net.video(given.frames.flip(1), given.mask)
-        assert torch.allclose(turned, net.video(given.frames, given.mask), atol=1e-6) == same
+        turned = net.encode_videos(given.frames.flip(1), given.mask)
+        assert torch.allclose(turned, net.encode_videos(given.frames, given.mask), atol=1e-6) == same
 
 
 @pytest.mark.parametrize("kind", ["transformer", "muse"])
@@ -115,7 +116,7 @@ def test_gradients_of_what_joins_frames_are_those_of_given_tokens(kind: str) -> 
     net, given = model(kind), batch()
     assert net.temporal is not None
     weights = torch.randn(3, 8)
-    (net.video(given.frames, given.mask) * weights).sum().backward()
+    (net.encode_videos(given.frames, given.mask) * weights).sum().backward()
     whole = {name: one.grad.clone() for name, one in net.temporal.named_parameters() if one.grad is not None}
     assert any(one.grad is not None and one.grad.abs().max() > 0 for one in net.clip.model.vision_model.parameters())
     net.zero_grad()

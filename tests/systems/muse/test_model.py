@@ -69,7 +69,7 @@ def test_a_fresh_model_is_mean_pooling_to_the_bit(learner, aggregation):
     model = _model(learner=LEARNERS[learner], aggregation=aggregation)
     stored = _tokens(dtype=torch.float16)
     patches, cls = model.split(stored.masked_fill(~MASK.unsqueeze(2), torch.nan))
-    videos, texts = model.video(patches, cls, MASK), model.text(torch.randn(5, DIM).half())
+    videos, texts = model.video(patches, cls, MASK), model.encode_text(torch.randn(5, DIM).half())
     expected = mean_pooled(stored[:, :, :DIM].float(), MASK)
     assert torch.equal(videos, expected)
     assert torch.equal(texts @ videos.T, texts @ expected.T)
@@ -150,7 +150,7 @@ def test_videos_and_captions_of_nothing_are_exactly_zero():
     assert (videos[1] == 0).all()
     torch.testing.assert_close(videos[[0, 2]].norm(dim=1), torch.ones(2))
     captions = torch.tensor([[1, 9, 2, 0, 0], [0, 0, 0, 0, 0], [12, 0, 0, 0, 0]])
-    texts = model.text(captions)
+    texts = model.encode_text(captions)
     assert (texts[1:] == 0).all()
     torch.testing.assert_close(texts[0].norm(), torch.tensor(1.0))
 
@@ -201,7 +201,7 @@ def test_a_batch_has_both_modalities_and_their_presence(text):
     assert (embeddings.vectors["text"][0] == 0).all()
     assert (embeddings.vectors["video"][2] == 0).all()
     captions = batch.tokens if text == WORDS else batch.frames["text"][:, 0]
-    assert torch.equal(embeddings.vectors["text"], model.text(captions))
+    assert torch.equal(embeddings.vectors["text"], model.encode_text(captions))
     assert torch.equal(embeddings.vectors["video"], model.video(*model.split(batch.frames["video"]), mask))
 
 

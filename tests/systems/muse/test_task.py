@@ -23,8 +23,8 @@ from vtr_core.run.inputs import usable_data, with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.systems.joint_space import RetrievalTask
 from vtr_core.systems.muse.model import Muse
-from vtr_core.systems.muse.task import embed_words
 from vtr_core.systems.spaces import embed_rows
+from vtr_core.systems.video_space import embed_words
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.loop.learner import Learner
 
@@ -179,11 +179,6 @@ def test_without_a_learner_the_temperature_alone_is_trained(data: Manifest) -> N
     assert learner.update(task.step(learner.model, columns(data, settings), 0, CPU).loss) is not None
     assert task.objective.temperature.log_scale.item() != before
     assert learner.state()["model"] == {}
-
-
-def test_word_vectors_without_given_ones_are_trained(data: Manifest) -> None:
-    frozen = {**WORDS, "model.text.train_vectors": False}
-    assert config(data, **frozen).model.text.train_vectors  # type: ignore[union-attr]
 
 
 def test_what_does_not_go_together_is_refused(data: Manifest, tmp_path: Path) -> None:

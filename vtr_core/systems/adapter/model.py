@@ -5,7 +5,6 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from vtr_core.config.pretrained import EncoderRecord
 from vtr_core.data.batches import ClipBatch, FrameBatch
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.encoders.bundled import ClassHead
@@ -15,13 +14,14 @@ from vtr_core.errors import ConfigError, command_line
 from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings, joint_embeddings
 from vtr_core.nn.normalization import Standardization
 from vtr_core.systems.adapter.config import AdapterConfig
+from vtr_core.systems.video_space import VideoTextModel
 
 LEAST_DEVIATION = 0.1
 """Least standard deviation of a dimension, as a share of the mean one: a channel that is nearly constant in the
 training data is noise in new films, not a signal of many deviations."""
 
 
-class Adapter(nn.Module):
+class Adapter(VideoTextModel):
     """f_text = unit(t + W_t t + b_t),  f_video = unit(v + W_v x̂ + b_v),  x̂ = unit((x − μ) / σ).
 
     t and v are the encoder's unit vectors, x the stored rows of a clip, μ and σ their statistics in the training data.
@@ -32,16 +32,25 @@ class Adapter(nn.Module):
 
     def __init__(self, config: AdapterConfig) -> None:
         super().__init__()
-        self.config, record = config, config.encoder
+        self.config, record, self.dim = config, config.encoder, config.encoder.dim
         self.text = FrozenText(record)
-        self.head = None if record.feature_dim == 0 else _empty_head(record)
+        self.head: Head | None = None
+        if record.classes:  # a checkpoint or the encoder itself fills in the weights
+            sizes = ((record.classes, record.feature_dim), (record.classes,), (record.classes, record.dim))
+            self.head = ClassHead(*(torch.zeros(size) for size in sizes))
+        elif record.feature_dim:
+            self.head = UnitHead()
         given = config.inputs.features.get(config.feature, record.feature_dim)
         if self.head is not None:
             _check_rows(config, given)
         self.standardization = Standardization(given)
         self.frame_scores = nn.Linear(given, 1, bias=False) if config.frames == "attention" else None
         self.words = nn.Sequential(nn.Dropout(config.dropout), _from_zero(nn.Linear(record.dim, record.dim)))
-        self.video = _video_projection(config, given, record.dim, begins_at_zero=self.head is not None)
+        layers: list[nn.Module] = [nn.Dropout(config.dropout)]
+        if config.hidden_dim:
+            layers += [nn.Linear(given, config.hidden_dim), nn.GELU(), nn.Dropout(config.dropout)]
+        last = nn.Linear(config.hidden_dim or given, record.dim)
+        self.video = nn.Sequential(*layers, last if self.head is None else _from_zero(last))
         if self.frame_scores is not None:
             nn.init.zeros_(self.frame_scores.weight)
 
@@ -66,24 +75,27 @@ class Adapter(nn.Module):
         """Text and video in the joint space; exactly 0 for an empty text or a video without rows."""
         name, text = self.config.feature, self.encode_text(batch.tokens)
         if isinstance(batch, FrameBatch):
-            video, seen = self.encode_frames(batch.frames[name], batch.mask[name]), batch.present[name]
-            present = {TEXT: batch.text_present, VIDEO: seen}
-            vectors = {TEXT: text, VIDEO: video}
+            vectors = {TEXT: text, VIDEO: self.encode_videos(batch.frames[name], batch.mask[name])}
+            present = {TEXT: batch.text_present, VIDEO: batch.present[name]}
             return Embeddings({m: torch.where(present[m].unsqueeze(1), v, 0) for m, v in vectors.items()}, present)
         rows = torch.where(batch.present[name].unsqueeze(1), batch.features[name], 0).float()
         return joint_embeddings({TEXT: text, name: self.encode_video(rows)}, batch, True)
 
-    def encode_text(self, tokens: Int64[Tensor, "texts bytes"]) -> Float[Tensor, "texts dim"]:
+    def encode_text(self, captions: Int64[Tensor, "texts bytes"]) -> Float[Tensor, "texts dim"]:
         """The unit vectors of texts in UTF-8."""
-        frozen = self.text(tokens)
+        frozen = self.text(captions)
         return normalize(frozen + self.words(frozen), dim=-1)
+
+    def known(self, captions: Int64[Tensor, "texts bytes"]) -> Bool[Tensor, " texts"]:
+        """Which texts are not empty."""
+        return (captions != 0).any(dim=1)
 
     def encode_video(self, rows: Float[Tensor, "clips values"]) -> Float[Tensor, "clips dim"]:
         """The unit vectors of clips, of their pooled rows; of mean and deviation a model of the mean takes the mean."""
         rows = rows[:, : len(self.standardization.mean)]
         return self._project(rows[:, : self.config.encoder.feature_dim], rows)
 
-    def encode_frames(
+    def encode_videos(
         self, frames: Float[Tensor, "videos rows values"], mask: Bool[Tensor, "videos rows"]
     ) -> Float[Tensor, "videos dim"]:
         """The unit vectors of whole videos: v of the rows' mean, W_v of their mean by attention.
@@ -106,15 +118,6 @@ class Adapter(nn.Module):
         return normalize(added if self.head is None else self.head(mean) + added, dim=-1)
 
 
-def _video_projection(config: AdapterConfig, given: int, dim: int, *, begins_at_zero: bool) -> nn.Sequential:
-    """Dropout and a linear layer, or two with GELU between them; the last one's weights start at 0 where asked."""
-    layers: list[nn.Module] = [nn.Dropout(config.dropout)]
-    if config.hidden_dim:
-        layers += [nn.Linear(given, config.hidden_dim), nn.GELU(), nn.Dropout(config.dropout)]
-    last = nn.Linear(config.hidden_dim or given, dim)
-    return nn.Sequential(*layers, _from_zero(last) if begins_at_zero else last)
-
-
 def _from_zero(layer: nn.Linear) -> nn.Linear:
     nn.init.zeros_(layer.weight)
     nn.init.zeros_(layer.bias)
@@ -130,14 +133,3 @@ def _check_rows(config: AdapterConfig, given: int) -> None:
             f"{config.feature} has {given} values, the encoder {config.encoder.name} makes {made}{twice}; extract the "
             f"data with {command_line('extract', 'VIDEOS', '--recipe', config.encoder.name)}"
         )
-
-
-def _empty_head(record: EncoderRecord) -> Head:
-    """The encoder's head without its weights, which a checkpoint or the encoder itself fills in."""
-    if not record.classes:
-        return UnitHead()
-    return ClassHead(
-        torch.zeros(record.classes, record.feature_dim),
-        torch.zeros(record.classes),
-        torch.zeros(record.classes, record.dim),
-    )

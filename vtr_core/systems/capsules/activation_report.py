@@ -3,11 +3,10 @@
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float32
 
 from vtr_core.analysis.concept_profiles import (
     ConceptProfiles,
@@ -20,7 +19,6 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.shards.thumbnails import Thumbnail
 from vtr_core.embedding.embedded_rows import caption_columns, evaluating, with_absent
-from vtr_core.errors import ConfigError
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.page_templates import page_environment
 from vtr_core.systems.capsules.activations import (
@@ -33,33 +31,16 @@ from vtr_core.systems.capsules.activations import (
 from vtr_core.systems.loaded_model import Responses, TrainedModel, Units
 from vtr_core.time_span import clock
 
-MAX_CAPTIONS = 3
+ACTIVE_SHARE = 0.1
+"""Share of clips on which a capsule counts as active: those with its highest activations."""
+FALSE_DISCOVERIES = 0.05
+"""False discovery rate among the words of a capsule (Benjamini and Hochberg)."""
+MIN_VIDEOS = 5
+"""Videos whose captions mention a word, for it to be a concept."""
+MAX_CLIPS = 100_000
+"""Clips sampled of a data set, for words and strongest clips."""
+SHOWN_WORDS, SHOWN_CAPTIONS = 8, 3
 _YOUTUBE_ID = re.compile("[A-Za-z0-9_-]{10}[AEIMQUYcgkosw048]")  # 11 characters of 6 bits, the last one of 4
-
-
-@dataclass(frozen=True)
-class ReportOptions:
-    """Options of the report: amounts shown, and thresholds for concepts."""
-
-    top: int = 4
-    active_share: float = 0.1
-    min_videos: int = 5
-    false_discoveries: float = 0.05
-    max_rows: int = 100_000
-    concepts: int = 8
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name, value in (("top", self.top), ("min-videos", self.min_videos), ("concepts", self.concepts)):
-            if value < 1:
-                raise ConfigError(f"--{name} is {value}; it must be 1 or more")
-        if self.max_rows < 2:
-            raise ConfigError(f"--max-rows is {self.max_rows}; it must be 2 or more")
-        if self.seed < 0:
-            raise ConfigError(f"--seed is {self.seed}; it must be 0 or more")
-        for name, share in (("active-share", self.active_share), ("false-discoveries", self.false_discoveries)):
-            if not 0 < share < 1:
-                raise ConfigError(f"--{name} is {share:g}; it must lie between 0 and 1")
 
 
 @dataclass(frozen=True)
@@ -75,15 +56,15 @@ class ReadDataset:
 
 
 def activation_report(
-    checkpoint: str, preset: str, step: int, datasets: Sequence[ReadDataset], options: ReportOptions
+    checkpoint: str, preset: str, step: int, datasets: Sequence[ReadDataset], top: int, min_videos: int = MIN_VIDEOS
 ) -> dict[str, Any]:
-    """The words and the strongest clips of each capsule of a model, by modality and data set (the paper's Figure 4)."""
+    """The words and the `top` strongest clips of each capsule, by modality and data set (the paper's Figure 4)."""
     cells: dict[str, list[list[dict[str, Any]]]] = {}
     summaries = []
     for number, dataset in enumerate(datasets):
         read, modalities = dataset.read, []
         for name in read.known:
-            own = _cells(number, dataset, name, options)
+            own = _cells(number, dataset, name, top, min_videos)
             cells.setdefault(name, []).append(own)
             modalities.append({"modality": name, **_summary(read, name, own)})
         summaries.append(
@@ -107,7 +88,7 @@ def activation_report(
         for number in range(num_capsules)
     ]
     head = {"checkpoint": checkpoint, "preset": preset, "step": step, "num_capsules": num_capsules}
-    return {**head, "options": asdict(options), "datasets": summaries, "capsules": capsules}
+    return {**head, "options": {"top": top, "min_videos": min_videos}, "datasets": summaries, "capsules": capsules}
 
 
 def _summary(read: ClipActivations, modality: str, cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -121,23 +102,22 @@ def _summary(read: ClipActivations, modality: str, cells: Sequence[Mapping[str, 
     }
 
 
-def _profiles(read: ClipActivations, modality: str, options: ReportOptions) -> ConceptProfiles:
+def _profiles(read: ClipActivations, modality: str, min_videos: int) -> ConceptProfiles:
     """Which words go with each capsule, over the sampled clips that have the modality."""
     rows, values = read.of(modality)
     words = [concept_words(read.clips["captions"][row]) for row in rows]
-    concepts = clip_concepts(words, read.clips["video_key"][rows], options.min_videos)
-    return concept_profiles(values, concepts, options.active_share)
+    concepts = clip_concepts(words, read.clips["video_key"][rows], min_videos)
+    return concept_profiles(values, concepts, ACTIVE_SHARE)
 
 
-def _cells(number: int, dataset: ReadDataset, modality: str, options: ReportOptions) -> list[dict[str, Any]]:
+def _cells(number: int, dataset: ReadDataset, modality: str, top: int, min_videos: int) -> list[dict[str, Any]]:
     """Every capsule in one modality of one data set."""
-    read = dataset.read
-    rows, values = read.of(modality)
-    profiles, usage = _profiles(read, modality, options), capsule_usage(values)
+    rows, values = dataset.read.of(modality)
+    profiles, usage = _profiles(dataset.read, modality, min_videos), capsule_usage(values)
     cells = []
     for capsule in range(values.shape[1]):
-        words = profiles.strongest(capsule, options.false_discoveries)[: options.concepts]
-        top = np.argsort(-values[:, capsule], kind="stable")[: options.top]
+        words = profiles.strongest(capsule, FALSE_DISCOVERIES)[:SHOWN_WORDS]
+        strongest = np.argsort(-values[:, capsule], kind="stable")[:top]
         cells.append(
             {
                 "dataset": number,
@@ -146,7 +126,7 @@ def _cells(number: int, dataset: ReadDataset, modality: str, options: ReportOpti
                 "led": float(usage.led[capsule] / len(rows)),
                 "dead": bool(usage.dead[capsule]),
                 "concepts": [_concept(profiles, word, capsule) for word in words],
-                "clips": [_clip(dataset, int(rows[i]), float(values[i, capsule])) for i in top],
+                "clips": [_clip(dataset, int(rows[i]), float(values[i, capsule])) for i in strongest],
             }
         )
     return cells
@@ -168,7 +148,7 @@ def _clip(dataset: ReadDataset, row: int, activation: float) -> dict[str, Any]:
         "start": start,
         "end": float(clips["end"][row]),
         "activation": activation,
-        "captions": captions[:MAX_CAPTIONS],
+        "captions": captions[:SHOWN_CAPTIONS],
         "youtube": None if dataset.invented else youtube_link(video, start),
     }
 
@@ -201,28 +181,27 @@ def responses(
     A capsule's name is its number and, where there is one, the word that it goes with most on this data set, as on the
     page of `vtr explain --capsules`. Reads the data set twice. CheckpointError for activations that are not finite.
     """
-    model, config, options = loaded.model, loaded.config, ReportOptions()
+    model, config = loaded.model, loaded.config
     if not isinstance(model, CapsuleModel):
         return None
     features, batch_rows = config.model.inputs.features, config.evaluation.batch_rows
-    sampled = {"max_clips": options.max_rows, "batch_rows": batch_rows, "seed": options.seed}
-    read = read_activations(model, features, manifest, loaded.vocabulary, **sampled)
+    read = read_activations(model, features, manifest, loaded.vocabulary, max_clips=MAX_CLIPS, batch_rows=batch_rows)
     if TEXT in read.absent:
         return None
     means = {name: np.maximum(read.of(name)[1].mean(axis=0), np.finfo(np.float32).tiny) for name in read.known}
     with evaluating(model):
         columns = with_absent(caption_columns(loaded.vocabulary, texts, config.model.inputs.max_words), features)
         of_texts, _ = row_activations(model, columns, features, batch_rows)[TEXT]
-        of_items = dict(_item_activations(loaded, model, manifest, item_ids))
-    items = {
-        item: {name: _over(values, means[name]) for name, values in parts.items()} for item, parts in of_items.items()
-    }
-    names = {name: _names(_profiles(read, name, options), options) for name in read.known}
-    return Responses(names, _over(of_texts, means[TEXT]), items)
+        items = {
+            item: {name: (values / means[name]).astype(np.float32) for name, values in parts.items()}
+            for item, parts in _item_activations(loaded, model, manifest, item_ids)
+        }
+    names = {name: _names(_profiles(read, name, MIN_VIDEOS)) for name in read.known}
+    return Responses(names, (of_texts / means[TEXT]).astype(np.float32), items)
 
 
-def _names(profiles: ConceptProfiles, options: ReportOptions) -> tuple[str, ...]:
-    strongest = [profiles.strongest(n, options.false_discoveries)[:1] for n in range(profiles.q.shape[1])]
+def _names(profiles: ConceptProfiles) -> tuple[str, ...]:
+    strongest = [profiles.strongest(n, FALSE_DISCOVERIES)[:1] for n in range(profiles.q.shape[1])]
     return tuple(" ".join([str(n), *(profiles.words[word] for word in words)]) for n, words in enumerate(strongest))
 
 
@@ -232,20 +211,11 @@ def _item_activations(
     """The activations of the chosen clips, of the modalities beside text that each has."""
     features, batch_rows = loaded.config.model.inputs.features, loaded.config.evaluation.batch_rows
     for columns in described_groups(manifest, loaded.vocabulary, features, row_groups(manifest)):
-        first = _first_rows(columns["clip_id"], item_ids)
-        if not len(first):
+        clips, first = np.unique(columns["clip_id"].astype(str), return_index=True)  # rows of a clip differ in captions
+        rows = np.sort(first[np.isin(clips, list(item_ids))])
+        if not len(rows):
             continue
-        chosen = {name: array[first] for name, array in columns.items()}
+        chosen = {name: array[rows] for name, array in columns.items()}
         activations = row_activations(model, chosen, features, batch_rows)
         for row, clip_id in enumerate(chosen["clip_id"]):
             yield str(clip_id), {n: values[row] for n, (values, has) in activations.items() if n != TEXT and has[row]}
-
-
-def _first_rows(clip_id: np.ndarray, item_ids: Collection[str]) -> np.ndarray:
-    """The first row of every chosen clip: its rows differ in captions alone."""
-    clips, first = np.unique(clip_id.astype(str), return_index=True)
-    return np.sort(first[np.isin(clips, list(item_ids))])
-
-
-def _over(values: Float32[np.ndarray, "*_ capsules"], mean: np.ndarray) -> Float32[np.ndarray, "*_ capsules"]:
-    return (values / mean).astype(np.float32)

@@ -78,7 +78,7 @@ def read_activations(
     *,
     max_clips: int,
     batch_rows: int,
-    seed: int,
+    seed: int = 0,
 ) -> ClipActivations:
     """Capsule activations of `max_clips` clips at most, computed in one pass on the model's device.
 

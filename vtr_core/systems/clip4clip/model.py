@@ -15,14 +15,15 @@ from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings
 from vtr_core.nn.mamba.muse_block import MuseBlock, mean_direction
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig, MeanPooling, MuseFrames, SequenceTransformer
+from vtr_core.systems.video_space import VideoTextModel
 
 
-class Clip4Clip(nn.Module):
+class Clip4Clip(VideoTextModel):
     """Videos and captions as unit vectors, whose product is their cosine. The temperature is part of the loss."""
 
     def __init__(self, config: Clip4ClipConfig) -> None:
         super().__init__()
-        self.config = config
+        self.config, self.dim = config, config.backbone.embedding_dim
         self.clip = TrainableEncoder(config.backbone, config.inputs.num_words)
         self.temporal = _temporal(config)
 
@@ -33,15 +34,17 @@ class Clip4Clip(nn.Module):
 
     def forward(self, batch: PictureBatch) -> Embeddings:
         """Both modalities of a batch; exactly 0 for a caption without a word that is known."""
-        video, text = self.video(batch.frames, batch.mask), self.text(batch.tokens)
+        video, text = self.encode_videos(batch.frames, batch.mask), self.encode_text(batch.tokens)
         return Embeddings({TEXT: text, VIDEO: video}, {TEXT: batch.text_present, VIDEO: batch.mask.any(dim=1)})
 
-    def video(
+    def encode_videos(
         self, frames: UInt8[Tensor, "rows frames 3 height width"], mask: Bool[Tensor, "rows frames"]
     ) -> Float[Tensor, "rows dim"]:
         """Unit vectors. CLIP sees only the frames of `mask`."""
-        encode = self.clip.encode_patches if isinstance(self.temporal, MuseBlock) else self._encode_alone
-        encoded = encode(frames[mask])
+        if isinstance(self.temporal, MuseBlock):
+            encoded = self.clip.encode_patches(frames[mask])
+        else:
+            encoded = self.clip.encode_pictures(frames[mask]).unsqueeze(1)
         tokens = encoded.new_zeros((*mask.shape, *encoded.shape[1:])).index_put((mask,), encoded)
         return self.pooled(tokens, mask)
 
@@ -59,17 +62,14 @@ class Clip4Clip(nn.Module):
                 frames = self.temporal(cls, mask)
         return mean_direction(frames, mask)
 
-    def _encode_alone(self, pictures: UInt8[Tensor, "pictures 3 height width"]) -> Float[Tensor, "pictures 1 dim"]:
-        return self.clip.encode_pictures(pictures).unsqueeze(1)
-
-    def text(self, tokens: Int64[Tensor, "captions max_words"]) -> Float[Tensor, "captions dim"]:
+    def encode_text(self, captions: Int64[Tensor, "captions max_words"]) -> Float[Tensor, "captions dim"]:
         """Unit vectors; exactly 0 for a caption without an in-vocabulary word."""
-        vectors = normalize(at_least_float32(self.clip.encode_text(tokens)), dim=1)
-        return torch.where(self.known(tokens).unsqueeze(1), vectors, 0)
+        vectors = normalize(at_least_float32(self.clip.encode_text(captions)), dim=1)
+        return torch.where(self.known(captions).unsqueeze(1), vectors, 0)
 
-    def known(self, tokens: Int64[Tensor, "captions max_words"]) -> Bool[Tensor, " captions"]:
+    def known(self, captions: Int64[Tensor, "captions max_words"]) -> Bool[Tensor, " captions"]:
         """Which captions have an in-vocabulary word."""
-        return (tokens != 0).any(dim=1)
+        return (captions != 0).any(dim=1)
 
 
 class FrameTransformer(nn.Module):
@@ -97,15 +97,8 @@ def _temporal(config: Clip4ClipConfig) -> MuseBlock | FrameTransformer | None:
         case SequenceTransformer():
             return FrameTransformer(dim, frames)
         case MuseFrames():
-            return MuseBlock(
-                dim,
-                config.backbone.grid,
-                frames.scales,
-                frames.aggregation,
-                frames.learner,
-                frames.initial_gate,
-                frames.norm,
-            )
+            order = frames.aggregation, frames.learner, frames.initial_gate, frames.norm
+            return MuseBlock(dim, config.backbone.grid, frames.scales, *order)
         case _:
             assert_never(frames)
 

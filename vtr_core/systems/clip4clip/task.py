@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float32, UInt8
+from jaxtyping import UInt8
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
@@ -13,12 +13,11 @@ from vtr_core.config.run import TrainConfig
 from vtr_core.data.batches import Crops, centre
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
-from vtr_core.data.reading.feature_statistics import FeatureStatistics
-from vtr_core.data.reading.stored_rows import PictureRows, picture_rows, taken_frames
+from vtr_core.data.reading.stored_rows import picture_rows, taken_frames
 from vtr_core.data.records.schema import require_frames
 from vtr_core.embedding.embedded_rows import EmbeddedRows, concatenate, encode, evaluating
 from vtr_core.errors import DatasetError, InputError
-from vtr_core.nn.embeddings import TEXT, VIDEO
+from vtr_core.nn.embeddings import VIDEO
 from vtr_core.nn.mamba.learners import scan_event
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig, MuseFrames
 from vtr_core.systems.clip4clip.model import Clip4Clip, load_pretrained
@@ -26,6 +25,7 @@ from vtr_core.systems.implementation import Implementation, LossTables
 from vtr_core.systems.joint_space import RetrievalTask, predict, signature
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.spaces import Encoded, JointSpace
+from vtr_core.systems.video_space import caption_rows, embed_words, no_rows, video_vectors
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
@@ -50,25 +50,19 @@ def embed_clips(
     """
     assert isinstance(model, Clip4Clip)
     check(config, manifest)
-    known, max_rows = manifest.vocabulary.fingerprint == vocabulary.fingerprint, config.evaluation.batch_rows
-    parts = [_no_rows(model)]
+    same_words, max_rows = manifest.vocabulary.fingerprint == vocabulary.fingerprint, config.evaluation.batch_rows
+    parts = [no_rows(model.dim)]
     with evaluating(model):
         for clips in picture_rows(manifest, places, config.batch.max_frames, max_rows):
             tokens = torch.from_numpy(clips.tokens.astype(np.int64))
-            if not known:
+            if not same_words:
                 tokens = encode(vocabulary, clips.captions, model.config.inputs.max_words)
-            parts.append(_embedded(model, clips, tokens, max_rows))
+            frames = torch.from_numpy(clips.frames).permute(0, 1, 4, 2, 3)
+            mask = torch.arange(frames.shape[1]) < torch.from_numpy(clips.kept)[:, None]
+            vectors = video_vectors(model, centre(frames, model.config.backbone.image_size), mask)
+            shown, keys = np.ones(len(vectors), np.bool_), (clips.clip_key, clips.video_key)
+            parts.append(caption_rows(model, vectors, shown, tokens, clips.caption_clip, keys, max_rows))
     return concatenate(parts)
-
-
-def embed_words(
-    model: nn.Module, config: TrainConfig, vocabulary: Vocabulary, captions: Sequence[str]
-) -> tuple[Float32[np.ndarray, "captions dim"], Bool[np.ndarray, " captions"]]:
-    """The vector of every caption, and whether it has an in-vocabulary word; if not, the vector is 0."""
-    assert isinstance(model, Clip4Clip)
-    with evaluating(model):
-        tokens = encode(vocabulary, captions, model.config.inputs.max_words)
-        return _texts(model, tokens, config.evaluation.batch_rows)
 
 
 def encode_pictures(loaded: TrainedModel, videos: Mapping[str, Sequence[Any]]) -> Encoded:
@@ -82,19 +76,15 @@ def encode_pictures(loaded: TrainedModel, videos: Mapping[str, Sequence[Any]]) -
     size, most = model.config.backbone.image_size, config.batch.max_frames
     clips = [_pictures(clip, f"clip {row}", size, most) for row, clip in enumerate(videos[VIDEO])]
     present = np.array([len(clip) > 0 for clip in clips], np.bool_)
-    vectors = np.zeros((len(clips), model.config.backbone.embedding_dim), np.float32)
+    vectors = np.zeros((len(clips), model.dim), np.float32)
     with evaluating(model):
         for rows in torch.from_numpy(np.flatnonzero(present)).split(config.evaluation.batch_rows):
             if len(rows):  # else no clip has frames
-                vectors[rows.numpy()] = _vectors(model, [clips[row] for row in rows.tolist()])
+                taken = [clips[row] for row in rows.tolist()]
+                frames = pad_sequence(taken, batch_first=True)
+                mask = torch.arange(frames.shape[1]) < torch.tensor([len(clip) for clip in taken])[:, None]
+                vectors[rows.numpy()] = video_vectors(model, frames, mask)
     return Encoded({VIDEO: vectors}, {VIDEO: present})
-
-
-def _vectors(model: Clip4Clip, clips: Sequence[Tensor]) -> Float32[np.ndarray, "clips dim"]:
-    counts = torch.tensor([len(clip) for clip in clips])
-    frames = pad_sequence(list(clips), batch_first=True)
-    mask = torch.arange(frames.shape[1]) < counts[:, None]
-    return model.video(frames.to(model.device), mask.to(model.device)).float().cpu().numpy()
 
 
 def _pictures(clip: Any, place: str, size: int, most: int) -> UInt8[Tensor, "frames 3 size size"]:
@@ -108,41 +98,6 @@ def _pictures(clip: Any, place: str, size: int, most: int) -> UInt8[Tensor, "fra
         )
     taken = frames[list(taken_frames(len(frames), most))]
     return centre(torch.from_numpy(taken).permute(0, 3, 1, 2), size)
-
-
-def _embedded(model: Clip4Clip, clips: PictureRows, tokens: Tensor, max_rows: int) -> EmbeddedRows:
-    frames = torch.from_numpy(clips.frames).permute(0, 1, 4, 2, 3)
-    mask = torch.arange(frames.shape[1]) < torch.from_numpy(clips.kept)[:, None]
-    cut = centre(frames, model.config.backbone.image_size).to(model.device)
-    vectors = model.video(cut, mask.to(model.device)).float().cpu().numpy()
-    texts, known = _texts(model, tokens, max_rows)
-    rows = clips.caption_clip
-    present = {TEXT: known, VIDEO: np.ones(len(rows), np.bool_)}
-    return EmbeddedRows({TEXT: texts, VIDEO: vectors[rows]}, present, clips.clip_key[rows], clips.video_key[rows])
-
-
-def _texts(
-    model: Clip4Clip, tokens: Tensor, max_rows: int
-) -> tuple[Float32[np.ndarray, "captions dim"], Bool[np.ndarray, " captions"]]:
-    vectors = [model.text(part.to(model.device)).float().cpu().numpy() for part in tokens.split(max_rows)]
-    return np.concatenate(vectors), model.known(tokens).numpy()
-
-
-def _no_rows(model: Clip4Clip) -> EmbeddedRows:
-    """The empty result of a worker without a share of a small data set."""
-    nothing = np.zeros((0, model.config.backbone.embedding_dim), np.float32)
-    no_flags, no_keys = np.zeros(0, np.bool_), np.zeros(0, np.int64)
-    return EmbeddedRows({TEXT: nothing, VIDEO: nothing}, {TEXT: no_flags, VIDEO: no_flags}, no_keys, no_keys)
-
-
-def _build(
-    config: Clip4ClipConfig,
-    vectors: np.ndarray | None,
-    statistics: Mapping[str, FeatureStatistics] | None,
-) -> Clip4Clip:
-    """A newly initialised model; CLIP has word vectors of its own."""
-    assert vectors is None or statistics is None
-    return Clip4Clip(config)
 
 
 def _task(
@@ -165,7 +120,7 @@ def _events(model: nn.Module, device: torch.device, dtype: torch.dtype) -> Mappi
 
 
 IMPLEMENTATION = Implementation(
-    build=_build,
+    build=lambda config, vectors, statistics: Clip4Clip(config),  # noqa: ARG005  CLIP has vectors of its own
     task=_task,
     predict=predict,
     signature=signature,

@@ -28,6 +28,7 @@ from vtr_core.nn.multi_level_encoding import SentenceEncoder
 from vtr_core.nn.normalization import Standardization
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.systems.muse.config import MuseConfig, TextByEncoder, TextVectors, TextWords
+from vtr_core.systems.video_space import VideoTextModel
 from vtr_core.text.tokens.vocabulary import PADDING
 
 
@@ -52,7 +53,10 @@ class TokenProjection(nn.Module):
             for values in (statistics.mean, statistics.std)
         )
         squares = means.square() + deviations.square()
-        mean, square = (_cls_and_patches(values) for values in (means, squares))
+        mean, square = (  # the row of [CLS], and the mean of the patches' if there are any
+            values[0] if len(values) == 1 else torch.cat([values[0], values[1:].mean(dim=0)])
+            for values in (means, squares)
+        )
         std = (square - mean.square()).clamp(min=0).sqrt()
         self.standardization.load(FeatureStatistics(mean.float().numpy(), torch.where(std > 0, std, 1).float().numpy()))
 
@@ -66,13 +70,7 @@ class TokenProjection(nn.Module):
         return self.linear((tokens.to(self.linear.weight.dtype) - mean) / std)
 
 
-def _cls_and_patches(values: Float[Tensor, "tokens given"]) -> Float[Tensor, " both"]:
-    """The row of [CLS], and the mean of the patches' if there are any."""
-    patches = values[1:]
-    return values[0] if len(patches) == 0 else torch.cat([values[0], patches.mean(dim=0)])
-
-
-class Muse(nn.Module):
+class Muse(VideoTextModel):
     """Videos and captions as unit vectors, whose product is their cosine (Tang et al. 2025).
 
     The output of a video is pooled from its [CLS] tokens only, after they have been mixed with all scales: a newly
@@ -94,6 +92,7 @@ class Muse(nn.Module):
         gate = None if published else config.initial_gate
         self.learner = build_learner(self.dim, config.learner, gate, config.norm, config.residual)
         self.words = _words(config, self.dim)
+        self.reads_captions = self.words is not None
         if published and self.pyramid is not None:
             self.pyramid.requires_grad_(False)
         self.register_buffer("_place", torch.empty(0), persistent=False)
@@ -101,7 +100,7 @@ class Muse(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """The model's device, also for a model without parameters."""
+        """The model's device, also for one without parameters."""
         return self._place.device
 
     def forward(self, batch: FrameBatch) -> Embeddings:
@@ -109,11 +108,18 @@ class Muse(nn.Module):
         or vector.
         """
         mask = batch.mask[self.config.feature]
-        video = self.video(*self.split(batch.frames[self.config.feature]), mask)
-        captions = self._captions(batch)
+        video = self.encode_videos(batch.frames[self.config.feature], mask)
+        text = self.config.text
+        captions = batch.frames[text.feature][:, 0] if isinstance(text, TextVectors) else batch.tokens
         return Embeddings(
-            {TEXT: self.text(captions), VIDEO: video}, {TEXT: self.known(captions), VIDEO: mask.any(dim=1)}
+            {TEXT: self.encode_text(captions), VIDEO: video}, {TEXT: self.known(captions), VIDEO: mask.any(dim=1)}
         )
+
+    def encode_videos(
+        self, frames: Float[Tensor, "rows frames values"], mask: Bool[Tensor, "rows frames"]
+    ) -> Float[Tensor, "rows dim"]:
+        """Unit vectors of videos given as rows of the feature column; exactly 0 for a video without frames."""
+        return self.video(*self.split(frames), mask)
 
     def split(
         self, frames: Float[Tensor, "rows frames values"]
@@ -136,22 +142,12 @@ class Muse(nn.Module):
     ) -> Float[Tensor, "rows dim"]:
         """Unit vectors; exactly 0 for a video without frames. Tokens may have any precision."""
         frames = torch.where(mask.unsqueeze(2), cls, 0).to(self._place.dtype)
-        size = self._size(frames)
-        scaled = self._scaled(patches, frames if size is None else of_unit_size(frames, size), mask)
-        changes = learned_changes(scaled, self.config.aggregation, self.learner, self._kept_last)
-        return mean_direction(frames + (changes if size is None else size * changes), mask)
+        if self.config.compat == "muse_official":  # its features are not scaled
+            return mean_direction(frames + self._changes(patches, frames, mask), mask)
+        size = root_mean_square(frames)  # so the output depends on the frames' directions, not on their length
+        return mean_direction(frames + size * self._changes(patches, of_unit_size(frames, size), mask), mask)
 
-    def _size(self, frames: Float[Tensor, "rows frames dim"]) -> Float[Tensor, "rows frames 1"] | None:
-        """Root mean square of each frame's values, by which the learner's tokens are divided.
-
-        It makes the output independent of the length of features; only the frames' directions count. None: features are
-        not scaled, as in the published code.
-        """
-        if self.config.compat == "muse_official":
-            return None
-        return root_mean_square(frames)
-
-    def text(
+    def encode_text(
         self, captions: Float[Tensor, "captions dim"] | Int64[Tensor, "captions max_words"]
     ) -> Float[Tensor, "captions dim"]:
         """Unit vectors of given vectors, or of tokens if the model has an encoder; exactly 0 for empty captions."""
@@ -163,24 +159,20 @@ class Muse(nn.Module):
         """Whether each caption has an in-vocabulary word, a text for an encoder, or a vector other than 0."""
         return (captions != 0).any(dim=1) if self.words is None else self.words.known(captions)
 
-    def _captions(self, batch: FrameBatch) -> Tensor:
-        """The input of `text`: the single vector of each row's caption, or its tokens."""
-        if isinstance(self.config.text, TextVectors):
-            return batch.frames[self.config.text.feature][:, 0]
-        return batch.tokens
-
-    def _scaled(
+    def _changes(
         self,
         patches: Float[Tensor, "rows frames patches dim"] | None,
         frames: Float[Tensor, "rows frames dim"],
         mask: Bool[Tensor, "rows frames"],
-    ) -> ScaledFrames:
+    ) -> Float[Tensor, "rows frames dim"]:
+        """What the learner adds to the [CLS] tokens, from the tokens of all scales."""
         spatial: list[Tensor] = []
         if self.pyramid is not None and patches is not None:
             spatial = grids_of_videos(self.pyramid, patches.to(frames.dtype), mask)
         elif self.config.scales != (1,):
             raise ConfigError(f"model.scales = {self.config.scales} need the patches of frames, and none were given")
-        return ScaledFrames(frames, mask, spatial, [scale(frames, mask) for scale in self.temporal])
+        scaled = ScaledFrames(frames, mask, spatial, [scale(frames, mask) for scale in self.temporal])
+        return learned_changes(scaled, self.config.aggregation, self.learner, self._kept_last)
 
 
 class WordTower(nn.Module):
@@ -272,7 +264,7 @@ _LEVEL_SIZE = 0.2
 
 
 def initialize(model: Muse) -> None:
-    """Initialises the weights of all linear maps; those of a text encoder of words as in `_initialization_words`."""
+    """Initialises the weights of all linear maps, so that their outputs have size 1."""
     if model.pyramid is not None:
         initialize_pyramid(model.pyramid)
     for scale in model.temporal:
@@ -280,19 +272,10 @@ def initialize(model: Muse) -> None:
         initialize_convolutions(scale)
     initialize_learner(model.learner)
     match model.words:
-        case WordTower():
-            _initialization_words(model.words)
+        case WordTower(encoder=encoder, linear=linear):
+            # Below it torch's initialisation stays on purpose: word vectors of size 1, and a GRU and convolutions
+            # uniform within ±1/√in, whose small outputs leave most of the energy to the word counts.
+            energy = _WORDS + _LEVEL_SIZE**2 * encoder.levels.out_dim
+            keep_size(linear, in_size=sqrt(energy / linear.in_features))
         case EncodedText() if model.words.linear is not None:
             keep_size(model.words.linear)
-
-
-def _initialization_words(words: WordTower) -> None:
-    """Initialises the linear layer such that its output has size 1.
-
-    The encoder below keeps torch's initialisation on purpose: word vectors of size 1, and a GRU and convolutions
-    uniform within ±1/√in, whose small outputs leave most of the energy to the word counts, which differ between
-    captions.
-    """
-    levels = words.encoder.levels
-    energy = _WORDS + _LEVEL_SIZE**2 * levels.out_dim
-    keep_size(words.linear, in_size=sqrt(energy / words.linear.in_features))

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vtr_core.errors import ConfigError
 from vtr_core.systems.capsules.activation_report import (
     ReadDataset,
-    ReportOptions,
     activation_report,
     render_page,
     youtube_link,
@@ -48,7 +46,7 @@ def read(
 
 def report(*datasets: ClipActivations, name: str = "d", invented: bool = False) -> dict[str, Any]:
     sets = [ReadDataset(f"{name}{i}", f"/data/{i}", "f", invented, part) for i, part in enumerate(datasets)]
-    return activation_report("/run", "capsule-x", 7, sets, ReportOptions(top=2))
+    return activation_report("/run", "capsule-x", 7, sets, top=2)
 
 
 def test_the_planted_concept_is_the_capsule_s_strongest_on_both_sets() -> None:
@@ -114,18 +112,3 @@ def test_other_ids_are_not_linked(video_id: str) -> None:
 def test_a_link_starts_at_the_clip_s_second() -> None:
     assert youtube_link(YOUTUBE, 62.9) == f"https://www.youtube.com/watch?v={YOUTUBE}&t=62s"
     assert youtube_link(YOUTUBE, -1.0) == f"https://www.youtube.com/watch?v={YOUTUBE}&t=0s"
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"top": 0}, "--top is 0"),
-        ({"active_share": 1.0}, "--active-share is 1"),
-        ({"max_rows": 1}, "--max-rows is 1"),
-        ({"false_discoveries": 0.0}, "--false-discoveries is 0"),
-        ({"seed": -1}, "--seed is -1"),
-    ],
-)
-def test_unsuitable_options_are_named(change: dict[str, float], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        ReportOptions(**change)  # type: ignore[arg-type]
