@@ -22,8 +22,8 @@ class SearchFlags:
     space: Literal["hybrid", "latent", "concept"] | None = None
     """Dual encoders: rank by both spaces or by one of them (default: all spaces of the model)."""
     candidates: int | None = None
-    """Best videos of latent space that the hybrid score re-ranks, and candidates of hnsw and ivf-pq that are compared
-    exactly; in batch mode at least k (default: all of an exact index, else 200, of ivf-pq 800)."""
+    """Best videos of latent space that the hybrid score re-ranks, and candidates of ivf-pq that are compared exactly;
+    in batch mode at least k (default: all of an exact index, 800 of ivf-pq)."""
     latent_weight: float | None = None
     """Weight of latent space in the hybrid score (default: as the model is evaluated)."""
     normalise: Literal["query", "train"] | None = None

@@ -30,14 +30,23 @@ def test_what_faiss_wrote_is_not_parsed(tmp_path: Path, monkeypatch: pytest.Monk
     for name in ("deserialize_index", "read_index"):
         monkeypatch.setattr(optional("faiss", "faiss"), name, pytest.fail)
     index = toy_index()
-    saved = save_index(locate(str(tmp_path)), replace(index, record=replace(index.record, backend="hnsw")))
+    saved = save_index(locate(str(tmp_path)), replace(index, record=replace(index.record, backend="ivf-pq")))
     (tmp_path / "candidates.faiss").write_bytes(b"IHNs and what somebody else wrote")
     stored = saved.shards[0]
     files = {**stored.files, "candidates": StoredFile("candidates.faiss", 33, "0" * 64)}
     earlier = replace(saved, shards=(replace(stored, files=files),))
     (tmp_path / MARKER).write_text(json.dumps(earlier.to_json()))
-    with pytest.raises(DatasetError, match=r"make it anew with vtr index .* --backend hnsw"):
+    with pytest.raises(DatasetError, match=r"make it anew with vtr index .* --backend ivf-pq"):
         load_index(locate(str(tmp_path)))
+
+
+def test_the_graph_of_an_earlier_version_is_not_read(tmp_path: Path) -> None:
+    """All items are compared instead."""
+    index = toy_index()
+    shard = replace(index.shards[0], candidates={"levels": np.ones(3, np.int32)})
+    earlier = replace(index, record=replace(index.record, backend="hnsw"), shards=(shard,))
+    save_index(locate(str(tmp_path)), earlier)
+    assert load_index(locate(str(tmp_path))).shards[0].candidates is None
 
 
 @pytest.mark.parametrize(

@@ -103,8 +103,6 @@ def test_a_baseline_has_no_responses(data: Manifest, baseline: str) -> None:
         (["{dual}", "{c}", "--data", "{v}", "--query", "video"], "needs one of 'hybrid_encoder'"),
         (["{c}", *["{c}"] * 6, "--data", "{d}", "--query", "video"], "a page has room for 6"),
         (["{c}", "--data", "{d}", "--query", "video", "--keyframes", "none"], "none does not exist"),
-        (["{c}", "--data", "{d}", "--query", "video", "--videos", "none"], "is no folder"),
-        (["{dual}", "--data", "{v}", "--query", "video", "--videos", "none"], "has whole videos; give --keyframes"),
     ],
 )
 def test_faults_are_named(

@@ -19,7 +19,6 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, DatasetError, RunConflict
 from vtr_core.retrieval.index.build import extended, new_shard, searched, without
-from vtr_core.retrieval.index.candidates import candidates_of
 from vtr_core.retrieval.index.index import Backend, IndexRecord, Kind, Shard, VideoIndex, load_index, save_index
 from vtr_core.retrieval.index.items import Item, Items
 from vtr_core.retrieval.search.index_search import SearchOptions, searcher
@@ -134,17 +133,16 @@ def test_items_are_deleted_from_the_shards_that_have_them() -> None:
     assert found.shards[0] is before.shards[0]
 
 
-def test_the_graph_follows(data: Manifest) -> None:
-    optional("faiss", "faiss")
-    for found in (
-        extended(joint("abc", backend="hnsw"), joint("def", backend="hnsw"), data),
-        extended(joint("abcd", backend="hnsw"), joint("de", backend="hnsw"), data),
-        without(joint("abcdex", backend="hnsw"), ["x"]),
+def test_candidates_follow(data: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vtr_core.retrieval.index.build.build_candidates", lambda vectors: {"sums": vectors})
+    for changed in (
+        extended(joint("abc", backend="ivf-pq"), joint("def", backend="ivf-pq"), data),
+        extended(joint("abcd", backend="ivf-pq"), joint("de", backend="ivf-pq"), data),
+        without(joint("abcdex", backend="ivf-pq"), ["x"]),
     ):
-        for shard in found.shards:
-            graph, vectors = candidates_of(shard, "video"), searched(shard)
-            assert graph is not None
-            assert [near.tolist() for near in graph.find(vectors, 1)] == [[place] for place in range(len(shard.items))]
+        for shard in changed.shards:
+            assert shard.candidates is not None
+            assert np.array_equal(shard.candidates["sums"], searched(shard))
 
 
 def test_of_two_changes_of_one_revision_the_second_is_refused(tmp_path: Path) -> None:
