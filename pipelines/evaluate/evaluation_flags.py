@@ -39,9 +39,8 @@ class EvaluateFlags:
     """One or more data sets."""
     similarity: tuple[SimilarityName, ...] = ()
     """Similarities of embeddings, one table each; all: dot, cosine, neg_euclidean (default: as in training)."""
-    aggregate: Literal["none", "video", "captions"] = "none"
-    """video: also video-level retrieval with all captions of a video, by mean embeddings and by caption average.
-    captions: also video to text with a video's captions as one item, by its best, as CLIP4Clip evaluates MSVD."""
+    aggregate: Literal["none", "captions"] = "none"
+    """captions: also video to text with a video's captions as one item, by its best, as CLIP4Clip evaluates MSVD."""
     rescale: Rescale | None = None
     """Dual encoders: range by which the scores of each space are rescaled before they are added: query, train (training
     batches), or matrix (all scores, published) (default: as the run's evaluation.normalise, query)."""

@@ -38,13 +38,11 @@ from vtr_core.retrieval.evaluate.protocols import (
     Bank,
     SameCaption,
     best_captions,
-    caption_average,
     caption_keys,
     check_bank,
     embed_bank,
     evaluate_dual_softmax,
     evaluate_query_bank,
-    mean_embeddings,
     sample_captions,
 )
 from vtr_core.run.inputs import usable_data
@@ -299,11 +297,6 @@ def _variants(
         directions = evaluate_retrieval(heard, kind, relevant=relevant)
         remark = f"{len(silent):,} clips have none"
         variants.append(Variant(kind, "missing_audio", "clips without audio as failures", remark, directions))
-    if flags.aggregate == "video":
-        remark = "all captions of a video search for it; their mean against the mean of its clips"
-        variants.append(Variant(kind, "video_mean", "videos, mean embeddings", remark, mean_embeddings(rows, kind)))
-        remark = "all captions of a video search for it; mean over them of the best clip's similarity"
-        variants.append(Variant(kind, "video_captions", "videos, caption average", remark, caption_average(rows, kind)))
     if flags.aggregate == "captions":
         remark = "a video searches for videos by their words; similarity of the best of a video's captions"
         variants.append(

@@ -37,7 +37,7 @@ class ExtractFlags:
     youcook2, howto100m, with --annotations."""
     recipe: tuple[str, ...] = ("imagenet-lite", "log-mel")
     """Recipes or pretrained encoders that compute the features, such as bundled or hf:openai/clip-vit-base-patch32;
-    tokens:<encoder> keeps all tokens of a frame. vtr extract --list describes them."""
+    tokens:<encoder> keeps all tokens of a frame. vtr encoders lists them."""
     keep_columns: tuple[str, ...] = ()
     """Columns of the table of captions to keep as text, which vtr index lists with every item (--records clips)."""
     annotations: str | None = None
@@ -157,11 +157,6 @@ def _here(chosen: "tuple[Chosen, ...]", limits: "Limits") -> "Extract":
 
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
-    if "--list" in argv:
-        from pipelines.extract.listing import print_recipes
-
-        print_recipes()
-        return
     if not argv or wants_help(argv):
         print_help("vtr extract", ExtractFlags)
         return
