@@ -17,7 +17,7 @@ from vtr_core.analysis.transforms import Transform
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.index.index import load_index
 from vtr_core.retrieval.search.index_search import SearchOptions, searcher
-from vtr_core.serving.engine import LocalEngine
+from vtr_core.serving.engine import Shard
 from vtr_core.serving.server import AppServer
 from vtr_core.storage import locate
 from vtr_core.train.checkpoint import load_model
@@ -214,7 +214,7 @@ def test_what_fails_inside_is_not_told_outside(
         raise RuntimeError("secret detail")
 
     with monkeypatch.context() as patch:
-        patch.setattr(LocalEngine, "why", crash)
+        patch.setattr(Shard, "why", crash)
         status, _, content = ask(server, "/api/items/v1?q=video")
     assert (status, content) == (500, {"error": "the server failed; its terminal says why"})
     assert ask(server, "/api/items/v1?q=video")[0] == 200
