@@ -13,7 +13,14 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.embedding.embedded_rows import EmbeddedRows, check_features, embed, embed_captions
-from vtr_core.embedding.rankings import Direction, evaluate_retrieval, metric_values, rankings, with_audio_alone
+from vtr_core.embedding.rankings import (
+    Direction,
+    Protocol,
+    evaluate_retrieval,
+    metric_values,
+    rankings,
+    with_audio_alone,
+)
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import key64
 from vtr_core.run.build import build_model
@@ -186,3 +193,8 @@ def test_unsuitable_features_are_named(toy: Manifest) -> None:
         check_features(toy, {"video": 5})
     with pytest.raises(DatasetError, match="none of the model's features depth"):
         check_features(toy, {"depth": 5})
+
+
+def test_the_papers_protocol_trains_with_dot_products_and_judges_by_the_euclidean_distance() -> None:
+    config = preset("capsule-howto-published")
+    assert Protocol.of(config, config.evaluation.similarity) == Protocol("dot", "neg_euclidean", "neg_euclidean")

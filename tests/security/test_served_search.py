@@ -288,6 +288,7 @@ def test_the_token_leaves_the_address_bar_and_leads_nowhere_else(
     status, answer, _ = asyncio.run(called(app, target.format(token=TOKEN), headers=headers))
     assert (status, answer["location"]) == (303, location)
     assert ("set-cookie" in answer) == (not cookie)
+    assert cookie or "HttpOnly" in answer["set-cookie"]
 
 
 @pytest.mark.parametrize("letter", ["a", "%20", "é"])

@@ -51,13 +51,9 @@ def test_every_format_is_told_by_its_content(write, content):
     assert found.words == WORDS
     assert found.vectors.dtype == np.float32
     np.testing.assert_array_equal(found.vectors, VECTORS)
-
-
-@pytest.mark.parametrize("content", FORMATS.values(), ids=FORMATS)
-def test_only_wanted_words_are_kept_in_the_order_of_the_file(write, content):
-    found = read_word_vectors(write(content), {"cut", "crème", "onion"})
-    assert found.words == ("crème", "cut")
-    np.testing.assert_array_equal(found.vectors, VECTORS[[2, 3]])
+    wanted = read_word_vectors(write(content), {"cut", "crème", "onion"})
+    assert wanted.words == ("crème", "cut")
+    np.testing.assert_array_equal(wanted.vectors, VECTORS[[2, 3]])
 
 
 def test_of_a_repeated_word_the_first_vector_counts(write):
