@@ -37,8 +37,6 @@ class SearchFlags:
     link: str | None = None
     """Address of each hit, with names in braces: "https://example.org/{video_id}?t={start}", {item_id}, {end} or a kept
     column (default: the kept column url or link)."""
-    thumbnails: str | None = None
-    """Write the hits' thumbnails to this folder, where the data set has them."""
     checkpoint: str | None = None
     """Checkpoint of the model, if it is no longer where the index says."""
     topics: str | None = None

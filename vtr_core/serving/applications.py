@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 
 from vtr_core.errors import InputError, one_line
 from vtr_core.retrieval.explain.explanation import HitExplanation
-from vtr_core.retrieval.explain.pages import Picture
+from vtr_core.retrieval.explain.pages import PLACEHOLDER, Picture
 from vtr_core.retrieval.index.items import Item
 from vtr_core.retrieval.search.filters import Condition
 from vtr_core.retrieval.search.index_search import Hit
@@ -243,7 +243,7 @@ def _picture(picture: Picture) -> Response:
     """The key frame, or its placeholder."""
     if picture.content:
         return Response(picture.content, media_type=picture.media_type)
-    return Response(picture.placeholder, media_type="image/svg+xml")
+    return Response(PLACEHOLDER, media_type="image/svg+xml")
 
 
 def _when(item: Hit | Item) -> dict[str, str]:
