@@ -125,14 +125,6 @@ def test_audio_alone_is_searched_by_text() -> None:
     assert {name.split("/")[1] for name in values} == {"t2a", "a2t"}
 
 
-def test_metric_names_and_sum() -> None:
-    rows = rows_of([[1, 0], [0, 1]], [[1, 0], [0, 1]], [1, 2])
-    values = metric_values(evaluate_retrieval(rows, "dot"), "val")
-    assert values["val/t2v/r1"] == values["val/v2t/r1"] == 100.0
-    assert values["val/t2v/sum_r"] == 600.0
-    assert values["val/t2v/medr"] == 1.0
-
-
 @pytest.fixture
 def toy(tmp_path: Path) -> Manifest:
     return toy_dataset(tmp_path / "d", clips_of=[2, 3, 1, 4, 2, 2, 5])[0]

@@ -160,8 +160,3 @@ def test_the_task_is_taken_out_of_the_words() -> None:
     assert split_task(["c", "--task=retrieval", "--data", "d"]) == ("retrieval", ["c", "--data", "d"])
     with pytest.raises(ConfigError, match="--task needs a value"):
         split_task(["c", "--task"])
-
-
-def test_a_sample_of_queries_leaves_no_flag_without_effect(data: Manifest, checkpoint: str) -> None:
-    with pytest.raises(ConfigError, match=r"--sample-queries is for plain retrieval.* and --missing-audio"):
-        evaluate(EvaluateFlags(checkpoint, (data.uri,), sample_queries=2, missing_audio="miss"))

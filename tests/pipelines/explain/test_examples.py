@@ -10,7 +10,6 @@ from pipelines.cli import run
 from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.data.manifest import Manifest
-from vtr_core.embedding.embedded_rows import embed_captions
 from vtr_core.errors import VtrError
 from vtr_core.retrieval.index.build import build_index
 from vtr_core.retrieval.search.index_search import SearchOptions, searcher
@@ -83,14 +82,6 @@ def test_responses_are_activations_over_their_means(data: Manifest, checkpoint: 
         np.testing.assert_allclose(np.mean(heard, axis=0), 1, rtol=1e-5)
     assert found.texts.shape == (2, 4)
     assert [len(names) for names in found.names.values()] == [4, 4, 4]
-    _, known = embed_captions(
-        loaded.model, loaded.config.model.inputs.features, loaded.vocabulary, QUERIES, data.schema.max_words, 8
-    )
-    assert known.all()
-
-
-def test_a_baseline_has_no_responses(data: Manifest, baseline: str) -> None:
-    assert responses(load_model(baseline), data, QUERIES, ["v2:0"]) is None
 
 
 @pytest.mark.parametrize(

@@ -116,12 +116,6 @@ def test_whole_videos_keep_all_rows(films: Path, tmp_path: Path) -> None:
     assert as_sequences(held["video"].combine_chunks(), 1280, np.dtype(np.float16)).counts.sum() == 4
 
 
-def test_splits_of_the_table_are_data_sets(films: Path, tmp_path: Path) -> None:
-    captions = table(tmp_path, ("a", "one", "one.mp4", "", "", "train"), ("b", "two", ODD, "", "", "val"))
-    result = extract(flags(films, captions, tmp_path / "data", recipe=("log-mel",)))
-    assert [Path(manifest.uri).name for manifest in result.manifests] == ["train", "val"]
-
-
 @pytest.mark.parametrize("kind", ["glob", "list", "table", "anywhere"])
 def test_videos_are_given_in_several_ways(kind: str, films: Path, tmp_path: Path) -> None:
     videos, name = str(films), "one.mp4"
