@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help, written_as_json
-from pipelines.explain.command import video_files
 from pipelines.systems.registry import SYSTEMS
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
     from vtr_core.data.shards.thumbnails import Thumbnail
-    from vtr_core.data.sources.video_files import Inventory
     from vtr_core.systems.capsules.activation_report import ReadDataset
     from vtr_core.tracking.run import TrackedRun
     from vtr_core.train.checkpoint.trained_model import LoadedModel
@@ -38,8 +36,6 @@ class ExplainFlags:
     """Clips shown per capsule, modality and data set."""
     min_videos: int = 5
     """Minimum number of videos whose captions mention a word, for it to be a concept."""
-    videos: str | None = None
-    """Video files by video id, a folder, glob, list or table, for key frames of clips without a thumbnail."""
     experiment: str = "vtr"
     """MLflow experiment."""
     json: bool = False
@@ -72,11 +68,11 @@ def explain(flags: ExplainFlags) -> dict[str, Any]:
     out = locate(flags.out)
     check_writable(out)
     manifests = [usable(uri, require_clips) for uri in flags.data]
-    videos = video_files(flags.videos, manifests[0])
+
     loaded = read_model(flags.checkpoint, SYSTEMS, device())
     head = loaded.uri, loaded.config.preset, loaded.progress.step
     report = activation_report(*head, _read(loaded, manifests), flags.top, flags.min_videos)
-    page = render_page(report, [_frames(report, place, own, videos) for place, own in enumerate(manifests)])
+    page = render_page(report, [_frames(report, place, own) for place, own in enumerate(manifests)])
     storage.write_bytes(out / PAGE, page.encode())
     storage.write_json(out / VALUES, report)
     _print(report, (out / PAGE).uri)
@@ -112,17 +108,13 @@ def _read(loaded: "LoadedModel", manifests: "Sequence[Manifest]") -> "list[ReadD
     return datasets
 
 
-def _frames(
-    report: dict[str, Any], place: int, manifest: "Manifest", videos: "Inventory | None"
-) -> "Mapping[str, Thumbnail]":
-    """Key frames of the shown clips of one data set: its thumbnails, else from the video files."""
+def _frames(report: dict[str, Any], place: int, manifest: "Manifest") -> "Mapping[str, Thumbnail]":
+    """The thumbnails of the shown clips of one data set, as far as it has them."""
     from vtr_core.data.shards.thumbnails import Thumbnails
-    from vtr_core.extraction.pictures import ClipFrames, ClipSpan
 
     parts = [part for capsule in report["capsules"] for part in capsule["modalities"]]
-    clips = [clip for part in parts for cell in part["cells"] if cell["dataset"] == place for clip in cell["clips"]]
-    spans = [ClipSpan(clip["clip_id"], clip["video_id"], clip["start"], clip["end"]) for clip in clips]
-    return ClipFrames(Thumbnails(manifest), videos, spans).find(span.item_id for span in spans)
+    cells = [cell for part in parts for cell in part["cells"] if cell["dataset"] == place]
+    return Thumbnails(manifest).find(clip["clip_id"] for cell in cells for clip in cell["clips"])
 
 
 def _print(report: Mapping[str, Any], page: str) -> None:

@@ -46,7 +46,7 @@ def test_packages_that_are_not_installed_or_cannot_be_imported() -> None:
     )
     findings = by_name(checks.package_findings())
     for name in ("ray", "mlflow", "pyarrow", "spacy", "boto3"):
-        assert findings[name] == Finding("packages", name, "ok", metadata.version(name))
+        assert findings[name] == Finding(name, "ok", metadata.version(name))
 
 
 def test_the_bundled_weights_are_told_from_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

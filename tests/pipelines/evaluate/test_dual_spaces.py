@@ -114,7 +114,7 @@ def test_weight_and_rescaling_are_those_of_the_command(data: Manifest, checkpoin
     "given",
     [
         {"similarity": ("dot",)},
-        {"aggregate": "video"},
+        {"aggregate": "captions"},
         {"normalize": ("dual_softmax",)},
         {"missing_audio": "miss"},
     ],

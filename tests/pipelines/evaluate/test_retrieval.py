@@ -59,7 +59,7 @@ def test_every_figure_is_printed_logged_and_written(
         checkpoint,
         (data.uri,),
         similarity=("all",),
-        aggregate="video",
+        aggregate="captions",
         normalize=("dual_softmax", "query_bank"),
         query_bank=bank.uri,
         bank_size=4,
@@ -67,7 +67,7 @@ def test_every_figure_is_printed_logged_and_written(
         out=str(tmp_path / "figures.json"),
     )
     (result,) = evaluate(flags)
-    variants = ("plain", "video_mean", "video_captions", "dual_softmax", "query_bank")
+    variants = ("plain", "best_captions", "dual_softmax", "query_bank")
     kinds = ("dot", "cosine", "neg_euclidean")
     assert [(v.similarity, v.name) for v in result.variants] == [(kind, name) for kind in kinds for name in variants]
     metrics, params = logged(own_tracking_store, "everything")
@@ -94,7 +94,7 @@ def test_every_figure_is_printed_logged_and_written(
 
 
 KINDS = ("", "/cosine", "/neg_euclidean")
-VARIANTS = ("", "/video_mean", "/video_captions", "/dual_softmax", "/query_bank")
+VARIANTS = ("", "/dual_softmax", "/query_bank")
 
 
 def test_report_configuration_and_environment_are_artifacts(
@@ -160,8 +160,3 @@ def test_the_task_is_taken_out_of_the_words() -> None:
     assert split_task(["c", "--task=retrieval", "--data", "d"]) == ("retrieval", ["c", "--data", "d"])
     with pytest.raises(ConfigError, match="--task needs a value"):
         split_task(["c", "--task"])
-
-
-def test_a_sample_of_queries_leaves_no_flag_without_effect(data: Manifest, checkpoint: str) -> None:
-    with pytest.raises(ConfigError, match=r"--sample-queries is for plain retrieval.* and --missing-audio"):
-        evaluate(EvaluateFlags(checkpoint, (data.uri,), sample_queries=2, missing_audio="miss"))

@@ -86,12 +86,6 @@ def test_two_models_answer_side_by_side(data: Manifest, checkpoint: str, tmp_pat
         assert hit.concept == pytest.approx(hit.min_sum / hit.max_sum, abs=1e-6)
 
 
-def test_two_models_are_compared_as_they_were_trained(data: Manifest, checkpoint: str, tmp_path: Path) -> None:
-    words = [checkpoint, checkpoint, "--data", data.uri, "--query", QUERY, "--out", str(tmp_path)]
-    with pytest.raises(VtrError, match="give --transforms, or leave out --transform, or all checkpoints but one"):
-        run("explain", [*words, "--transform", "t.json"])
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -106,6 +100,10 @@ def test_two_models_are_compared_as_they_were_trained(data: Manifest, checkpoint
         (["{latent}", "--data", "{d}", "--query", "video", "--out", "o"], "latent space does not have"),
         (["{capsules}", "--data", "{d}", "--query", "video", "--out", "o"], "this model reads clips/1"),
         (["none", "--data", "{d}", "--query", "video", "--out", "o"], "is not a checkpoint"),
+        (
+            ["{c}", "{c}", "--data", "{d}", "--query", "video", "--out", "o", "--transform", "t"],
+            "give --transforms, or",
+        ),
     ],
 )
 def test_faults_are_named(
@@ -122,13 +120,6 @@ def test_faults_are_named(
         run("explain", [word.format(**names) for word in words])
     assert message in str(fault.value)
     assert not (tmp_path / "o").exists()
-
-
-def test_help_shows_both_pages(capsys: pytest.CaptureFixture[str]) -> None:
-    run("explain", ["--help"])
-    said = capsys.readouterr().out
-    assert "--capsules" in said
-    assert "--queries" in said
 
 
 def test_several_models_answer_under_a_transform_of_their_own(
