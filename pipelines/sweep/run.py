@@ -314,7 +314,7 @@ def _run(folder: SweepFolder, record: SweepRecord, base: TrainConfig) -> None:
             run_trials(folder, record, base, space, table, trials)
         finally:
             trials.end()
-        outcome = conclude(folder, record, base, space, table, uri)
+        outcome = conclude(folder, record, space, table, uri)
         status = "FINISHED"
     except KeyboardInterrupt:
         status = "KILLED"
