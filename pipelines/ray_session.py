@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import psutil
 import ray.data
+from ray import cloudpickle
 
 import vtr_core
 from vtr_core import ray_private
-from vtr_core.errors import ClusterError, ConfigError, VtrError, one_line
+from vtr_core.errors import ClusterError, ConfigError, InputError, VtrError, one_line
 from vtr_core.patience import RAY
 
 if TYPE_CHECKING:
@@ -314,12 +315,10 @@ Result = TypeVar("Result")
 
 def begin_reading(worker_logs: bool, apart: bool) -> "Placement":
     """Connect to Ray; returns the placement. With `apart` tasks go to the nodes for reading, where there are any."""
-    from ray.data import DataContext
-
     from vtr_core.train.fleet.placement import place_reading, placement
 
     connect(worker_logs=worker_logs)
-    DataContext.get_current().enable_progress_bars = False
+    ray.data.DataContext.get_current().enable_progress_bars = False
     placed = placement("auto")
     if apart:
         place_reading(placed)
@@ -333,11 +332,6 @@ def on_ray(
 
     Errors in the data are raised as InputError.
     """
-    import ray
-    from ray import cloudpickle
-
-    from vtr_core.errors import InputError, VtrError
-
     shared = ray.put(same)
 
     def work(row: dict[str, bytes]) -> dict[str, Any]:

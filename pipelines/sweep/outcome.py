@@ -76,9 +76,7 @@ _COMMANDS = 3
 """Number of best trials whose commands are printed."""
 
 
-def conclude(
-    folder: SweepFolder, record: SweepRecord, space: Space, trials: TrialTable, tracking_uri: str
-) -> Outcome:
+def conclude(folder: SweepFolder, record: SweepRecord, space: Space, trials: TrialTable, tracking_uri: str) -> Outcome:
     """Print and write the results, and register the best trial's model; TrainingError where all trials failed."""
     rows = trials.rows
     best = ranked(rows)

@@ -19,7 +19,7 @@ from vtr_core.data.reading.feature_statistics import feature_statistics
 from vtr_core.embedding.collectives import average_gradients, sum_shares, world_size
 from vtr_core.errors import CheckpointError
 from vtr_core.nn.embeddings import Embeddings, concatenate
-from vtr_core.nn.normalization import share_channels, share_statistics
+from vtr_core.nn.normalization import ChannelBatchNorm, share_statistics
 from vtr_core.run.build import build_model, check_model
 from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.system import Systems
@@ -167,7 +167,7 @@ class Learner:
         self._bare = model
         share_statistics(model, sum_shares)
         if world_size() > 1:  # with a single worker torch's own is faster
-            share_channels(model, sum_shares)
+            share_statistics(model, sum_shares, ChannelBatchNorm)
         rows = config.batch.micro_rows
         called = _compiled(model) if compiles else model
         self.model = distribute(called if rows is None else MicroBatches(called, rows))
