@@ -33,7 +33,7 @@ from tune_spaces.trial_search import OBJECTIVE, TIME, VALUE
 from vtr_core import storage
 from vtr_core.config.data_sets import weighted
 from vtr_core.config.override import override
-from vtr_core.config.search_space import planned_points
+from vtr_core.config.search_space import grid_points
 from vtr_core.data.manifest import Manifest, training_sets
 from vtr_core.data.plan import Plan
 from vtr_core.errors import ConfigError, DatasetError, VtrError, command_line, one_line
@@ -216,7 +216,8 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> Location:
     _check_length(base, data)
     check_space(space, base)
     concepts = usable_concepts(base, data, flags.data, flags.concepts)
-    planned_points(space, flags.search, flags.num_samples, flags.search_seed, enough_concepts(base, concepts))
+    if flags.search == "grid":
+        grid_points(space, flags.num_samples, enough_concepts(base, concepts))
     folder = SweepFolder(locate(flags.out or f"runs/sweep-{name}-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"))
     check_writable(folder.location)
     folder.require_free()
