@@ -23,7 +23,7 @@ from ray import cloudpickle
 import vtr_core
 from vtr_core import ray_private
 from vtr_core.errors import ClusterError, ConfigError, InputError, VtrError, one_line
-from vtr_core.patience import RAY
+from vtr_core.limits import RAY
 
 if TYPE_CHECKING:
     from vtr_core.train.fleet.placement import Placement

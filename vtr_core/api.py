@@ -23,8 +23,8 @@ from vtr_core.extraction.features import (
     video_features,
 )
 from vtr_core.extraction.outputs import extract_here
+from vtr_core.limits import num_usable
 from vtr_core.nn.embeddings import TEXT, VIDEO
-from vtr_core.process_limits import num_usable
 from vtr_core.retrieval.explain.explained_queries import answer, explainable
 from vtr_core.retrieval.explain.explanation import ExplainOptions, HitExplanation
 from vtr_core.retrieval.index.index import VideoIndex, load_index

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from vtr_core import ray_private
 from vtr_core.errors import ClusterError, ConfigError, one_line
-from vtr_core.patience import RAY
+from vtr_core.limits import RAY
 
 if TYPE_CHECKING:
     from ray.job_submission import JobDetails, JobSubmissionClient

@@ -37,7 +37,7 @@ from vtr_core.config.search_space import grid_points
 from vtr_core.data.manifest import Manifest, training_sets
 from vtr_core.data.plan import Plan
 from vtr_core.errors import ConfigError, DatasetError, VtrError, command_line, one_line
-from vtr_core.patience import SWEEP
+from vtr_core.limits import SWEEP
 from vtr_core.redaction import redact
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import enough_concepts, require_features, usable_concepts, usable_data, with_inputs

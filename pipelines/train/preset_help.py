@@ -12,8 +12,7 @@ from tyro.constructors import StructFieldSpec
 from pipelines.arguments import print_help
 from pipelines.systems.registry import SYSTEMS
 from vtr_core.config.override import Settings
-from vtr_core.config.preset_table import Row
-from vtr_core.config.run import TrainConfig, loss_kinds
+from vtr_core.config.run import Row, TrainConfig, loss_kinds
 from vtr_core.run.presets import PRESETS
 from vtr_core.systems.system import System
 

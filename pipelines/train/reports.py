@@ -22,7 +22,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
 from vtr_core.data.records.schema import ClipSchema
 from vtr_core.errors import ConfigError, command_line
-from vtr_core.process_limits import free_memory
+from vtr_core.limits import free_memory
 from vtr_core.run.config import TrainConfig
 from vtr_core.tracking.run_log import EventLog
 from vtr_core.train.fleet.lease import Lease

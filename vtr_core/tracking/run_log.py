@@ -14,7 +14,7 @@ from typing import Any
 
 from vtr_core import storage
 from vtr_core.json_text import parse_json
-from vtr_core.patience import MLFLOW
+from vtr_core.limits import MLFLOW
 from vtr_core.storage import Location, StorageError
 from vtr_core.tracking.run import Point, TrackedRun
 from vtr_core.tracking.store import trouble

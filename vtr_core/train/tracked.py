@@ -15,7 +15,7 @@ from vtr_core.config.run import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError, command_line
 from vtr_core.fingerprint import fingerprint, short
-from vtr_core.patience import MLFLOW
+from vtr_core.limits import MLFLOW
 from vtr_core.tracking.environment import environment
 from vtr_core.tracking.run import (
     NOTE,

@@ -12,7 +12,7 @@ from vtr_core import storage
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
 from vtr_core.errors import RunConflict, TrainingError
-from vtr_core.patience import SWEEP
+from vtr_core.limits import SWEEP
 from vtr_core.storage import Location
 from vtr_core.systems.system import Systems
 from vtr_core.tracking.run_log import EventLog
