@@ -70,8 +70,8 @@ class MambaMixer(nn.Module):
         y = _again(self._directions, x, z, valid) if self.config.recompute else self._directions(x, z, valid)
         return self.out_proj(y.transpose(1, 2))
 
-    def decays(self) -> list[nn.Parameter]:
-        """A_log and A_b_log, to be spared weight decay: pulled towards 0, they would pull all A to −1."""
+    def undecayed(self) -> list[nn.Parameter]:
+        """A_log and A_b_log, which have no weight decay: pulled towards 0, they would pull all A to −1."""
         return [self.A_log] if self.config.scan == "none" else [self.A_log, self.A_b_log]
 
     def _directions(self, x: Tensor, z: Tensor, valid: Tensor | None) -> Float[Tensor, "batch inner tokens"]:

@@ -30,6 +30,8 @@ class Pyramid(nn.Module):
     it upsamples. Raises ConfigError for other scales.
     """
 
+    has_learner_factor = True
+
     def __init__(self, dim: int, grid: int, scales: Sequence[int]) -> None:
         super().__init__()
         self._grid = grid
@@ -114,6 +116,8 @@ class TemporalScale(nn.Module):
     The windows do not overlap, and the last may be shorter. The layers are a 1-wide convolution → LayerNorm → GELU → a
     3-wide convolution → LayerNorm. A window without valid frames gives no token; masked-out frames influence none.
     """
+
+    has_learner_factor = True
 
     def __init__(self, dim: int, width: int) -> None:
         super().__init__()
