@@ -7,15 +7,13 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.reference import capsules, routing
-from tests.reference import capsules as slow_capsules
-from tests.reference import routing as slow_routing
 from tests.reference import siamese as slow_siamese
 from vtr_core.config.towers import DynamicRouting, EmRouting, NoRouting, SelfAttentionRouting, SetTransformerRouting
 from vtr_core.errors import ConfigError
 from vtr_core.nn.capsules import dynamic_routing as dynamic
 from vtr_core.nn.capsules.dynamic_routing import CapsuleProjection, Capsules, Dynamic, PrimaryCapsules, agree, squash
 from vtr_core.nn.capsules.em_routing import Em, maximisation, responsibilities
-from vtr_core.nn.capsules.routing import SelfAttention, build_routing
+from vtr_core.nn.capsules.routing import build_routing
 
 NUM_CAPSULES, DIM, POSE_DIM, ROWS = 5, 4, 8, 4
 ONE_TO_ONE = {
@@ -153,7 +151,7 @@ def test_squash_equals_slow_code():
     torch.manual_seed(0)
     vectors = torch.randn(6, 4, dtype=torch.float64) * torch.logspace(-3, 3, 6, dtype=torch.float64)[:, None]
     for squashed, vector in zip(squash(vectors), vectors, strict=True):
-        torch.testing.assert_close(squashed, slow_routing.squash(vector), atol=1e-9, rtol=1e-6)
+        torch.testing.assert_close(squashed, routing.squash(vector), atol=1e-9, rtol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -271,14 +269,6 @@ def test_responsibilities_are_constants_for_the_gradient():
     torch.testing.assert_close(poses.grad, again.grad)
 
 
-def spread(gain: float) -> float:
-    """The standard deviation over capsules of an activation, relative to its mean 1/C."""
-    torch.manual_seed(0)
-    routing = SelfAttention(24, 16, SelfAttentionRouting(pose_dim=32, mlp_dim=64, initial_gain=gain)).eval()
-    capsules = Capsules(poses=torch.randn(50, 24, 16), activations=torch.rand(50, 24))
-    return float(routing(capsules).activations.detach().std(dim=1).mean() * 24)
-
-
 CASES = list(itertools.product((1, 2, 4), ("tanh", "squash"), ("outputs", "inputs"), (1.0, 0.25)))
 
 
@@ -307,22 +297,22 @@ def _seed():
 
 def test_primary_capsules_equal_slow_code():
     module, features = PrimaryCapsules(7, COUNT, PRIMARY_DIM).double(), torch.randn(4, 7, dtype=torch.float64)
-    capsules = module(features)
+    primary = module(features)
     for row in range(4):
-        poses, activations = slow_capsules.primary(module, features[row], PRIMARY_DIM)
-        torch.testing.assert_close(capsules.poses[row], torch.stack(poses), atol=1e-9, rtol=0)
-        torch.testing.assert_close(capsules.activations[row], torch.stack(activations), atol=1e-9, rtol=0)
+        poses, activations = capsules.primary(module, features[row], PRIMARY_DIM)
+        torch.testing.assert_close(primary.poses[row], torch.stack(poses), atol=1e-9, rtol=0)
+        torch.testing.assert_close(primary.activations[row], torch.stack(activations), atol=1e-9, rtol=0)
 
 
 @pytest.mark.parametrize("scale", ["none", "num_capsules"])
 def test_projection_equals_slow_code(scale):
     module = CapsuleProjection(COUNT, PRIMARY_DIM, 6, scale).double()
-    capsules = Capsules(
+    given = Capsules(
         torch.randn(4, COUNT, PRIMARY_DIM, dtype=torch.float64),
         torch.rand(4, COUNT, dtype=torch.float64),
     )
-    projected = module(capsules)
+    projected = module(given)
     assert module.scale == {"none": 1, "num_capsules": COUNT}[scale]
     for row in range(4):
-        expected = slow_capsules.project(module, capsules.poses[row], capsules.activations[row])
+        expected = capsules.project(module, given.poses[row], given.activations[row])
         torch.testing.assert_close(projected[row], expected, atol=1e-9, rtol=0)

@@ -60,7 +60,8 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
     Biases (also of relative positions), norms, word vectors and the decays A of state space models have no weight
     decay: modules name such matrices of theirs by `undecayed()`. Factors of the learning rate: `learner_factor` for
     modules that have it (`has_learner_factor`), `temperature_factor` for a learned temperature, and
-    backbone_factor · layer_decay^(L − l) for layer l of the L layers of a backbone. Adam's step is torch's fused one, which passes over weights, gradients and moments once.
+    backbone_factor · layer_decay^(L − l) for layer l of the L layers of a backbone. Adam's step is torch's fused one,
+    which passes over weights, gradients and moments once.
     """
     exempt = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
     exempt |= {id(parameter) for module in model.modules() for parameter in getattr(module, "undecayed", list)()}

@@ -191,16 +191,6 @@ def test_tidying_removes_what_a_crash_left_and_repairs_best_json(tmp_path: Path)
     assert load_model(str(tmp_path)).progress.step == 1
 
 
-def test_an_unfinished_checkpoint_is_passed_over(tmp_path: Path) -> None:
-    folder = RunFolder.at(str(tmp_path))
-    folder.save(checkpoint(Progress(step=1)), keep=2)
-    folder.save(checkpoint(Progress(step=2)), keep=2)
-    (tmp_path / "checkpoints" / "step-00000002" / MARKER).unlink()
-    latest = folder.latest(SYSTEMS)
-    assert latest is not None
-    assert latest.progress.step == 1
-
-
 def test_a_folder_holds_one_run(tmp_path: Path) -> None:
     folder = RunFolder.at(str(tmp_path / "run"))
     folder.claim(RECORD, config())
