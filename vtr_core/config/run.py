@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 class TrainingConfig(Settings):
     """Length of training, intervals of logging, checkpoints and validation, early stopping, precision."""
 
+    removed: ClassVar[Mapping[str, Any]] = {"compile": ...}
+
     epochs: PositiveInt = 20
     """Passes over all videos."""
     max_steps: PositiveInt | None = None
@@ -54,10 +56,6 @@ class TrainingConfig(Settings):
     """Number of consecutive steps with a non-finite loss that ends the run."""
     ema_decay: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
     """Decay of an exponential moving average of the weights, which is validated and saved as the model."""
-    compile: Literal["auto", "on", "off"] = "off"
-    """Compile the model with torch.compile, which takes a minute or more at the first step; `off` by default, since it
-    was tried on a CPU alone, not yet on a GPU. `auto`: on a GPU, the capsule network with routing by self-attention,
-    the one model that a test compares with the plain one."""
     precision: Literal["auto", "bf16", "float32"] = "auto"
     """`auto`: bf16 where the device supports it. Similarities and losses are float32 in any case."""
 

@@ -95,10 +95,6 @@ def _nothing(*_: Any) -> None:
     """Nothing is done, and None returned."""
 
 
-def _implementation_unknown(*_: Any) -> bool:
-    return False
-
-
 @dataclass(frozen=True)
 class Implementation:
     """The torch functions of a system; None where its models do not support a use."""
@@ -125,9 +121,6 @@ class Implementation:
     """Choices that a model makes for a device, such as a backend, for the event log: values by event."""
     pretrained: Callable[[nn.Module], None] = _nothing
     """Puts given weights into a new model before training; it is not called for a model that a checkpoint restores."""
-    compiles: Callable[[Any], bool] = _implementation_unknown
-    """Whether a test shows that models of a configuration train alike when compiled: what `training.compile auto` asks.
-    """
     responses: Callable[[TrainedModel, Manifest, Sequence[str], Collection[str]], Responses | None] = _nothing
     """How strongly a model's units respond to texts and to items of a data set, by id, for explanations; None for a
     model without units to show.

@@ -49,14 +49,6 @@ def _size(vectors: np.ndarray) -> float:
     return float(np.sqrt(np.square(vectors, dtype=np.float64).mean())) or 1.0
 
 
-def _compiles(config: JointSpaceSettings) -> bool:
-    """The capsule network with routing by self-attention; other routings and the baselines were never compared, and a
-    pretrained encoder is no part of a graph.
-    """
-    capsules = isinstance(config, CapsuleNetConfig) and config.routing.kind == "self_attention"
-    return capsules and config.words.encoder is None
-
-
 IMPLEMENTATION = Implementation(
     build=build,
     task=clip_task,
@@ -64,5 +56,4 @@ IMPLEMENTATION = Implementation(
     signature=signature,
     retrieval=CLIP_SPACE,
     responses=responses,
-    compiles=_compiles,
 )
