@@ -16,7 +16,6 @@ from vtr_core.errors import ConfigError, InputError
 from vtr_core.extraction.features import (
     Chosen,
     ClipPooling,
-    Extracted,
     VideoFeatures,
     choose_alike,
     columns,
@@ -86,13 +85,13 @@ def of_files(loaded: LoadedModel, uris: Sequence[str], weights: Mapping[str, str
     device = str(next(loaded.model.parameters()).device)
     at_once = min(len(uris), num_usable())
     features = dict(extract_here(uris, chosen, Limits(), device, at_once))
-    return _by_name([_usable(features[row], uris[row]) for row in range(len(uris))], chosen, made, loaded)
-
-
-def _usable(extracted: Extracted, uri: str) -> VideoFeatures:
-    if isinstance(extracted, UnusableError):
-        raise InputError(f"{uri}: {extracted} ({extracted.reason.value})")
-    return extracted
+    videos = []
+    for row, uri in enumerate(uris):
+        extracted = features[row]
+        if isinstance(extracted, UnusableError):
+            raise InputError(f"{uri}: {extracted} ({extracted.reason.value})")
+        videos.append(extracted)
+    return _by_name(videos, chosen, made, loaded)
 
 
 def _by_name(

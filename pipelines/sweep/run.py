@@ -94,7 +94,8 @@ class SweepTrials(Callback):
         reports = [*reports, place]
         self._table.change(number, reports=reports, objective=result[OBJECTIVE], step=result["step"])
         print(
-            f"  trial {row.name}  epoch {result[TIME]:5.1f}  {self._metric} {result[VALUE]:8.3f}  "
+            f"  trial {row.name}  epoch {result[TIME]:5.1f}  {self._record.metric.removeprefix('val/')} "
+            f"{result[VALUE]:8.3f}  "
             f"best {result[OBJECTIVE]:8.3f}",
             flush=True,
         )
@@ -130,10 +131,6 @@ class SweepTrials(Callback):
         for tracking in list(self._tracking.values()):
             tracking.end("KILLED")
         self._tracking.clear()
-
-    @property
-    def _metric(self) -> str:
-        return self._record.metric.removeprefix("val/")
 
     def _fail(self, number: int, reason: str) -> None:
         row = self._ended(number, state="failed", reason=reason)
@@ -171,19 +168,9 @@ class SweepTrials(Callback):
         """Close the MLflow run once the trial has released its folder."""
         _wait_until_released(self._folder.run(row).location)
         status: Status = "FAILED" if row.state == "failed" else "FINISHED"
-        tags = _end_tags(row, self._record)
-        if tracking.end(status, tags):
+        tags = {"stopped": {"stopped_early": self._record.scheduler}, "failed": {"reason": row.reason}}
+        if tracking.end(status, tags.get(row.state)):
             self._table.change(row.number, logged=True)
-
-
-def _end_tags(row: TrialRow, record: SweepRecord) -> Mapping[str, str]:
-    match row.state:
-        case "stopped":
-            return {"stopped_early": record.scheduler}
-        case "failed":
-            return {"reason": row.reason}
-        case _:
-            return {}
 
 
 def _of(trial: Trial) -> tuple[int, dict[str, Any]]:
@@ -328,12 +315,7 @@ def _run(folder: SweepFolder, record: SweepRecord, base: TrainConfig) -> None:
             print(f"MLflow lacks the sweep; {again} sends it once the store is back")
         else:
             folder.write(replace(record, mlflow_run_id=parent.run_id))
-            close_parent(parent, status, outcome, _children(folder, table))
+            places = [folder.run(row).location / "run.json" for row in table.rows]
+            ids = [storage.read_json(place).get("mlflow_run_id") for place in places if storage.exists(place)]
+            close_parent(parent, status, outcome, [run_id for run_id in ids if run_id is not None])
             print(f"MLflow run  {parent.run_id} in {parent.store}")
-
-
-def _children(folder: SweepFolder, table: TrialTable) -> list[str]:
-    """The ids of the trials' MLflow runs."""
-    places = [folder.run(row).location / "run.json" for row in table.rows]
-    ids = [storage.read_json(place).get("mlflow_run_id") for place in places if storage.exists(place)]
-    return [run_id for run_id in ids if run_id is not None]
