@@ -212,12 +212,3 @@ def test_only_pods_of_the_cluster_reach_its_ports(objects: dict[str, Object]) ->
     pods = [each["spec"]["template"] for name in RESOURCES for each in _read(name) if each["kind"] == "Deployment"]
     guarded = [policies[name]["spec"]["podSelector"]["matchLabels"] for name in ("mlflow", "prometheus")]
     assert sorted(map(str, guarded)) == sorted(str(pod["metadata"]["labels"]) for pod in pods)
-
-
-def test_prometheus_finds_the_ports_that_pods_name(objects: dict[str, Object]) -> None:
-    settings = next(each for each in _read("prometheus.yaml") if each["kind"] == "ConfigMap")["data"]["prometheus.yaml"]
-    (job,) = yaml.safe_load(settings)["scrape_configs"]
-    kept = [rule["regex"] for rule in job["relabel_configs"] if rule.get("action") == "keep"]
-    assert kept == [objects["RayCluster"]["metadata"]["name"], "metrics"]
-    for group in _groups(objects):
-        assert {"name": "metrics", "containerPort": 8080} in _container(group)["ports"]

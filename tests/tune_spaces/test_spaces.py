@@ -10,7 +10,17 @@ from tune_spaces.spaces import (
     search_spaces,
 )
 from vtr_core.config.override import override
-from vtr_core.config.search_space import Choice, OnlyWith, Parameter, Space, extremes
+from vtr_core.config.search_space import (
+    Choice,
+    Integer,
+    LogUniform,
+    OnlyWith,
+    Parameter,
+    Space,
+    Uniform,
+    Variant,
+    extremes,
+)
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
@@ -115,3 +125,12 @@ def test_extremes_bring_what_a_setting_depends_on() -> None:
 def test_a_sequence_is_chosen_by_its_label() -> None:
     space, config = build_space("muse-msrvtt", SYSTEMS), base("muse-msrvtt")
     assert space.applied(config, {"model.scales": "1, 3"}).model.scales == (1, 3)  # type: ignore[union-attr]
+
+
+def test_golden_levels() -> None:
+    assert LogUniform(0.01, 1.0).levels(3) == pytest.approx([0.01, 0.1, 1.0])
+    assert Uniform(0.0, 1.0).levels(3) == [0.0, 0.5, 1.0]
+    assert Integer(0, 1).levels(3) == [0, 1]
+    assert Integer(0, 7).levels(2) == [0, 7]
+    assert Variant({"one": {"kind": "x"}, "two": (1, 2)}).levels(2) == ["one", "two"]
+    assert Choice((3, 1)).levels(9) == [3, 1]
