@@ -97,7 +97,6 @@ def of_files(loaded: LoadedModel, uris: Sequence[str], weights: Mapping[str, str
 def _by_name(
     videos: Sequence[VideoFeatures], chosen: Sequence[Chosen], made: Mapping[str, Any], loaded: LoadedModel
 ) -> dict[str, list[Any]]:
-    """The features that the model takes, by name, with a row for each video."""
     if loaded.config.model.system().records(loaded.config.model) == "videos":
         rows: list[dict[str, Any]] = [video_features(chosen, video) for video in videos]
     else:

@@ -239,7 +239,6 @@ class JobFollower:
             return False
 
     def _report(self, details: "JobDetails") -> int:
-        """Print how the job ended; returns the exit code."""
         name = f"job {self._job.submission_id}"
         if details.status.value == "SUCCEEDED":
             print(f"{name} succeeded")
@@ -261,7 +260,6 @@ def exit_code(code: int | None) -> int:
 
 
 def _lost_contact() -> tuple[type[Exception], ...]:
-    """The exceptions of Ray's client when the server cannot be reached."""
     import aiohttp
     import requests
 

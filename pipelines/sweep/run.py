@@ -28,13 +28,13 @@ from pipelines.sweep.folder import (
 from pipelines.sweep.outcome import conclude, settings
 from pipelines.sweep.tune_trials import concurrent_trials, run_trials
 from pipelines.systems.registry import SYSTEMS
+from pipelines.train.command import data_sets
 from tune_spaces.spaces import build_space, check_space
 from tune_spaces.trial_search import OBJECTIVE, TIME, VALUE
 from vtr_core import storage
-from vtr_core.config.data_sets import weighted
 from vtr_core.config.override import override
 from vtr_core.config.search_space import grid_points
-from vtr_core.data.manifest import Manifest, training_sets
+from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
 from vtr_core.errors import ConfigError, DatasetError, VtrError, command_line, one_line
 from vtr_core.limits import SWEEP
@@ -157,7 +157,6 @@ class SweepTrials(Callback):
         self._tracking[row.number] = tracking
 
     def _close(self, row: TrialRow) -> None:
-        """Close the trial's MLflow run in the background, without blocking the sweep."""
         tracking = self._tracking.pop(row.number, None)
         if tracking is not None:
             thread = threading.Thread(target=self._finish, args=(row, tracking), name="close-trial", daemon=True)
@@ -165,7 +164,6 @@ class SweepTrials(Callback):
             self._closing.append(thread)
 
     def _finish(self, row: TrialRow, tracking: Tracking) -> None:
-        """Close the MLflow run once the trial has released its folder."""
         _wait_until_released(self._folder.run(row).location)
         status: Status = "FAILED" if row.state == "failed" else "FINISHED"
         tags = {"stopped": {"stopped_early": self._record.scheduler}, "failed": {"reason": row.reason}}
@@ -254,14 +252,12 @@ def resume(uri: str, worker_logs: bool = False, named: Mapping[str, str | None] 
 
 
 def _data_sets(flags: SweepFlags, config: TrainConfig) -> tuple[Manifest, Manifest]:
-    """The training set and the (required) validation set."""
-    training, validation = training_sets(weighted(flags.data, flags.data_weights), flags.validation)
-    data = usable_data(config.model, training, config.on_bad_shard)
+    data, validation = data_sets(flags, config)
     if validation is None:
         raise DatasetError(
             f"{flags.data} has no validation split, by which trials are compared; give one with --validation URI"
         )
-    return data, usable_data(config.model, validation)
+    return data, validation
 
 
 def _check_length(config: TrainConfig, data: Manifest) -> None:

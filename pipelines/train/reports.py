@@ -187,7 +187,6 @@ class Reports:
 
 
 def _point_line(report: Report) -> str:
-    """The line of a training point, a validation, or a skipped step."""
     place = f"  step {report['step']:>6}/{report['total_steps']}"
     if "train/loss" in report:
         return (

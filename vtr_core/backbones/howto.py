@@ -87,7 +87,6 @@ def _stage(shape: ResNetShape, stage: int, before: int) -> nn.Sequential:
 
 
 def _layers(dimensions: int) -> tuple[type[nn.Module], type[nn.Module], type[nn.Module]]:
-    """Convolution, batch normalisation and maximum pooling."""
     if dimensions == 3:
         return nn.Conv3d, nn.BatchNorm3d, nn.MaxPool3d
     return nn.Conv2d, nn.BatchNorm2d, nn.MaxPool2d

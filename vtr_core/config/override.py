@@ -113,7 +113,6 @@ def _checked(name: str, adapter: TypeAdapter, value: Any) -> Any:
 
 @lru_cache(maxsize=32)
 def _adapters(cls: Any) -> dict[str, TypeAdapter]:
-    """The validator of each field."""
     kinds = get_type_hints(cls)
     return {field.name: TypeAdapter(kinds[field.name]) for field in fields(cls)}
 

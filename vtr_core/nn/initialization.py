@@ -48,7 +48,6 @@ def keep_size(layer: Weighted, in_size: float = 1.0, out_size: float = 1.0) -> N
 
 
 def _products(layer: Weighted) -> int:
-    """The fan-in of the layer: the number of products in one output."""
     match layer:
         case nn.Linear() | nn.Conv1d() | nn.Conv2d():
             return layer.weight[0].numel()

@@ -113,7 +113,6 @@ def _backbone_layers(model: nn.Module, config: OptimizerConfig) -> list[tuple[fl
 
 
 def _within(model: nn.Module, belongs: Callable[[nn.Module], bool]) -> list[nn.Parameter]:
-    """The parameters of the modules that belong to a part, in the model's order."""
     members = {id(p) for module in model.modules() if belongs(module) for p in module.parameters()}
     return [parameter for parameter in model.parameters() if id(parameter) in members]
 

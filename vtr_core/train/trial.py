@@ -83,17 +83,7 @@ class Trial:
             self._standing = self._earlier()
         tracked = {"mlflow.run_id": record.mlflow_run_id, "mlflow.tracking_uri": record.tracking_uri}
         origin = {**self._origin, **(tracked if record.mlflow_run_id else {})}
-        job = Job(
-            config=config,
-            systems=self._systems,
-            run=self.folder.location.uri,
-            data=record.data,
-            validation=record.validation,
-            tracked=None,
-            provenance=origin,
-            lease=self._lease.number,
-            concepts=record.concepts,
-        )
+        job = Job.of(self.folder, record, config, self._systems, None, origin, self._lease.number)
         self._thread = threading.Thread(target=self._run, args=(job,), name="trial", daemon=True)
         self._thread.start()
 
@@ -135,7 +125,6 @@ class Trial:
         return replace(self._standing, finished=not self._stopping.is_set())
 
     def _earlier(self) -> Standing | None:
-        """The earlier state of a trial, from its folder."""
         self.folder.tidy()
         file = self.folder.checkpoints / "best.json"
         checkpoint = self.folder.latest(self._systems)

@@ -86,7 +86,6 @@ def checked_file(checkpoint: Location, name: str) -> bytes:
 
 
 def _reference(place: Location) -> tuple[str, str]:
-    """The URI and the fingerprint that a model refers to."""
     value = storage.read_json(place)
     members = [value.get(name) for name in ("uri", "fingerprint")] if isinstance(value, dict) else []
     match members:

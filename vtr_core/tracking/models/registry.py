@@ -181,7 +181,6 @@ def _figures(client: MlflowClient, model_id: str) -> dict[str, float]:
 
 
 def _description(made: _Made, figures: Mapping[str, float]) -> str:
-    """A version's model card: the checkpoint, what is kept of it, the code, and its validation figures."""
     size = f"{made.kept.num_bytes / 1e6:.1f} MB"
     held = f"a copy of its files, {size}" if made.kept.copied else "its URI and hash, no copy: keep the checkpoint"
     about = (

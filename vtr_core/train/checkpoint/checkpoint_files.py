@@ -233,8 +233,6 @@ def _json(value: Any) -> bytes:
 
 @dataclass(frozen=True)
 class _Training:
-    """The content of `optimizer.pt`; see `Checkpoint`."""
-
     optimizer: dict[str, Any]
     objective: dict[str, Any]
     trained: dict[str, Any] | None

@@ -133,7 +133,6 @@ class Snapshots:
                 return value
 
     def _buffer(self, like: Tensor) -> Tensor:
-        """The previous snapshot's next buffer where it fits, else a new one."""
         place, self._taken = self._taken, self._taken + 1
         for buffer in self._buffers[place : place + 1]:
             if (buffer.shape, buffer.dtype, buffer.stride()) == (like.shape, like.dtype, like.stride()):

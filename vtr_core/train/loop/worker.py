@@ -128,7 +128,6 @@ class Worker:
                 self._recorder.event(self._stop.reason(), step=self._progress.step)
 
     def _batches(self) -> tuple[Iterator[Columns], BadShards | None]:
-        """This worker's batches, and the record of replaced rows where replacing them is allowed."""
         reader = training_reader(self._config.model, self._manifest, self._plan.extra_captions)
         part = Part(self._rank, self._world)
         prefetch, bad = self._config.scaling.prefetch_batches, self._config.on_bad_shard
@@ -211,7 +210,6 @@ class Worker:
             self._recorder.save(self._checkpoint())
 
     def _is_finished(self) -> bool:
-        """Whether all steps are done, or early stopping applies."""
         patience = self._config.training.patience
         stale = patience is not None and self._progress.flat_validations >= patience
         return stale or self._progress.step >= self._total
