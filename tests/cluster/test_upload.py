@@ -78,12 +78,6 @@ def test_outside_a_repository_the_user_says_what_is_sent(tmp_path: Path) -> None
     assert names(tmp_path, ".") == {"code/a.py", "notes.txt"}
 
 
-def test_a_folder_of_which_git_tracks_nothing(checkout: Path) -> None:
-    write(checkout, "new/a.py")
-    with pytest.raises(ConfigError, match="git tracks none there"):
-        upload_of(str(checkout / "new"))
-
-
 def test_a_folder_within_a_repository(checkout: Path) -> None:
     write(checkout, "vtr_core/new.py")
     upload = upload_of(str(checkout / "vtr_core"))
