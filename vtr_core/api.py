@@ -105,13 +105,9 @@ def _by_name(
             {name: how.vector(chosen, name, video, (0.0, video.duration)) for name in columns(chosen)}
             for video in videos
         ]
-    return {name: [row.get(name) for row in rows] for name in _taken(loaded)}
-
-
-def _taken(loaded: LoadedModel) -> tuple[str, ...]:
-    """The features that the model reads; a model of whole videos may read some of its data's alone."""
-    model = loaded.config.model
-    return model.columns if isinstance(model, ReadsFrames) else tuple(model.inputs.features)
+    model = loaded.config.model  # one of whole videos may read some of its data's features alone
+    taken = model.columns if isinstance(model, ReadsFrames) else tuple(model.inputs.features)
+    return {name: [row.get(name) for row in rows] for name in taken}
 
 
 Rows = Sequence[Any] | np.ndarray

@@ -116,7 +116,8 @@ class MambaMixer(nn.Module):
             x, valid = x.flip(2), None if valid is None else valid.flip(2)
         convolved = convolution(x)[:, :, : x.shape[2]]
         if scan_backend(x.device, self.config.scan_backend, x.dtype).name == "reference":
-            convolved = _step_by_step(convolved)
+            # the channels of each step contiguous in memory, as the reference scan reads them
+            convolved = convolved.transpose(1, 2).contiguous().transpose(1, 2)
         return _where(valid, silu(convolved))
 
     def _scan(
@@ -148,11 +149,6 @@ def _again(function: Callable[..., Tensor], *inputs: Any) -> Tensor:
         return function(*inputs)
     result: Tensor = checkpoint(function, *inputs, use_reentrant=False, preserve_rng_state=False)
     return result
-
-
-def _step_by_step(values: Float[Tensor, "batch inner tokens"]) -> Float[Tensor, "batch inner tokens"]:
-    """The same values, with the channels of each step contiguous in memory, as the reference scan reads them."""
-    return values.transpose(1, 2).contiguous().transpose(1, 2)
 
 
 def _where(valid: Bool[Tensor, "batch 1 tokens"] | None, values: Tensor) -> Float[Tensor, "batch inner tokens"]:

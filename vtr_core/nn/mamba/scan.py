@@ -86,7 +86,9 @@ class _SelectiveScan(torch.autograd.Function):
         *tensors, delta_softplus, keep = arguments
         scanned = ScanArguments(*[*tensors, delta_softplus])
         out = torch.empty_like(scanned.u)
-        starts = _starts(scanned) if keep else None
+        batch, _, length = scanned.u.shape
+        shape = (len(chunks(length)), batch, *scanned.A.T.shape)
+        starts = scanned.u.new_empty(shape, dtype=scanned.dtype) if keep else None
         with torch.autocast(out.device.type, enabled=False):
             for rows in _row_blocks(scanned):
                 scan_rows(scanned.rows(rows), out[rows], None if starts is None else starts[:, rows])
@@ -104,12 +106,6 @@ class _SelectiveScan(torch.autograd.Function):
             for rows in _row_blocks(scanned):
                 add_gradients(scanned.rows(rows), grad[rows], starts[:, rows], gradients.rows(rows))
         return (*gradients.in_dtypes_of(tensors), None, None)
-
-
-def _starts(scanned: ScanArguments) -> Float[Tensor, "chunks batch state dim"]:
-    batch, _, length = scanned.u.shape
-    dim, state = scanned.A.shape
-    return scanned.u.new_empty((len(chunks(length)), batch, state, dim), dtype=scanned.dtype)
 
 
 def _row_blocks(scanned: ScanArguments) -> list[slice]:

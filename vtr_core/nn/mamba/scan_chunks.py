@@ -167,7 +167,9 @@ def add_gradients(
         for weights, states, vectors in ((gradients.C, chunk.states, dy), (gradients.B, g, chunk.delta * chunk.u)):
             weights[:, :, part] = torch.matmul(states, vectors.unsqueeze(3)).squeeze(3).permute(1, 2, 0)
         dx = over_states(chunk.B, g)
-        w = _times_previous(g.mul_(chunk.decay), chunk.states, start)
+        w = g.mul_(chunk.decay)  # times the state before every step
+        w[0].mul_(start)
+        w[1:].mul_(chunk.states[:-1])
         gradients.A.add_(torch.mul(w, chunk.delta.unsqueeze(2), out=chunk.decay).sum(dim=(0, 1)).T)
         _add_step_sizes(gradients, part, chunk, torch.mul(w, A, out=chunk.decay).sum(dim=2).addcmul_(dx, chunk.u))
         du = dx * chunk.delta
@@ -202,13 +204,6 @@ def _scan_back(g: Float[Tensor, "steps rows state dim"], decay: Tensor, later: F
     for index in range(len(steps) - 2, -1, -1):
         steps[index].addcmul_(factors[index + 1], steps[index + 1])
     torch.mul(factors[0], steps[0], out=later)
-
-
-def _times_previous(values: Tensor, states: Tensor, start: Tensor) -> Float[Tensor, "steps rows state dim"]:
-    """`values` of every step t times the state h_{t-1}, in place."""
-    values[0].mul_(start)
-    values[1:].mul_(states[:-1])
-    return values
 
 
 def _add_step_sizes(gradients: ScanArguments, part: slice, chunk: Chunk, grad: Float[Tensor, "steps rows dim"]) -> None:
