@@ -3,15 +3,12 @@
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 
 from cluster import mamba_wheels
 from tests.cluster.quoted_commands import ROOT
-
-PACKAGES = {"vtr_core", "pipelines", "cluster", "tune_spaces"}
 
 
 def _instructions() -> list[tuple[str, str]]:
@@ -95,11 +92,6 @@ def test_all_that_is_copied_is_there_and_sent_to_the_builder() -> None:
         for name in rest.split()[:-1]:
             assert (ROOT / name).exists(), name
             assert name.partition("/")[0] in sent, name
-
-
-def test_the_packages_are_those_of_the_project() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    assert {name.rstrip("*") for name in project["tool"]["setuptools"]["packages"]["find"]["include"]} == PACKAGES
 
 
 def test_what_is_compiled_is_fetched_by_its_hash() -> None:
