@@ -29,7 +29,7 @@ from vtr_core.data.sources.video_files import Inventory
 from vtr_core.data.worlds.films import FRAME_RATE, SECONDS, film, frames
 from vtr_core.extraction.features import Chosen, Networks, choose, streams
 from vtr_core.extraction.outputs import extract_here
-from vtr_core.process_limits import num_usable
+from vtr_core.limits import num_usable
 from vtr_core.storage import locate
 from vtr_core.video.decoding import decode
 from vtr_core.video.process import Limits

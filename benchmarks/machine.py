@@ -4,7 +4,7 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
-from vtr_core.process_limits import num_usable
+from vtr_core.limits import num_usable
 
 
 def processor() -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vtr_core.errors import ConfigError
-from vtr_core.patience import SETTINGS
+from vtr_core.limits import SETTINGS
 from vtr_core.ray_private import STOP_WAIT
 from vtr_core.tracking.run import redact
 

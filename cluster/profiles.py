@@ -20,76 +20,43 @@ class Profile:
     description: str
     changes: Mapping[str, Any]
     """Dotted settings of a run: {"scaling.workers": 8, …}."""
-    nodes: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    nodes: Mapping[str, int] = field(default_factory=dict)
     """The nodes that the settings are made for, by their type in ray-cluster.yaml and kuberay/cluster.yaml."""
-    driver_cpus: float = 0.0
-    """CPUs reserved for the driver of a submitted job; 0: it runs on the head node without a reservation."""
 
 
-LAPTOP = Profile(
-    name="laptop",
-    description="one machine without a GPU: one worker of two CPUs, one CPU for reading",
-    changes=MappingProxyType(
-        {
-            "scaling.workers": 1,
-            "scaling.device": "cpu",
-            "scaling.cpus_per_worker": 2.0,
-            "scaling.reading_cpus": 1.0,
-            "scaling.reading_nodes": "any",
-        }
+_SETTINGS = ("workers", "device", "cpus_per_worker", "reading_cpus", "reading_nodes", "prefetch_batches")
+
+
+def _scaling(*values: float | str) -> Mapping[str, Any]:
+    """The first settings of `scaling` among `_SETTINGS`, with these values."""
+    return MappingProxyType({f"scaling.{name}": value for name, value in zip(_SETTINGS, values, strict=False)})
+
+
+_ALL = (
+    Profile(
+        "laptop",
+        "one machine without a GPU: one worker of two CPUs, one CPU for reading",
+        _scaling(1, "cpu", 2.0, 1.0, "any"),
+    ),
+    Profile(
+        "1xh100",
+        "one machine with one GPU and 16 CPUs: one worker, 10 CPUs for reading",
+        _scaling(1, "gpu", 4.0, 10.0, "any", 4),
+    ),
+    Profile(
+        "8xh100",
+        "one machine with eight GPUs and 192 CPUs: eight workers, 96 CPUs for reading",
+        _scaling(8, "gpu", 8.0, 96.0, "auto", 4),
+        nodes=MappingProxyType({"gpu": 1}),
+    ),
+    Profile(
+        "8x8xh100",
+        "eight machines with eight GPUs each: 64 workers, 256 CPUs for reading on nodes without a GPU",
+        _scaling(64, "gpu", 8.0, 256.0, "labelled", 4),
+        nodes=MappingProxyType({"gpu": 8, "cpu": 4}),
     ),
 )
-
-ONE_H100 = Profile(
-    name="1xh100",
-    description="one machine with one GPU and 16 CPUs: one worker, 10 CPUs for reading",
-    changes=MappingProxyType(
-        {
-            "scaling.workers": 1,
-            "scaling.device": "gpu",
-            "scaling.cpus_per_worker": 4.0,
-            "scaling.reading_cpus": 10.0,
-            "scaling.reading_nodes": "any",
-            "scaling.prefetch_batches": 4,
-        }
-    ),
-)
-
-EIGHT_H100 = Profile(
-    name="8xh100",
-    description="one machine with eight GPUs and 192 CPUs: eight workers, 96 CPUs for reading",
-    changes=MappingProxyType(
-        {
-            "scaling.workers": 8,
-            "scaling.device": "gpu",
-            "scaling.cpus_per_worker": 8.0,
-            "scaling.reading_cpus": 96.0,
-            "scaling.reading_nodes": "auto",
-            "scaling.prefetch_batches": 4,
-        }
-    ),
-    nodes=MappingProxyType({"gpu": 1}),
-)
-
-EIGHT_TIMES_EIGHT_H100 = Profile(
-    name="8x8xh100",
-    description="eight machines with eight GPUs each: 64 workers, 256 CPUs for reading on nodes without a GPU",
-    changes=MappingProxyType(
-        {
-            "scaling.workers": 64,
-            "scaling.device": "gpu",
-            "scaling.cpus_per_worker": 8.0,
-            "scaling.reading_cpus": 256.0,
-            "scaling.reading_nodes": "labelled",
-            "scaling.prefetch_batches": 4,
-        }
-    ),
-    nodes=MappingProxyType({"gpu": 8, "cpu": 4}),
-)
-
-PROFILES: Mapping[str, Profile] = MappingProxyType(
-    {each.name: each for each in (LAPTOP, ONE_H100, EIGHT_H100, EIGHT_TIMES_EIGHT_H100)}
-)
+PROFILES: Mapping[str, Profile] = MappingProxyType({each.name: each for each in _ALL})
 PROFILE_NAMES = tuple(PROFILES)
 
 

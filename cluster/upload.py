@@ -107,7 +107,6 @@ def _ls_files(root: Path, *arguments: str) -> set[str]:
 
 
 def _included(root: Path, folder: str, include: Sequence[str]) -> tuple[set[str], set[str]]:
-    """The files that --include names, and those in the folders that it names."""
     named, below = set(), set()
     for given in include:
         path = Path(os.path.abspath(root / given))

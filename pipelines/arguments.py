@@ -115,7 +115,6 @@ def _without_its_group(name: str, flag: str, prog: str, settings: Mapping[str, A
 
 
 def _up_to_a_flag(pending: list[str]) -> list[str]:
-    """The words before the next flag, which are removed from `pending`."""
     words = []
     while pending and not pending[0].startswith("--"):
         words.append(pending.pop(0))

@@ -43,7 +43,6 @@ def run(command: str, argv: Sequence[str]) -> None:
 
 
 def _asks_for_help(argv: Sequence[str]) -> bool:
-    """Whether the command itself is asked for help, and not a job's command after --."""
     own = argv[: argv.index("--")] if "--" in argv else argv
     return any(word in own for word in HELP_WORDS)
 

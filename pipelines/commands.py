@@ -1,6 +1,6 @@
 """The table of commands: name, module and summary of each, and the examples that its help shows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 EXAMPLES: Mapping[str, tuple[str, ...]] = {
@@ -73,16 +73,6 @@ vtr: distributed training for video-text retrieval on Ray
 
 usage: vtr <command> [flags]      vtr <command> --help      vtr --version      vtr --quiet <command> [flags]
 """
-_GROUPS = {
-    "train": ("train", "evaluate", "sweep", "runs"),
-    "data": ("ingest", "extract", "encoders", "concepts", "tagger", "data"),
-    "use a model": ("embed", "index", "search", "serve", "export", "import", "caption", "verify"),
-    "understand a model": ("explain", "analyze", "tables"),
-    "machines": ("doctor", "submit", "demo"),
-}
-"""The commands by what they are for, the most used first."""
-
-
 HELP_WORDS = ("-h", "--help", "--help-all")
 """What asks for help; `--help-all` for all settings of a preset, where a command has presets."""
 
@@ -93,62 +83,69 @@ class Command:
 
     name: str
     summary: str
-    """Lines of the help."""
 
 
-COMMANDS = (
-    Command("extract", "features of video files by named backbones, as Parquet shards; vtr encoders lists the recipes"),
-    Command("encoders", "pretrained encoders of text and frames: what there is, what each needs, what is here; --json"),
-    Command("ingest", "precomputed features and annotations, as Parquet shards with a manifest"),
-    Command("concepts", "concept vocabulary of captions and soft labels of videos, for models with a concept space"),
-    Command("tagger", "accuracy of a part-of-speech tagger for vtr concepts"),
-    Command("train", "train a preset on a data set with any number of Ray workers; --resume continues a run"),
-    Command("sweep", "hyperparameter search with Ray Tune; the best checkpoint is registered"),
-    Command(
-        "evaluate", "metrics of a checkpoint on data sets: --task retrieval, localization, verification, captioning"
+GROUPS: Mapping[str, tuple[Command, ...]] = {
+    "train": (
+        Command("train", "train a preset on a data set with any number of Ray workers; --resume continues a run"),
+        Command(
+            "evaluate", "metrics of a checkpoint on data sets: --task retrieval, localization, verification, captioning"
+        ),
+        Command("sweep", "hyperparameter search with Ray Tune; the best checkpoint is registered"),
+        Command("runs", "the runs and sweeps in a folder: state, how far, best validation; --json"),
     ),
-    Command("caption", "generate captions for the videos of a data set: JSON lines, and a page of examples"),
-    Command(
-        "analyze",
-        "a dual encoder's concepts (causality) and spaces (complementarity); the information content of captions",
+    "data": (
+        Command("ingest", "precomputed features and annotations, as Parquet shards with a manifest"),
+        Command(
+            "extract",
+            "features of video files by named backbones, as Parquet shards; vtr encoders lists the recipes",
+        ),
+        Command(
+            "encoders", "pretrained encoders of text and frames: what there is, what each needs, what is here; --json"
+        ),
+        Command(
+            "concepts", "concept vocabulary of captions and soft labels of videos, for models with a concept space"
+        ),
+        Command("tagger", "accuracy of a part-of-speech tagger for vtr concepts"),
+        Command("data", "a data set: show rows, check every page; --json"),
     ),
-    Command(
-        "explain",
-        "a page: the concepts that each capsule responds to, or why videos were found for a query",
+    "use a model": (
+        Command("embed", "embeddings, captions or concepts of a data set as Parquet shards; a Ray Data job, resumable"),
+        Command("index", "a folder of videos, or a data set's, made searchable; videos need no captions"),
+        Command("search", "rank the videos of an index for a text query, or for a file of topics"),
+        Command("serve", "search of an index in the browser and over HTTP, on one machine or on Ray Serve"),
+        Command("export", "a trained model for others: safetensors, configuration, model card; to a folder or the hub"),
+        Command("import", "convert a published checkpoint of another project to one of vtr"),
+        Command("caption", "generate captions for the videos of a data set: JSON lines, and a page of examples"),
+        Command("verify", "decide whether two images show the same face, with a Siamese network"),
     ),
-    Command("embed", "embeddings, captions or concepts of a data set as Parquet shards; a Ray Data job, resumable"),
-    Command("index", "a folder of videos, or a data set's, made searchable; videos need no captions"),
-    Command("search", "rank the videos of an index for a text query, or for a file of topics"),
-    Command("serve", "search of an index in the browser and over HTTP, on one machine or on Ray Serve"),
-    Command("export", "a trained model for others: safetensors, configuration, model card; to a folder or the hub"),
-    Command("import", "convert a published checkpoint of another project to one of vtr"),
-    Command("verify", "decide whether two images show the same face, with a Siamese network"),
-    Command("tables", "reproduce a paper's tables: published metrics beside ours"),
-    Command("runs", "the runs and sweeps in a folder: state, how far, best validation; --json"),
-    Command("data", "a data set: show rows, check every page; --json"),
-    Command("submit", "run any of these commands as a job on a Ray cluster: vtr submit -- train <preset> --data URI"),
-    Command("doctor", "check packages, hardware and services on this machine, with remedies; --json"),
-    Command("demo", "the whole pipeline on rendered films, in minutes on a laptop"),
-)
+    "understand a model": (
+        Command("explain", "a page: the concepts that each capsule responds to, or why videos were found for a query"),
+        Command(
+            "analyze",
+            "a dual encoder's concepts (causality) and spaces (complementarity); the information content of captions",
+        ),
+        Command("tables", "reproduce a paper's tables: published metrics beside ours"),
+    ),
+    "machines": (
+        Command("doctor", "check packages, hardware and services on this machine, with remedies; --json"),
+        Command(
+            "submit", "run any of these commands as a job on a Ray cluster: vtr submit -- train <preset> --data URI"
+        ),
+        Command("demo", "the whole pipeline on rendered films, in minutes on a laptop"),
+    ),
+}
+"""The commands by what they are for, the most used first."""
+COMMANDS = tuple(command for commands in GROUPS.values() for command in commands)
 
 
 def help_text() -> str:
     """The text of `vtr --help`."""
-    grouped = [name for names in _GROUPS.values() for name in names]
-    ungrouped = tuple(command.name for command in COMMANDS if command.name not in grouped)
-    parts = [_group(title, names) for title, names in {**_GROUPS, "others": ungrouped}.items()]
-    return _HEAD + "".join(parts) + examples_text("")
-
-
-def _group(title: str, names: Sequence[str]) -> str:
-    """The lines of those commands that there are; nothing without any."""
-    lines = [
-        f"  {command.name:11}" + command.summary.replace("\n", "\n" + " " * 13)
-        for name in names
-        for command in COMMANDS
-        if command.name == name
+    groups = [
+        "\n".join(["", f"{title}:", *(f"  {command.name:11}{command.summary}" for command in commands), ""])
+        for title, commands in GROUPS.items()
     ]
-    return "\n".join(["", f"{title}:", *lines, ""]) if lines else ""
+    return _HEAD + "".join(groups) + examples_text("")
 
 
 def examples_text(name: str) -> str:

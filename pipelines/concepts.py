@@ -82,7 +82,7 @@ def concepts(flags: ConceptFlags) -> "tuple[ConceptTable, ConceptReport]":
     from vtr_core.data.concepts.building import build_concept_table
     from vtr_core.data.manifest import Manifest
     from vtr_core.data.shards.shard_file import check_files
-    from vtr_core.process_limits import num_usable
+    from vtr_core.limits import num_usable
     from vtr_core.storage import check_readable, check_writable, locate
     from vtr_core.text.tagging.tagger import choose_tagger
 

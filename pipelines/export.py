@@ -78,7 +78,6 @@ def _export(flags: ExportFlags, folder: str) -> dict[str, object]:
 
 
 def _next(loaded: "LoadedModel", place: str) -> str:
-    """What may be done with the exported model first."""
     system = loaded.config.model.system()
     if system.implementation().retrieval is None:
         return command_line("evaluate", place, "--task", system.evaluation, "--data", "URI")

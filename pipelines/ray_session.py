@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import psutil
 import ray.data
+from ray import cloudpickle
 
 import vtr_core
 from vtr_core import ray_private
-from vtr_core.errors import ClusterError, ConfigError, VtrError, one_line
-from vtr_core.patience import RAY
+from vtr_core.errors import ClusterError, ConfigError, InputError, VtrError, one_line
+from vtr_core.limits import RAY
 
 if TYPE_CHECKING:
     from vtr_core.train.fleet.placement import Placement
@@ -65,10 +66,14 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
     os.environ.setdefault(ray_private.KEEP_DEVICES, "0")
     for name, value in ray_private.KEEP_IDLE.items():
         os.environ.setdefault(name, value)
-    _quiet()
+    ray_private.only_errors(ray_private.TALKATIVE_AT_START)
+    ray_private.quiet_data()
     cpus = max(os.cpu_count() or 1, math.ceil(local_cpus))
     address = _address()
-    print(_told(address), flush=True)
+    if address == _OWN:
+        print("Ray     is started on this machine: some seconds, half a minute where it is busy", flush=True)
+    else:
+        print(f"Ray     at {_named() or ray_private.started_last()}", flush=True)
     if address != _OWN and _named():
         check_answers(_named())
     start = partial(
@@ -86,7 +91,8 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
             if fault:
                 logger.warning("%s: its files are below %s (RAY_TMPDIR names another folder)", fault, folder)
             if not any(name.startswith("RAY_AUTH") for name in os.environ):
-                _set_token()
+                os.environ.update({_MODE: "token", _TOKEN: secrets.token_hex(32)})
+                ray_private.read_token_settings()
             with alone():
                 patiently(partial(start, num_cpus=cpus, include_dashboard=False, _temp_dir=f"{folder}/ray"))
     except VtrError:
@@ -133,13 +139,6 @@ def alone() -> Iterator[None]:
             del os.environ[_ADDRESS]
         else:
             os.environ[_ADDRESS] = before
-
-
-def _told(address: str | None) -> str:
-    """Which Ray is about to be connected to, and that a new one takes a while."""
-    if address == _OWN:
-        return "Ray     is started on this machine: some seconds, half a minute where it is busy"
-    return f"Ray     at {_named() or ray_private.started_last()}"
 
 
 def _named() -> str:
@@ -267,9 +266,9 @@ def patiently(start: Callable[[], object]) -> None:
 
     The number of attempts is VTR_RAY_PATIENCE_S / 30, at least one. Raises ClusterError where all of them time out.
     """
-    patience_s = RAY.seconds()
+    patience_s, this = RAY.seconds(), psutil.Process()
     for left in reversed(range(max(1, math.ceil(patience_s / _ONE_START_S)))):
-        before = _descendants()
+        before = set(this.children(recursive=True))
         try:
             start()
         except Exception as error:
@@ -280,31 +279,11 @@ def patiently(start: Callable[[], object]) -> None:
                 advice = f"Try again when it is less busy, or with {RAY.variable} above {patience_s:g}"
                 raise ClusterError(f"{said} {advice}") from error
             logger.warning("%s It is started again", said)
-            _kill(_descendants() - before)
+            for process in set(this.children(recursive=True)) - before:  # they would slow down the next attempt
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
         else:
             return
-
-
-def _descendants() -> set[psutil.Process]:
-    return set(psutil.Process().children(recursive=True))
-
-
-def _kill(processes: Iterable[psutil.Process]) -> None:
-    """SIGKILL servers that started too late, which would slow down the next attempt."""
-    for process in processes:
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
-
-
-def _set_token() -> None:
-    os.environ.update({_MODE: "token", _TOKEN: secrets.token_hex(32)})
-    ray_private.read_token_settings()
-
-
-def _quiet() -> None:
-    """Restrict Ray's messages, except errors, to its log files."""
-    ray_private.only_errors(ray_private.TALKATIVE_AT_START)
-    ray_private.quiet_data()
 
 
 Same = TypeVar("Same")
@@ -314,12 +293,10 @@ Result = TypeVar("Result")
 
 def begin_reading(worker_logs: bool, apart: bool) -> "Placement":
     """Connect to Ray; returns the placement. With `apart` tasks go to the nodes for reading, where there are any."""
-    from ray.data import DataContext
-
     from vtr_core.train.fleet.placement import place_reading, placement
 
     connect(worker_logs=worker_logs)
-    DataContext.get_current().enable_progress_bars = False
+    ray.data.DataContext.get_current().enable_progress_bars = False
     placed = placement("auto")
     if apart:
         place_reading(placed)
@@ -333,11 +310,6 @@ def on_ray(
 
     Errors in the data are raised as InputError.
     """
-    import ray
-    from ray import cloudpickle
-
-    from vtr_core.errors import InputError, VtrError
-
     shared = ray.put(same)
 
     def work(row: dict[str, bytes]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from vtr_core.process_limits import num_usable
+from vtr_core.limits import num_usable
 
 
 def test_what_the_system_allows_counts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Search among trials: Ray Tune's schedulers, Optuna's points by the results so far."""
+"""Search among trials: Ray Tune's schedulers, Optuna's points, at random or by the results so far."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +18,7 @@ from vtr_core.config.search_space import (
     LogUniform,
     Point,
     SchedulerKind,
+    SearchKind,
     Space,
     Uniform,
     Value,
@@ -65,19 +66,20 @@ def distribution(domain: Domain) -> BaseDistribution:
             return CategoricalDistribution(values)
         case Variant(values):
             return CategoricalDistribution(tuple(values))
+        case Integer(low, high):
+            return IntDistribution(low, high)
         case LogUniform(low, high):
             return FloatDistribution(low, high, log=True)
         case Uniform(low, high):
             return FloatDistribution(low, high)
-        case Integer(low, high, log):
-            return IntDistribution(low, high, log=log)
         case _:
             raise TypeError(f"{domain!r} is no domain of vtr_core.config.search_space")
 
 
 class OptunaPoints(Searcher):
-    """Suggests numbered points to Tune one by one; inactive settings of a point are left out.
+    """Suggests numbered points to Tune one by one: at random, or, by `optuna`, from where results were good so far.
 
+    Inactive settings of a point are left out.
     waiting: numbered points of an interrupted sweep, whose trials continue first; known: points and results of ended
     trials; first: the number of the first new point.
     """
@@ -86,6 +88,7 @@ class OptunaPoints(Searcher):
         self,
         space: Space,
         seed: int,
+        search: SearchKind = "optuna",
         waiting: Sequence[tuple[int, Point]] = (),
         known: Sequence[tuple[Point, float]] = (),
         first: int = 0,
@@ -94,8 +97,8 @@ class OptunaPoints(Searcher):
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._space, self._waiting, self._next = space, list(waiting), first
         # Another seed after every resumption; otherwise the first points would be repeated.
-        sampler = optuna.samplers.TPESampler(seed=seed + first)
-        self._study = optuna.create_study(direction="maximize", sampler=sampler)
+        sampler = optuna.samplers.TPESampler if search == "optuna" else optuna.samplers.RandomSampler
+        self._study = optuna.create_study(direction="maximize", sampler=sampler(seed=seed + first))
         self._asked: dict[str, optuna.trial.Trial] = {}
         for point, value in known:
             distributions = {name: distribution(space.parameters[name].domain) for name in point}
@@ -145,7 +148,7 @@ def _suggested(trial: optuna.trial.Trial, name: str, domain: Domain) -> Value:
             return trial.suggest_categorical(name, choices)
         case FloatDistribution(low=low, high=high, log=log):
             return trial.suggest_float(name, low, high, log=log)
-        case IntDistribution(low=low, high=high, log=log):
-            return trial.suggest_int(name, low, high, log=log)
+        case IntDistribution(low=low, high=high):
+            return trial.suggest_int(name, low, high)
         case other:
             raise AssertionError(f"no distribution of ours: {other}")

@@ -16,15 +16,14 @@ from vtr_core.errors import ConfigError, InputError
 from vtr_core.extraction.features import (
     Chosen,
     ClipPooling,
-    Extracted,
     VideoFeatures,
     choose_alike,
     columns,
     video_features,
 )
 from vtr_core.extraction.outputs import extract_here
+from vtr_core.limits import num_usable
 from vtr_core.nn.embeddings import TEXT, VIDEO
-from vtr_core.process_limits import num_usable
 from vtr_core.retrieval.explain.explained_queries import answer, explainable
 from vtr_core.retrieval.explain.explanation import ExplainOptions, HitExplanation
 from vtr_core.retrieval.index.index import VideoIndex, load_index
@@ -86,19 +85,18 @@ def of_files(loaded: LoadedModel, uris: Sequence[str], weights: Mapping[str, str
     device = str(next(loaded.model.parameters()).device)
     at_once = min(len(uris), num_usable())
     features = dict(extract_here(uris, chosen, Limits(), device, at_once))
-    return _by_name([_usable(features[row], uris[row]) for row in range(len(uris))], chosen, made, loaded)
-
-
-def _usable(extracted: Extracted, uri: str) -> VideoFeatures:
-    if isinstance(extracted, UnusableError):
-        raise InputError(f"{uri}: {extracted} ({extracted.reason.value})")
-    return extracted
+    videos = []
+    for row, uri in enumerate(uris):
+        extracted = features[row]
+        if isinstance(extracted, UnusableError):
+            raise InputError(f"{uri}: {extracted} ({extracted.reason.value})")
+        videos.append(extracted)
+    return _by_name(videos, chosen, made, loaded)
 
 
 def _by_name(
     videos: Sequence[VideoFeatures], chosen: Sequence[Chosen], made: Mapping[str, Any], loaded: LoadedModel
 ) -> dict[str, list[Any]]:
-    """The features that the model takes, by name, with a row for each video."""
     if loaded.config.model.system().records(loaded.config.model) == "videos":
         rows: list[dict[str, Any]] = [video_features(chosen, video) for video in videos]
     else:
@@ -107,13 +105,9 @@ def _by_name(
             {name: how.vector(chosen, name, video, (0.0, video.duration)) for name in columns(chosen)}
             for video in videos
         ]
-    return {name: [row.get(name) for row in rows] for name in _taken(loaded)}
-
-
-def _taken(loaded: LoadedModel) -> tuple[str, ...]:
-    """The features that the model reads; a model of whole videos may read some of its data's alone."""
-    model = loaded.config.model
-    return model.columns if isinstance(model, ReadsFrames) else tuple(model.inputs.features)
+    model = loaded.config.model  # one of whole videos may read some of its data's features alone
+    taken = model.columns if isinstance(model, ReadsFrames) else tuple(model.inputs.features)
+    return {name: [row.get(name) for row in rows] for name in taken}
 
 
 Rows = Sequence[Any] | np.ndarray

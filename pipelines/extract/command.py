@@ -146,7 +146,7 @@ def _here(chosen: "tuple[Chosen, ...]", limits: "Limits") -> "Extract":
     import torch
 
     from vtr_core.extraction.outputs import extract_here
-    from vtr_core.process_limits import num_usable
+    from vtr_core.limits import num_usable
 
     torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"

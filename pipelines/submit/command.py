@@ -101,11 +101,8 @@ def submit(flags: SubmitFlags, command: JobCommand) -> int:
     from pipelines.submit.job_server import address, connect, is_this_machine, send
     from vtr_core.tracking.environment import git_tags
 
-    driver_cpus = 0.0
     if flags.profile is not None:
-        chosen = profile(flags.profile)
-        command = checked(with_profile(command, chosen.changes).words)
-        driver_cpus = chosen.driver_cpus
+        command = checked(with_profile(command, profile(flags.profile).changes).words)
     name = flags.submission_id or command.fresh_id()
     check_submission_id(name)
     upload = _upload(flags)
@@ -131,7 +128,7 @@ def submit(flags: SubmitFlags, command: JobCommand) -> int:
             code = str(Path(folder) / "code.zip")
             upload.pack(Path(code))
         runtime_env = {"working_dir": code, "env_vars": dict(variables.sent)}
-        send(job, command.entrypoint(os.getcwd() if local else None), runtime_env, driver_cpus)
+        send(job, command.entrypoint(os.getcwd() if local else None), runtime_env)
     if flags.no_wait:
         print(job.hints())
         return 0

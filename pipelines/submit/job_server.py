@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from vtr_core import ray_private
 from vtr_core.errors import ClusterError, ConfigError, one_line
-from vtr_core.patience import RAY
+from vtr_core.limits import RAY
 
 if TYPE_CHECKING:
     from ray.job_submission import JobDetails, JobSubmissionClient
@@ -239,7 +239,6 @@ class JobFollower:
             return False
 
     def _report(self, details: "JobDetails") -> int:
-        """Print how the job ended; returns the exit code."""
         name = f"job {self._job.submission_id}"
         if details.status.value == "SUCCEEDED":
             print(f"{name} succeeded")
@@ -261,7 +260,6 @@ def exit_code(code: int | None) -> int:
 
 
 def _lost_contact() -> tuple[type[Exception], ...]:
-    """The exceptions of Ray's client when the server cannot be reached."""
     import aiohttp
     import requests
 
@@ -272,8 +270,8 @@ _NOT_YET = "No available agent to submit job"
 """Ray's answer while the head node's agent, which starts jobs, does not run; the head answers other requests before."""
 
 
-def send(job: SubmittedJob, entrypoint: str, runtime_env: Mapping[str, Any], driver_cpus: float) -> None:
-    """Submit `entrypoint` as the job, with `driver_cpus` CPUs of the cluster and code and variables by `runtime_env`.
+def send(job: SubmittedJob, entrypoint: str, runtime_env: Mapping[str, Any]) -> None:
+    """Submit `entrypoint` as the job, with code and variables by `runtime_env`.
 
     The request is repeated for up to VTR_RAY_PATIENCE_S seconds while the cluster has no agent for it. Raises
     ConfigError where the submission id is taken, ClusterError with the reason of any other failure.
@@ -284,7 +282,6 @@ def send(job: SubmittedJob, entrypoint: str, runtime_env: Mapping[str, Any], dri
         try:
             job.client.submit_job(
                 entrypoint=entrypoint,
-                entrypoint_num_cpus=driver_cpus or None,
                 submission_id=job.submission_id,
                 runtime_env=dict(runtime_env),
                 metadata={name: variables[name] for name in ("VTR_GIT_COMMIT", "VTR_GIT_BRANCH") if name in variables},

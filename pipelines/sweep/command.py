@@ -14,6 +14,7 @@ from pipelines.arguments import (
 )
 from pipelines.commands import HELP_WORDS
 from pipelines.systems.registry import SYSTEMS
+from pipelines.train.command import DataFlags, ResumedFlags
 from pipelines.train.preset_help import ALL, print_preset_help
 from tune_spaces.spaces import build_space, describe_space, describe_spaces
 from vtr_core.config.search_space import SchedulerKind, SearchKind
@@ -24,17 +25,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SweepFlags:
+class SweepFlags(DataFlags):
     """Flags of `vtr sweep`. A setting given as --a.b value is fixed, not searched."""
 
-    data: str
-    """Training data set, or a folder with the splits train and val; --data A B joins several, as in vtr train."""
-    data_weights: tuple[int, ...] = ()
-    """How often an epoch passes over each data set of --data A B, as in 2 1 (default: once)."""
-    validation: str | None = None
-    """Validation data set, on which trials are compared (default: the split val beside train). Required."""
-    concepts: str | None = None
-    """Concept table made by vtr concepts, for models with a concept space (default: the folder concepts in --data)."""
     num_samples: int = 12
     """Number of trials; for a grid the maximum."""
     scheduler: SchedulerKind | None = None
@@ -69,35 +62,16 @@ search spaces and their settings:
 """
 
 
-@dataclass(frozen=True)
-class ResumeFlags:
-    """Flags of `vtr sweep --resume`."""
-
-    resume: str
-    """Sweep folder or URI."""
-    data: str | None = None
-    """The training set again, where the sweep has the URI of a store with settings, which no folder may state."""
-    validation: str | None = None
-    """The validation set again, likewise."""
-    concepts: str | None = None
-    """The concept table again, likewise."""
-    json: bool = False
-    """Print what was made as JSON, and everything else on standard error."""
-    worker_logs: bool = False
-    """Show the logs of Ray's workers."""
-
-
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
     if not argv or argv[0] in HELP_WORDS:
         print(HELP, end="")
     elif any(word.partition("=")[0] == "--resume" for word in argv):
-        resumed = parse(ResumeFlags, argv, "vtr sweep --resume OUT")
+        resumed = parse(ResumedFlags, argv, "vtr sweep --resume OUT")
         from pipelines.sweep.run import resume
 
         with json_alone(resumed.json):
-            named = {"data": resumed.data, "validation": resumed.validation, "concepts": resumed.concepts}
-            folder = resume(resumed.resume, resumed.worker_logs, named)
+            folder = resume(resumed.resume, resumed.worker_logs, resumed.places)
         if resumed.json:
             _print_best(folder)
     else:
@@ -120,7 +94,6 @@ def _new(argv: Sequence[str]) -> None:
 
 
 def _print_best(folder: "Location") -> None:
-    """The sweep and its best trials, as in best_trials.json."""
     from vtr_core import storage
 
     print_json({"sweep": folder.uri, "best_trials": storage.read_json(folder / "best_trials.json")})

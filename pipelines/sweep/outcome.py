@@ -1,7 +1,6 @@
 """Results of a sweep: its trials as a table, JSON and commands, and the best model's registration."""
 
 import json
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -12,13 +11,10 @@ from rich.table import Table
 from pipelines.sweep.folder import ENDED, Outcome, SweepFolder, SweepRecord, TrialRow, TrialTable, note
 from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
-from vtr_core.config.override import override
 from vtr_core.config.search_space import Space
-from vtr_core.errors import TrainingError, VtrError
-from vtr_core.run.config import TrainConfig
-from vtr_core.run.presets import preset
+from vtr_core.errors import TrainingError, VtrError, command_line
 from vtr_core.tracking.models.registry import model_name, register_checkpoint
-from vtr_core.tracking.run import NOTE, TrackedRun, flatten, markdown_table
+from vtr_core.tracking.run import NOTE, TrackedRun, markdown_table
 from vtr_core.train.checkpoint.checkpoint_files import find_checkpoint
 
 
@@ -28,35 +24,13 @@ def ranked(rows: Sequence[TrialRow]) -> list[TrialRow]:
     return sorted(known, key=lambda row: (-(row.objective or 0.0), row.number))
 
 
-def training_flags(preset: TrainConfig, config: TrainConfig) -> dict[str, Any]:
-    """The minimal changes from `preset` to `config`, as flags of vtr train, without settings that the data determines.
-
-    Where the kind of a variant differs, the changes are its kind and the differences from that kind's defaults.
-    """
-    trained = config.model.system().trained_vectors(config.model)
-    of_data = ["model.inputs"]
-    if trained is not None and trained == preset.model.system().trained_vectors(preset.model):
-        of_data.append(trained)
-    inputs = {name: _at(config, name) for name in of_data}
-    settings = flatten(config.model_dump())
-    start = override(preset, inputs)
-    kinds: dict[str, Any] = {}
-    while True:  # variants may be nested
-        made = flatten(override(start, kinds).model_dump())
-        new = {n: v for n, v in settings.items() if n.endswith(".kind") and n in made and made[n] != v}
-        if not new:
-            break
-        kinds |= new
-    return {**kinds, **{name: value for name, value in settings.items() if made[name] != value}}
-
-
-def command(preset: TrainConfig, config: TrainConfig, record: SweepRecord) -> str:
-    """The shell command that trains `config`."""
-    words = ["vtr", "train", preset.preset, "--data", record.data, "--validation", record.validation]
-    words += ["--concepts", record.concepts] if record.concepts is not None else []
-    for name, value in training_flags(preset, config).items():
-        words += [f"--{name.replace('_', '-')}", json.dumps(value) if isinstance(value, list | tuple) else str(value)]
-    return shlex.join(words)
+def command(folder: SweepFolder, record: SweepRecord, row: TrialRow) -> str:
+    """The shell command that trains a trial's configuration."""
+    config = folder.run(row).location / "config.json"
+    concepts = [] if record.concepts is None else ["--concepts", record.concepts]
+    return command_line(
+        "train", "--config", config, "--data", record.data, "--validation", record.validation, *concepts
+    )
 
 
 def table(rows: Sequence[TrialRow], metric: str, most: int = 10) -> Table:
@@ -97,29 +71,19 @@ def _epochs(row: TrialRow) -> float:
     return round(row.reports[-1][0], 2) if row.reports else 0.0
 
 
-def _at(config: TrainConfig, name: str) -> Any:
-    value: Any = config.model_dump()
-    for part in name.split("."):
-        value = value[part]
-    return value
-
-
 BEST_TRIALS = "best_trials.json"
 _COMMANDS = 3
 """Number of best trials whose commands are printed."""
 
 
-def conclude(
-    folder: SweepFolder, record: SweepRecord, base: TrainConfig, space: Space, trials: TrialTable, tracking_uri: str
-) -> Outcome:
+def conclude(folder: SweepFolder, record: SweepRecord, space: Space, trials: TrialTable, tracking_uri: str) -> Outcome:
     """Print and write the results, and register the best trial's model; TrainingError where all trials failed."""
     rows = trials.rows
     best = ranked(rows)
     if not best:
         reason = next((row.reason for row in rows if row.reason), "none ended")
         raise TrainingError(f"no trial came to a validation: {reason}; trials.json in {folder.location} has all")
-    start = preset(space.preset)
-    commands = {row.number: command(start, space.applied(base, row.point), record) for row in best}
+    commands = {row.number: command(folder, record, row) for row in best}
     trials_json = json.dumps(to_json(rows, commands), indent=1) + "\n"
     storage.write_bytes(folder.location / BEST_TRIALS, trials_json.encode())
     _print(folder, record, rows, best, commands)

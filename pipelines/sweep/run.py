@@ -28,16 +28,16 @@ from pipelines.sweep.folder import (
 from pipelines.sweep.outcome import conclude, settings
 from pipelines.sweep.tune_trials import concurrent_trials, run_trials
 from pipelines.systems.registry import SYSTEMS
+from pipelines.train.command import data_sets
 from tune_spaces.spaces import build_space, check_space
 from tune_spaces.trial_search import OBJECTIVE, TIME, VALUE
 from vtr_core import storage
-from vtr_core.config.data_sets import weighted
 from vtr_core.config.override import override
-from vtr_core.config.search_space import planned_points
-from vtr_core.data.manifest import Manifest, training_sets
+from vtr_core.config.search_space import grid_points
+from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
 from vtr_core.errors import ConfigError, DatasetError, VtrError, command_line, one_line
-from vtr_core.patience import SWEEP
+from vtr_core.limits import SWEEP
 from vtr_core.redaction import redact
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import enough_concepts, require_features, usable_concepts, usable_data, with_inputs
@@ -94,7 +94,8 @@ class SweepTrials(Callback):
         reports = [*reports, place]
         self._table.change(number, reports=reports, objective=result[OBJECTIVE], step=result["step"])
         print(
-            f"  trial {row.name}  epoch {result[TIME]:5.1f}  {self._metric} {result[VALUE]:8.3f}  "
+            f"  trial {row.name}  epoch {result[TIME]:5.1f}  {self._record.metric.removeprefix('val/')} "
+            f"{result[VALUE]:8.3f}  "
             f"best {result[OBJECTIVE]:8.3f}",
             flush=True,
         )
@@ -131,10 +132,6 @@ class SweepTrials(Callback):
             tracking.end("KILLED")
         self._tracking.clear()
 
-    @property
-    def _metric(self) -> str:
-        return self._record.metric.removeprefix("val/")
-
     def _fail(self, number: int, reason: str) -> None:
         row = self._ended(number, state="failed", reason=reason)
         print(f"  trial {row.name}  failed      {reason}", flush=True)
@@ -160,7 +157,6 @@ class SweepTrials(Callback):
         self._tracking[row.number] = tracking
 
     def _close(self, row: TrialRow) -> None:
-        """Close the trial's MLflow run in the background, without blocking the sweep."""
         tracking = self._tracking.pop(row.number, None)
         if tracking is not None:
             thread = threading.Thread(target=self._finish, args=(row, tracking), name="close-trial", daemon=True)
@@ -168,22 +164,11 @@ class SweepTrials(Callback):
             self._closing.append(thread)
 
     def _finish(self, row: TrialRow, tracking: Tracking) -> None:
-        """Close the MLflow run once the trial has released its folder."""
         _wait_until_released(self._folder.run(row).location)
         status: Status = "FAILED" if row.state == "failed" else "FINISHED"
-        tags = _end_tags(row, self._record)
-        if tracking.end(status, tags):
+        tags = {"stopped": {"stopped_early": self._record.scheduler}, "failed": {"reason": row.reason}}
+        if tracking.end(status, tags.get(row.state)):
             self._table.change(row.number, logged=True)
-
-
-def _end_tags(row: TrialRow, record: SweepRecord) -> Mapping[str, str]:
-    match row.state:
-        case "stopped":
-            return {"stopped_early": record.scheduler}
-        case "failed":
-            return {"reason": row.reason}
-        case _:
-            return {}
 
 
 def _of(trial: Trial) -> tuple[int, dict[str, Any]]:
@@ -216,7 +201,8 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> Location:
     _check_length(base, data)
     check_space(space, base)
     concepts = usable_concepts(base, data, flags.data, flags.concepts)
-    planned_points(space, flags.search, flags.num_samples, flags.search_seed, enough_concepts(base, concepts))
+    if flags.search == "grid":
+        grid_points(space, flags.num_samples, enough_concepts(base, concepts))
     folder = SweepFolder(locate(flags.out or f"runs/sweep-{name}-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"))
     check_writable(folder.location)
     folder.require_free()
@@ -266,14 +252,12 @@ def resume(uri: str, worker_logs: bool = False, named: Mapping[str, str | None] 
 
 
 def _data_sets(flags: SweepFlags, config: TrainConfig) -> tuple[Manifest, Manifest]:
-    """The training set and the (required) validation set."""
-    training, validation = training_sets(weighted(flags.data, flags.data_weights), flags.validation)
-    data = usable_data(config.model, training, config.on_bad_shard)
+    data, validation = data_sets(flags, config)
     if validation is None:
         raise DatasetError(
             f"{flags.data} has no validation split, by which trials are compared; give one with --validation URI"
         )
-    return data, usable_data(config.model, validation)
+    return data, validation
 
 
 def _check_length(config: TrainConfig, data: Manifest) -> None:
@@ -314,7 +298,7 @@ def _run(folder: SweepFolder, record: SweepRecord, base: TrainConfig) -> None:
             run_trials(folder, record, base, space, table, trials)
         finally:
             trials.end()
-        outcome = conclude(folder, record, base, space, table, uri)
+        outcome = conclude(folder, record, space, table, uri)
         status = "FINISHED"
     except KeyboardInterrupt:
         status = "KILLED"
@@ -327,12 +311,7 @@ def _run(folder: SweepFolder, record: SweepRecord, base: TrainConfig) -> None:
             print(f"MLflow lacks the sweep; {again} sends it once the store is back")
         else:
             folder.write(replace(record, mlflow_run_id=parent.run_id))
-            close_parent(parent, status, outcome, _children(folder, table))
+            places = [folder.run(row).location / "run.json" for row in table.rows]
+            ids = [storage.read_json(place).get("mlflow_run_id") for place in places if storage.exists(place)]
+            close_parent(parent, status, outcome, [run_id for run_id in ids if run_id is not None])
             print(f"MLflow run  {parent.run_id} in {parent.store}")
-
-
-def _children(folder: SweepFolder, table: TrialTable) -> list[str]:
-    """The ids of the trials' MLflow runs."""
-    places = [folder.run(row).location / "run.json" for row in table.rows]
-    ids = [storage.read_json(place).get("mlflow_run_id") for place in places if storage.exists(place)]
-    return [run_id for run_id in ids if run_id is not None]

@@ -1,4 +1,4 @@
-"""Trials under Ray Tune as actors, several at once: a sweep's, new or resumed, or the rows of a table."""
+"""A sweep's trials under Ray Tune as actors, several at once."""
 
 import os
 import signal
@@ -11,15 +11,13 @@ from typing import Any
 
 from ray import tune
 from ray.tune import Callback, PlacementGroupFactory, Trainable
-from ray.tune.schedulers import TrialScheduler
-from ray.tune.search import Searcher
 
 from pipelines.sweep.folder import ENDED, SweepFolder, SweepRecord, TrialRow, TrialTable, space_of
 from pipelines.systems.registry import SYSTEMS
 from tune_spaces.trial_search import OBJECTIVE, TIME, VALUE, OptunaPoints, build_scheduler, tell_earlier
 from vtr_core import ray_private, storage
 from vtr_core.config.run import ScalingConfig
-from vtr_core.config.search_space import Point, Space, planned_points
+from vtr_core.config.search_space import Space, grid_points
 from vtr_core.errors import Interrupted
 from vtr_core.ray_private import HEAD
 from vtr_core.run.config import TrainConfig
@@ -118,49 +116,21 @@ _SETTINGS = {
 }
 
 
-def fit_trials(
-    trainable: type[Trainable],
-    config: Mapping[str, Any],
-    at_once: int,
-    scratch: Location,
-    callback: Callback,
-    scheduler: TrialScheduler | None = None,
-    search: Searcher | None = None,
-    samples: int = 1,
-) -> list[int]:
-    """Run trials to their ends, `at_once` at a time, and return the signals that ended them early.
-
-    config: of every trial; without a `search` the one with the grid `trial`, whose points have a `number`. samples: the
-    trials that `search` may propose. scratch: a folder for what Tune writes, deleted at the end.
-    """
+def _tuner(
+    config: Mapping[str, Any], tune_config: tune.TuneConfig, scratch: Location, callback: Callback
+) -> tune.Tuner:
+    """Tune with trials of `config`, or without a search those of its grid; scratch: a folder for what it writes."""
     os.environ.update({name: value for name, value in _SETTINGS.items() if name not in os.environ})
-    tuner = tune.Tuner(
-        trainable,
-        param_space=dict(config),
-        tune_config=tune.TuneConfig(
-            scheduler=scheduler,
-            search_alg=search,
-            num_samples=samples if search is not None else 1,
-            max_concurrent_trials=at_once,
-            trial_name_creator=_name,
-            trial_dirname_creator=_name,
-            reuse_actors=False,
-        ),
-        run_config=tune.RunConfig(
-            name=uuid.uuid4().hex,
-            storage_path=scratch.uri if scratch.is_local else scratch.path,
-            storage_filesystem=None if scratch.is_local else scratch.filesystem,
-            failure_config=tune.FailureConfig(max_failures=0),
-            checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),  # a trial writes its own checkpoints
-            callbacks=[callback],
-            verbose=0,
-        ),
+    run_config = tune.RunConfig(
+        name=uuid.uuid4().hex,
+        storage_path=scratch.uri if scratch.is_local else scratch.path,
+        storage_filesystem=None if scratch.is_local else scratch.filesystem,
+        failure_config=tune.FailureConfig(max_failures=0),
+        checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),  # a trial writes its own checkpoints
+        callbacks=[callback],
+        verbose=0,
     )
-    ray_private.only_errors(ray_private.TALKATIVE_IN_SWEEPS)
-    with _terminable() as received:
-        tuner.fit()
-    storage.delete_folder(scratch)
-    return received
+    return tune.Tuner(TrialTrainable, param_space=dict(config), tune_config=tune_config, run_config=run_config)
 
 
 def _name(trial: Any) -> str:
@@ -199,41 +169,44 @@ def run_trials(
     folder: SweepFolder, record: SweepRecord, base: TrainConfig, space: Space, table: TrialTable, callback: Callback
 ) -> None:
     """Run the unfinished trials; Interrupted after Ctrl-C or SIGTERM."""
-    todo = _planned(record, base, space, table)
+    is_grid = record.search == "grid"
+    if is_grid and not table.rows:
+        for number, point in enumerate(grid_points(space, record.num_samples, enough_concepts(base, record.concepts))):
+            table.put(number, point)
     ended = [row for row in table.rows if row.state in ENDED]
-    left = record.num_samples - len(ended) if record.search == "optuna" else len(todo)
+    todo = [{"number": row.number, "point": dict(row.point)} for row in table.rows if row.state not in ENDED]
+    left = len(todo) if is_grid else record.num_samples - len(ended)
     if left <= 0:
         return
     scheduler = build_scheduler(record.scheduler, base.training.validate_every, base.training.epochs)
     tell_earlier(scheduler, [(f"earlier-{row.name}", [(e, v) for e, v in row.reports]) for row in ended])
-    takes = trial_bundle(base.scaling, uses_gpu(base))
-    config: dict[str, Any] = {"sweep": folder.location.uri, "systems": SYSTEMS, "takes": takes}
-    search = None
-    if record.search == "optuna":
-        search = _optuna(record, space, table)
-    else:
-        config["trial"] = tune.grid_search([{"number": number, "point": dict(point)} for number, point in todo])
-    at_once = concurrent_trials(base, record.max_concurrent)
+    config = {"sweep": folder.location.uri, "systems": SYSTEMS, "takes": trial_bundle(base.scaling, uses_gpu(base))}
+    tune_config = tune.TuneConfig(
+        scheduler=scheduler,
+        search_alg=None if is_grid else _search(record, space, table),
+        num_samples=1 if is_grid else left,
+        max_concurrent_trials=concurrent_trials(base, record.max_concurrent),
+        trial_name_creator=_name,
+        trial_dirname_creator=_name,
+        reuse_actors=False,
+    )
     scratch = folder.location / "tune"
-    received = fit_trials(TrialTrainable, config, at_once, scratch, callback, scheduler, search, left)
+    grid = {"trial": tune.grid_search(todo)} if is_grid else {}
+    tuner = _tuner({**config, **grid}, tune_config, scratch, callback)
+    ray_private.only_errors(ray_private.TALKATIVE_IN_SWEEPS)
+    with _terminable() as received:
+        tuner.fit()
+    storage.delete_folder(scratch)
     if received or any(row.state in ("waiting", "running") for row in table.rows):
         raise Interrupted(received[0] if received else signal.SIGINT)
 
 
-def _planned(record: SweepRecord, base: TrainConfig, space: Space, table: TrialTable) -> list[tuple[int, Point]]:
-    """The numbered points of unfinished trials; new points are entered into the table."""
-    if not table.rows:
-        settings = record.search, record.num_samples, record.search_seed
-        for number, point in enumerate(planned_points(space, *settings, enough_concepts(base, record.concepts))):
-            table.put(number, point)
-    return [(row.number, row.point) for row in table.rows if row.state not in ENDED]
-
-
-def _optuna(record: SweepRecord, space: Space, table: TrialTable) -> OptunaPoints:
+def _search(record: SweepRecord, space: Space, table: TrialTable) -> OptunaPoints:
     ended = [row for row in table.rows if row.state in ENDED]
     return OptunaPoints(
         space,
         record.search_seed,
+        record.search,
         waiting=[(row.number, row.point) for row in table.rows if row.state not in ENDED],
         known=[(row.point, row.objective) for row in ended if row.objective is not None],
         first=1 + max((row.number for row in table.rows), default=-1),

@@ -42,8 +42,8 @@ presets to start with, by the records that they are trained on (vtr ingest --rec
 
 
 @dataclass(frozen=True)
-class TrainFlags:
-    """Flags of `vtr train`; settings of the run are given as --a.b value."""
+class DataFlags:
+    """The data of a training or a sweep."""
 
     data: str
     """Training data set, or a folder with the splits train and val; --data A B joins several with the same features and
@@ -51,9 +51,16 @@ class TrainFlags:
     data_weights: tuple[int, ...] = ()
     """How often an epoch passes over each data set of --data A B, as in 2 1 (default: once)."""
     validation: str | None = None
-    """Validation data set, which selects the best checkpoint (default: the split val beside train, if there is one)."""
+    """Validation data set, which selects the best checkpoint and without which no sweep begins (default: the split val
+    beside train, if there is one)."""
     concepts: str | None = None
     """Concept table made by vtr concepts, for models with a concept space (default: the folder concepts in --data)."""
+
+
+@dataclass(frozen=True)
+class TrainFlags(DataFlags):
+    """Flags of `vtr train`; settings of the run are given as --a.b value."""
+
     init: str | None = None
     """Start from the weights of this checkpoint, run or registered model, as far as they fit: fine-tuning."""
     out: str | None = None
@@ -79,26 +86,37 @@ class ListFlags:
 
 
 @dataclass(frozen=True)
-class ResumeFlags:
-    """Flags of `vtr train --resume`."""
+class ResumedFlags:
+    """Flags by which a training or a sweep is resumed."""
 
     resume: str
-    """Run folder or URI."""
+    """Folder or URI of the run or sweep."""
     data: str | None = None
-    """The training set again, where the run has the URI of a store with settings, which no folder may state."""
+    """The training set again, where the folder has the URI of a store with settings, which no folder may state."""
     validation: str | None = None
     """The validation set again, likewise."""
     concepts: str | None = None
     """The concept table again, likewise."""
+    json: bool = False
+    """Print what was made as JSON, and everything else on standard error."""
+    worker_logs: bool = False
+    """Show the logs of Ray's workers."""
+
+    @property
+    def places(self) -> dict[str, str | None]:
+        """The data that is named again, by flag."""
+        return {"data": self.data, "validation": self.validation, "concepts": self.concepts}
+
+
+@dataclass(frozen=True)
+class ResumeFlags(ResumedFlags):
+    """Flags of `vtr train --resume`."""
+
     on_bad_shard: OnBadShard | None = None
     """From now on, for row groups that cannot be read or fail their checksum: fail or skip (default: as the run
     began)."""
     register: str | None = None
     """Register the best checkpoint in MLflow under this name, with the alias champion; also for a finished run."""
-    json: bool = False
-    """Print what was made as JSON, and everything else on standard error."""
-    worker_logs: bool = False
-    """Show the logs of Ray's workers."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -109,10 +127,8 @@ def main(argv: Sequence[str]) -> None:
         print_json(as_json()) if parse(ListFlags, argv, "vtr train --list").json else print(listing())
     elif any(word.partition("=")[0] == "--resume" for word in argv):
         flags = parse(ResumeFlags, argv, "vtr train --resume RUN")
-        named = {"data": flags.data, "validation": flags.validation, "concepts": flags.concepts}
-        _print_end(
-            flags.json, lambda: resume(flags.resume, flags.worker_logs, flags.on_bad_shard, flags.register, named)
-        )
+        again = flags.worker_logs, flags.on_bad_shard, flags.register, flags.places
+        _print_end(flags.json, lambda: resume(flags.resume, *again))
     else:
         _new(argv)
 
@@ -174,7 +190,7 @@ def plan_run(config: TrainConfig, flags: TrainFlags) -> PlannedRun:
     from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 
     check_name(flags.register)
-    data, validation = _data_sets(flags, config)
+    data, validation = data_sets(flags, config)
     config = with_inputs(config, data)
     require_features(config, data)
     shapes, frozen = check_model(config.model), frozen_weights(config.model)
@@ -263,7 +279,7 @@ def _initial_model(uri: str, config: TrainConfig, data: "Manifest", concepts: st
     return initial.uri
 
 
-def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manifest | None]":
+def data_sets(flags: DataFlags, config: TrainConfig) -> "tuple[Manifest, Manifest | None]":
     """The training and the validation set of the flags."""
     from vtr_core.data.manifest import training_sets
     from vtr_core.data.reading.evaluated_rows import require_other_subjects
@@ -312,18 +328,7 @@ def _run(
     events = EventLog(folder.location / "events.jsonl")
     print(f"run     {folder.location}", flush=True)
     with tracked_run(folder, record, config, origin, full_tracking_uri(record.tracking_uri)) as tracking:
-        job = Job(
-            config=config,
-            systems=SYSTEMS,
-            run=folder.location.uri,
-            data=record.data,
-            validation=record.validation,
-            tracked=tracking.for_workers,
-            provenance=origin,
-            lease=lease.number,
-            concepts=record.concepts,
-            init=record.init,
-        )
+        job = Job.of(folder, record, config, SYSTEMS, tracking.for_workers, origin, lease.number)
         with TimeLeft() as left:
             fit(job, left.watching(Reports(events, tracking, lease).take))
     best = find_checkpoint(folder.location)

@@ -12,8 +12,7 @@ from tyro.constructors import StructFieldSpec
 from pipelines.arguments import print_help
 from pipelines.systems.registry import SYSTEMS
 from vtr_core.config.override import Settings
-from vtr_core.config.preset_table import Row
-from vtr_core.config.run import TrainConfig, loss_kinds
+from vtr_core.config.run import Row, TrainConfig, loss_kinds
 from vtr_core.run.presets import PRESETS
 from vtr_core.systems.system import System
 
@@ -87,7 +86,6 @@ def _unread(config: TrainConfig) -> set[str]:
 
 
 def _paths(config: Settings, above: str = "") -> Iterator[tuple[str, list[tuple[type, str]]]]:
-    """Every setting by its dotted name, with the classes and fields that lead to it."""
     for name, value in config:
         step = (type(config), name)
         if isinstance(value, Settings):
@@ -120,7 +118,6 @@ def _kind(cls: type[Settings]) -> str:
 
 
 def _explained(kinds: Kinds) -> Iterator[str]:
-    """For each group its kinds, with the meaning and the settings of each."""
     if kinds:
         yield "kinds, each with settings of its own:"
     for name, classes in kinds.items():

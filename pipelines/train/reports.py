@@ -1,20 +1,15 @@
 """What a training prints: its rows, steps and memory before it, points, events and time left during it, its end."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
-
-from pipelines.arguments import print_json
-
-if TYPE_CHECKING:
-    from vtr_core.tracking.run import TrackedRun
 import math
 import shlex
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict, dataclass
 from types import TracebackType
+from typing import Any
 
+from pipelines.arguments import print_json
 from pipelines.progress import Meter
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.config.pretrained import ClipConfig, SwinConfig
@@ -22,10 +17,12 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
 from vtr_core.data.records.schema import ClipSchema
 from vtr_core.errors import ConfigError, command_line
-from vtr_core.process_limits import free_memory
+from vtr_core.limits import free_memory
 from vtr_core.run.config import TrainConfig
+from vtr_core.tracking.run import TrackedRun
 from vtr_core.tracking.run_log import EventLog
 from vtr_core.train.fleet.lease import Lease
+from vtr_core.train.job import Report, total_steps
 from vtr_core.train.tracked import Tracking
 
 Shapes = Mapping[str, Sequence[int]]
@@ -71,8 +68,6 @@ def intention(
     frozen: Collection[str] = (),
 ) -> list[str]:
     """Lines for the terminal, before anything starts; init: the model to start from."""
-    from vtr_core.train.job import total_steps
-
     steps, batch = total_steps(config, plan), config.batch
     judged = "no validation" if validation is None else f"validation on {validation.rows:,} rows"
     rows = f"{batch.rows:,} rows a step, {batch.videos:,} videos × {batch.clips_per_video:,}"
@@ -117,7 +112,8 @@ def _random_backbone(config: TrainConfig) -> list[str]:
     """A line where a backbone has random weights and a learning rate that is for pretrained ones."""
     rate = config.optimizer.learning_rate * config.optimizer.backbone_factor
     backbones = [value for value in vars(config.model).values() if isinstance(value, ClipConfig | SwinConfig)]
-    if config.optimizer.backbone_factor >= 1 or all(_pretrained(backbone) for backbone in backbones):
+    pretrained = (each.weights is not None or getattr(each, "source", None) is not None for each in backbones)
+    if config.optimizer.backbone_factor >= 1 or all(pretrained):
         return []
     return [
         f"        the backbone starts from random weights, at a learning rate of {rate:.0e}, which is for pretrained "
@@ -125,15 +121,8 @@ def _random_backbone(config: TrainConfig) -> list[str]:
     ]
 
 
-def _pretrained(backbone: ClipConfig | SwinConfig) -> bool:
-    return backbone.weights is not None or (isinstance(backbone, ClipConfig) and backbone.source is not None)
-
-
 def _size(count: float) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
-
-
-Report = dict[str, Any]
 
 
 class TimeLeft:
@@ -181,7 +170,7 @@ class Reports:
     def __init__(self, events: EventLog, tracking: Tracking, lease: Lease) -> None:
         self._events, self._tracking, self._lease = events, tracking, lease
 
-    def take(self, report: dict[str, Any]) -> None:
+    def take(self, report: Report) -> None:
         """Print a report: an event where it has the key "event", else a logged point."""
         self._lease.check()
         if "event" in report:
@@ -197,8 +186,7 @@ class Reports:
         print(f"  {event_line(event, details)}", flush=True)
 
 
-def _point_line(report: dict[str, Any]) -> str:
-    """The line of a training point, a validation, or a skipped step."""
+def _point_line(report: Report) -> str:
     place = f"  step {report['step']:>6}/{report['total_steps']}"
     if "train/loss" in report:
         return (
@@ -248,7 +236,9 @@ def event_line(event: str, details: Mapping[str, Any]) -> str:
             lost = f"{again} step{'s' if again != 1 else ''} done again" if again else "no step done again"
             return f"resumed at step {details['step']} with {_workers(details)}, {lost}"
         case "restarted":
-            return f"starting again from the newest checkpoint: {details['reason']}{_left(details)}"
+            left = details.get("restarts_left")
+            restarts = "" if left is None else f" ({left} restart{'s' if left != 1 else ''} left)"
+            return f"starting again from the newest checkpoint: {details['reason']}{restarts}"
         case "not_finite":
             where = ", ".join(details["clips"]) or ", ".join(details["places"])
             return f"step {details['step']} skipped, its loss or gradient was not finite; it holds {where}"
@@ -295,11 +285,6 @@ def _workers(details: Mapping[str, Any]) -> str:
     return f"{number} worker{'s' if number != 1 else ''}"
 
 
-def _left(details: Mapping[str, Any]) -> str:
-    left = details.get("restarts_left")
-    return "" if left is None else f" ({left} restart{'s' if left != 1 else ''} left)"
-
-
 @dataclass(frozen=True)
 class Finished:
     """The result of a run."""
@@ -344,7 +329,7 @@ def check_name(name: str | None) -> None:
         check_model_name(name)
 
 
-def register_best(tracked: "TrackedRun | None", checkpoint: str, name: str, run: str) -> str | None:
+def register_best(tracked: TrackedRun | None, checkpoint: str, name: str, run: str) -> str | None:
     """Register the checkpoint; returns the model's URI, or None, with printed instructions, where MLflow fails."""
     from pipelines.systems.registry import SYSTEMS
     from vtr_core.errors import CheckpointError

@@ -37,7 +37,6 @@ def table(folder: Path) -> list[dict[str, str]]:
 def test_tensors_by_id_with_the_captions_of_the_test(tmp_path: Path) -> None:
     features = {s: {f"video{n}": torch.from_numpy(vector(d)) for n in range(2)} for s, d in (("2d", 6), ("3d", 4))}
     torch.save(features, tmp_path / "MSRVTT_JSFUSION_test.pth", _use_new_zipfile_serialization=False)
-    (tmp_path / "test.csv").write_text("key,vid_key,video_id,sentence\nr0,m1,video1,a man, cooks\n", encoding="utf-8")
     (tmp_path / "test.csv").write_text('key,video_id,sentence\nr0,video1,"a man, cooks"\n', encoding="utf-8")
     out = tmp_path / "out"
     file = str(tmp_path / "MSRVTT_JSFUSION_test.pth")

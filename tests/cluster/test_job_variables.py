@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cluster.job_variables import ALLOWED, CREDENTIALS, is_secret, job_variables
+from cluster.job_variables import ALLOWED, CREDENTIALS, job_variables
 from vtr_core.errors import ConfigError
 from vtr_core.ray_private import STOP_WAIT
 
@@ -85,20 +85,8 @@ def test_choices_that_are_refused(name: str, message: str) -> None:
         variables(SET_HERE, also=[name], pass_credentials=True)
 
 
-def test_the_commit_goes_along() -> None:
-    assert variables({})["VTR_GIT_COMMIT"] == "abc-dirty"
-    assert variables({})["VTR_GIT_BRANCH"] == "main"
-
-
 def test_a_stopped_job_has_time_for_a_checkpoint() -> None:
     assert variables({})[STOP_WAIT] == "120"
     assert job_variables({STOP_WAIT: "600"}, {}).stop_wait_s == 600
     with pytest.raises(ConfigError, match="whole number"):
         variables({STOP_WAIT: "2 minutes"})
-
-
-def test_what_counts_as_secret() -> None:
-    assert is_secret("WANDB_API_KEY", "x")
-    assert is_secret("DB_PASSWORD", "x")
-    assert is_secret("ENDPOINT", "http://user:word@host")
-    assert not is_secret("AWS_REGION", "eu-west-1")

@@ -2,15 +2,12 @@
 
 import json
 import re
-from typing import Any
 
 import pytest
-import yaml
 
 from tests.cluster.quoted_commands import ROOT
 
 FOLDER = ROOT / "cluster" / "monitoring"
-COMPOSE = ROOT / "cluster" / "compose.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -18,48 +15,6 @@ def expressions() -> list[str]:
     """What the dashboard asks Prometheus for."""
     dashboard = json.loads((FOLDER / "vtr.json").read_text())
     return [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
-
-
-def _services() -> dict[str, dict[str, Any]]:
-    loaded: dict[str, dict[str, Any]] = yaml.safe_load(COMPOSE.read_text())["services"]
-    return loaded
-
-
-def test_prometheus_asks_the_port_that_ray_is_told() -> None:
-    (job,) = yaml.safe_load((FOLDER / "prometheus.yaml").read_text())["scrape_configs"]
-    ((target,),) = (each["targets"] for each in job["static_configs"])
-    service, port = target.split(":")
-    assert f"--metrics-export-port={port}" in _services()[service]["command"]
-
-
-def test_grafana_asks_the_prometheus_of_the_stack() -> None:
-    (source,) = yaml.safe_load((FOLDER / "sources.yaml").read_text())["datasources"]
-    ports = _services()["prometheus"]["ports"]
-    assert source["url"] == "http://prometheus:9090"
-    assert ports == ["127.0.0.1:9090:9090"]
-    dashboard = json.loads((FOLDER / "vtr.json").read_text())
-    used = {panel["datasource"]["uid"] for panel in dashboard["panels"]}
-    used |= {target["datasource"]["uid"] for panel in dashboard["panels"] for target in panel["targets"]}
-    assert used == {source["uid"]}
-
-
-def test_grafana_finds_the_dashboard_where_it_is_mounted() -> None:
-    (provider,) = yaml.safe_load((FOLDER / "dashboards.yaml").read_text())["providers"]
-    mounts = [volume.split(":")[1] for volume in _services()["grafana"]["volumes"]]
-    assert f"{provider['options']['path']}/vtr.json" in mounts
-
-
-def test_panels_lie_side_by_side_and_have_their_own_numbers() -> None:
-    panels = json.loads((FOLDER / "vtr.json").read_text())["panels"]
-    cells = [
-        (x, y)
-        for panel in panels
-        for x in range(panel["gridPos"]["x"], panel["gridPos"]["x"] + panel["gridPos"]["w"])
-        for y in range(panel["gridPos"]["y"], panel["gridPos"]["y"] + panel["gridPos"]["h"])
-    ]
-    assert len(cells) == len(set(cells)), "panels that overlap"
-    assert max(x for x, _ in cells) < 24
-    assert len({panel["id"] for panel in panels}) == len(panels)
 
 
 @pytest.mark.parametrize(

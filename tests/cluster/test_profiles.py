@@ -4,19 +4,13 @@ from typing import cast
 
 import pytest
 
-from cluster.profiles import PROFILE_NAMES, describe_profiles, profile
+from cluster.profiles import PROFILE_NAMES, profile
 from vtr_core.config.override import override
 from vtr_core.errors import ConfigError
 from vtr_core.run.presets import PRESETS, preset
 
 _SMALL_BATCHES = ("siamese-att", "caption-", "clip4clip-tiny", "muse-clip-tiny")
 """What presets begin with whose batches 64 workers cannot divide."""
-
-
-def test_the_names() -> None:
-    assert PROFILE_NAMES == ("laptop", "1xh100", "8xh100", "8x8xh100")
-    assert [profile(name).name for name in PROFILE_NAMES] == list(PROFILE_NAMES)
-    assert [line.split()[0] for line in describe_profiles().splitlines()] == list(PROFILE_NAMES)
 
 
 def test_an_unknown_name_is_refused() -> None:

@@ -1,7 +1,6 @@
 """What a job gets of a folder: the files that git tracks, as they are on disk, and those that the user names."""
 
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -79,12 +78,6 @@ def test_outside_a_repository_the_user_says_what_is_sent(tmp_path: Path) -> None
     assert names(tmp_path, ".") == {"code/a.py", "notes.txt"}
 
 
-def test_a_folder_of_which_git_tracks_nothing(checkout: Path) -> None:
-    write(checkout, "new/a.py")
-    with pytest.raises(ConfigError, match="git tracks none there"):
-        upload_of(str(checkout / "new"))
-
-
 def test_a_folder_within_a_repository(checkout: Path) -> None:
     write(checkout, "vtr_core/new.py")
     upload = upload_of(str(checkout / "vtr_core"))
@@ -134,26 +127,9 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 PACKAGES = ("vtr_core", "pipelines", "cluster", "tune_spaces")
 
 
-@pytest.fixture(params=["vtr submit", "ray job submit"])
-def sent(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], set[str]]:
-    """The files of this checkout that a command sends."""
-
-    def by_vtr() -> set[str]:
-        return set(upload_of(str(ROOT)).files)
-
-    def by_ray() -> set[str]:
-        from ray._private.runtime_env.packaging import create_package
-
-        create_package(str(ROOT), tmp_path / "code.zip", include_gitignore=True)
-        with ZipFile(tmp_path / "code.zip") as archive:
-            return set(archive.namelist())
-
-    return by_vtr if request.param == "vtr submit" else by_ray
-
-
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no repository says which files are the project's")
-def test_all_of_the_packages_goes_to_the_cluster(sent: Callable[[], set[str]]) -> None:
+def test_all_of_the_packages_goes_to_the_cluster() -> None:
     """The classes of the bundled encoder were missing: *.npy is data elsewhere."""
     listed = subprocess.run(["git", "ls-files", *PACKAGES], cwd=ROOT, capture_output=True, text=True, check=True)
     tracked = {name for name in listed.stdout.splitlines() if (ROOT / name).is_file()}
-    assert tracked <= sent()
+    assert tracked <= set(upload_of(str(ROOT)).files)

@@ -1,12 +1,13 @@
-"""Dotted changes are validated as a whole, and faults are named as a user would type them."""
+"""Settings, and records from JSON, are validated as a whole, and faults are named as a user would type them."""
 
 import subprocess
 import sys
+from dataclasses import dataclass
 
 import pytest
 
 from vtr_core.config.losses import GeometricMargin
-from vtr_core.config.override import override
+from vtr_core.config.override import override, record
 from vtr_core.config.towers import NoRouting
 from vtr_core.errors import ConfigError
 from vtr_core.run.presets import PRESETS, preset
@@ -67,3 +68,66 @@ def test_configurations_load_without_torch_or_ray() -> None:
     code = "import sys, vtr_core.run.presets; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"torch", "ray", "mlflow", "numpy"} & set(done.stdout.split())
+
+
+@dataclass(frozen=True)
+class Point:
+    name: str
+    count: int
+    value: float | None = None
+    parts: tuple[int, ...] = ()
+
+
+def test_a_record_is_what_its_json_says() -> None:
+    assert record(Point, {"name": "a", "count": 3, "value": 2, "unknown": 1}) == Point("a", 3, 2.0)
+    assert record(Point, {"name": "a", "count": 3, "value": None, "parts": (1, 2)}) == Point("a", 3, None, (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (None, "it is NoneType, not an object of name, count, value, parts"),
+        ([], "it is list"),
+        ({"name": "a"}, "lacks members.*count"),
+        ({"name": "a", "count": 3.0}, "count: .*integer"),
+        ({"name": "a", "count": True}, "count: .*integer"),
+        ({"name": "a", "count": "3"}, "count: .*integer"),
+        ({"name": 1, "count": 3}, "name: .*string"),
+        ({"name": "a", "count": 3, "parts": (1, "x")}, "parts: .*integer"),
+    ],
+)
+def test_what_does_not_suit_is_named(value: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        record(Point, value)
+    assert "\n" not in str(caught.value)
+
+
+TINY = preset("capsule-howto-tiny")
+
+
+def test_a_fixed_number() -> None:
+    config = override(TINY, {"batch.videos": 4, "batch.clips_per_video": 3, "scaling.workers": 2})
+    assert config.worker_counts == (2,)
+    assert config.scaling.fewest == 2
+    assert config.scaling.span == "2"
+
+
+def test_a_span_uses_what_divides_the_rows() -> None:
+    changes = {"batch.videos": 4, "batch.clips_per_video": 3, "scaling.workers": 6, "scaling.min_workers": 1}
+    config = override(TINY, changes)
+    assert config.worker_counts == (1, 2, 3, 4, 6)
+    assert config.scaling.span == "1-6"
+
+
+@pytest.mark.parametrize(
+    ("workers", "fewest", "message"),
+    [
+        (5, None, r"12 rows cannot be divided by scaling.workers = 5; .* or 3, 4, 6 workers"),
+        (6, 5, r"12 rows cannot be divided by scaling.min_workers = 5"),
+        (2, 3, r"scaling.min_workers = 3 is more than scaling.workers = 2"),
+    ],
+)
+def test_what_does_not_fit_is_refused(workers: int, fewest: int | None, message: str) -> None:
+    batch = {"batch.videos": 4, "batch.clips_per_video": 3}
+    with pytest.raises(ConfigError, match=message):
+        override(TINY, {**batch, "scaling.workers": workers, "scaling.min_workers": fewest})

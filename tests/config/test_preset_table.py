@@ -8,8 +8,7 @@ from pydantic import ValidationError
 from vtr_core.config.data_sets import BatchConfig, WordEncoderConfig
 from vtr_core.config.losses import InfoNceConfig
 from vtr_core.config.override import override
-from vtr_core.config.preset_table import Change, Row, applied, changed
-from vtr_core.config.run import OptimizerConfig, TrainConfig
+from vtr_core.config.run import Change, OptimizerConfig, Row, TrainConfig, applied, changed
 from vtr_core.systems.capsules.config import CapsuleNetConfig
 
 BASE = override(

@@ -81,7 +81,7 @@ def check_end(out: Path, num_trials: int, said: str, client: MlflowClient) -> No
     rows = trials(out)
     assert [row["number"] for row in rows] == list(range(num_trials))
     assert {row["state"] for row in rows} <= {"finished", "stopped"}
-    assert "vtr train capsule-howto-tiny" in said
+    assert f"vtr train --config {out}/trials/" in said
     assert "models:/vtr-capsule-howto-tiny@champion" in said
 
     parent, runs = children(client, out)

@@ -23,7 +23,7 @@ from tests.local_cluster.naming import RECORD, Names, existing
 from tests.local_cluster.network import Subnet
 from tests.local_cluster.ray_start import Command, NodeSpec, Ports
 from vtr_core.errors import ClusterError
-from vtr_core.patience import RAY
+from vtr_core.limits import RAY
 
 Isolation = Literal["auto", "namespaces", "processes"]
 

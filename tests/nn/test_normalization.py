@@ -10,7 +10,6 @@ from vtr_core.nn.normalization import (
     ChannelBatchNorm,
     PresentBatchNorm,
     Standardization,
-    share_channels,
     share_statistics,
 )
 
@@ -105,12 +104,12 @@ def test_the_whole_batch_in_parts_and_its_gradient():
     parts = [ChannelBatchNorm(3).double() for _ in range(2)]
     sums = []
     for part, half in zip(parts, maps.split(3), strict=True):  # first, what each worker sends
-        share_channels(part, lambda value: sums.append(value) or value)
+        share_statistics(part, lambda value: sums.append(value) or value, ChannelBatchNorm)
         part(half)
     total = sums[0] + sums[1]
     for part in parts:
         part.reset_running_stats()
-        share_channels(part, lambda value: total)
+        share_statistics(part, lambda value: total, ChannelBatchNorm)
     found = torch.cat([part(half) for part, half in zip(parts, maps.split(3), strict=True)])
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(parts[0].running_var, whole.running_var)
@@ -123,7 +122,7 @@ def test_the_whole_batch_in_parts_and_its_gradient():
 
 def test_evaluation_uses_running_averages():
     norm = ChannelBatchNorm(2).eval()
-    share_channels(norm, lambda value: value * 0)
+    share_statistics(norm, lambda value: value * 0, ChannelBatchNorm)
     maps = torch.randn(2, 2, 3, 3)
     torch.testing.assert_close(norm(maps), maps, atol=1e-4, rtol=1e-4)
 
@@ -133,7 +132,7 @@ def test_a_channel_that_is_not_finite_keeps_its_averages(workers):
     """Its step is skipped, and later validations would else be of a model that normalises by infinity."""
     norm = ChannelBatchNorm(2)
     if workers > 1:
-        share_channels(norm, lambda value: 2 * value)
+        share_statistics(norm, lambda value: 2 * value, ChannelBatchNorm)
     maps = torch.randn(4, 2, 3, 3)
     maps[1, 0, 2, 2] = torch.inf
     norm(maps)

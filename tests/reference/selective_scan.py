@@ -18,7 +18,7 @@ def selective_scan(u, delta, A, B, C, D=None, z=None, delta_bias=None, delta_sof
                     step = step + delta_bias[channel]
                 if delta_softplus:
                     step = torch.log1p(torch.exp(step)) if step < 30 else step
-                b, c = (_at(weights, row, channel, t, dim) for weights in (B, C))
+                b, c = B[row, :, t], C[row, :, t]
                 state = torch.exp(step * A[channel]) * state + step * b * u[row, channel, t]
                 y = (c * state).sum()
                 if D is not None:
@@ -29,11 +29,3 @@ def selective_scan(u, delta, A, B, C, D=None, z=None, delta_bias=None, delta_sof
             channels.append(torch.stack(steps) if steps else u.new_zeros(0))
         rows.append(torch.stack(channels))
     return torch.stack(rows)
-
-
-def _at(weights, row, channel, t, dim):
-    if weights.dim() == 2:
-        return weights[channel]
-    if weights.dim() == 3:
-        return weights[row, :, t]
-    return weights[row, channel // (dim // weights.shape[1]), :, t]

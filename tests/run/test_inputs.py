@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from torch import nn
 
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.config.override import override
@@ -15,6 +16,11 @@ from vtr_core.data.reading.row_groups import Columns, RowGroupReader
 from vtr_core.errors import DatasetError
 from vtr_core.run.inputs import ingest_command, require_features, training_reader, with_inputs
 from vtr_core.run.presets import preset
+from vtr_core.systems.all import SYSTEMS
+from vtr_core.systems.loaded_model import lacking
+from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.train.checkpoint.checkpoint_files import Progress
+from vtr_core.train.checkpoint.trained_model import LoadedModel
 
 
 def test_a_modality_can_be_left_out_of_training(tmp_path: Path) -> None:
@@ -71,4 +77,13 @@ def test_the_command_that_makes_suitable_data_can_be_typed(tmp_path: Path) -> No
     command = ingest_command(replace(toy_videos(tmp_path / "d"), source=source), "hybrid-msrvtt")
     assert command == (
         "vtr ingest synthetic --records videos --table 'my films/t.csv' --preset hybrid-msrvtt --out FOLDER"
+    )
+
+
+def test_it_names_the_models_that_have_it_and_what_there_is_for_this_one() -> None:
+    loaded = LoadedModel(nn.Identity(), preset("muse-msrvtt"), Vocabulary(()), {}, Progress(), "runs/x", SYSTEMS)
+    error = lacking(loaded, "vtr verify", lambda system: system.implementation().decide is not None)
+    assert str(error) == (
+        "runs/x is of a 'muse' model, for which there are vtr evaluate, vtr index, vtr search and vtr explain; "
+        "vtr verify needs one of 'siamese', such as vtr train siamese-att makes"
     )

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.builders.made_batch import KINDS, FeatureKind, made_signal
-from tests.builders.signal import Signal
 from vtr_core.config.override import override
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
@@ -23,12 +22,3 @@ def test_torchs_own_weights_lose_it() -> None:
     signal = made_signal(small("capsule-howto-published"), "unit")
     assert signal.shares["video"] < 0.3
     assert any(fault.startswith("video: share") for fault in signal.faults())
-
-
-def test_what_is_out_of_bounds_is_named() -> None:
-    signal = Signal({"text": 0.1, "video": 0.5}, {"text_video": 9.0}, {"head": 1e-3, "body": 1.0}, False)
-    assert signal.faults() == [
-        "text: share 0.1000",
-        "text_video: similarities deviate by 9",
-        "head: gradient 0.001 × the median",
-    ]

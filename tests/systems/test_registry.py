@@ -13,8 +13,7 @@ from tests.systems.linear.presets import LINEAR_PRESETS
 from tests.systems.linear.system import LINEAR
 from vtr_core.config.losses import MaskedMarginSoftmaxConfig
 from vtr_core.config.override import override
-from vtr_core.config.preset_table import base_config
-from vtr_core.config.run import TrainConfig
+from vtr_core.config.run import TrainConfig, base_config
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.run.build import build_task
 from vtr_core.run.inputs import with_inputs

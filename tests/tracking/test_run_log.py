@@ -92,36 +92,6 @@ def written(path: Path) -> list[dict[str, float]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_without_mlflow_the_file_has_every_point(tmp_path: Path) -> None:
-    path = tmp_path / "run" / "metrics.jsonl"
-    log = MetricLog(locate(str(path)), None)
-    for step in (1, 2, 3):
-        log.add({"train/loss": 1 / step}, step)
-    log.close()
-    assert [(line["step"], line["train/loss"]) for line in written(path)] == [(1, 1.0), (2, 0.5), (3, 1 / 3)]
-
-
-def test_a_resumed_run_drops_what_came_after_its_checkpoint(tmp_path: Path) -> None:
-    path = tmp_path / "metrics.jsonl"
-    path.write_text('{"step": 1}\n{"step": 2}\n{"step": 3}\n{"step": 4, "tra')
-    MetricLog(locate(str(path)), None, after_step=2).add({"a": 1.0}, 3)
-    assert [line["step"] for line in written(path)] == [1, 2, 3]
-
-
-def test_mlflow_gets_every_point(tmp_path: Path, tracking_store: str) -> None:
-    run = open_run(tracking_store, "vtr", "name", {"preset": "p"})
-    assert run is not None
-    log = MetricLog(locate(str(tmp_path / "metrics.jsonl")), run)
-    for step in range(5):
-        log.add({"train/loss": float(step), "val/t2v/r1": 1.0}, step)
-    log.close()
-    run.finish("FINISHED")
-    client = MlflowClient(tracking_store)
-    assert [m.value for m in client.get_metric_history(run.run_id, "train/loss")] == [0.0, 1.0, 2.0, 3.0, 4.0]
-    assert client.get_run(run.run_id).info.status == "FINISHED"
-    assert client.get_run(run.run_id).info.run_name == "name"
-
-
 class _Flaky(TrackedRun):
     """A store that is away for the first two calls."""
 

@@ -1,7 +1,5 @@
-"""Runs, registered models and their artifacts through an MLflow server with PostgreSQL and an S3 store."""
+"""Runs, registered models and their artifacts through an MLflow server."""
 
-import importlib.util
-from collections.abc import Iterator
 from pathlib import Path
 
 import mlflow.pyfunc
@@ -10,41 +8,31 @@ import pandas as pd
 import pytest
 
 from tests.builders.toy import toy_dataset
+from tests.drills.test_mlflow import free_port, server
 from tests.tracking.models.test_registry import NAME, close, embedded, saved, table
-from tests.tracking.server import postgres_programs, running_server
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.tracking.models.registry import register_checkpoint
 from vtr_core.tracking.run import Point, open_run
 from vtr_core.train.checkpoint import load_model
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.long,
-    pytest.mark.skipif(
-        postgres_programs() is None,
-        reason="PostgreSQL is not installed: initdb and pg_ctl on the PATH, or Debian's package postgresql",
-    ),
-    pytest.mark.skipif(
-        importlib.util.find_spec("psycopg2") is None,
-        reason="psycopg2 is not installed: pip install --constraint constraints.txt '.[postgres]'",
-    ),
-]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with running_server() as uri:
-        yield uri
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 
 def test_a_checkpoint_is_registered_and_loaded_through_the_server(
-    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", server)
+    port = free_port()
+    uri = f"http://127.0.0.1:{port}"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    with server(tmp_path / "server", port):
+        register_and_load(uri, tmp_path)
+
+
+def register_and_load(uri: str, tmp_path: Path) -> None:
     data = toy_dataset(tmp_path / "data")[0]
     checkpoint = saved(data, tmp_path / "checkpoint", seed=0)
     expected = embedded(checkpoint, data)
-    run = open_run(server, "vtr", "a run", {"preset": "p"})
+    run = open_run(uri, "vtr", "a run", {"preset": "p"})
     assert run is not None
     run.log_params({f"a.{i}": i for i in range(150)})
     run.log_points([Point("val/t2v/r1", float(step), step, 1) for step in range(300)])

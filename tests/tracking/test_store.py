@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -85,25 +84,6 @@ def test_a_database_that_refuses_is_asked_once(uri: str, caplog: pytest.LogCaptu
     assert open_run(uri, "vtr", "name", {}) is None
     assert "cannot be used" in caplog.text
     assert "hidden" not in caplog.text
-
-
-class Page(BaseHTTPRequestHandler):
-    """A server of something else."""
-
-    def do_GET(self) -> None:  # the name that the library asks for
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b"<html>welcome</html>")
-
-    do_POST = do_GET  # noqa: N815
-
-
-def test_a_server_of_something_else_costs_the_log_alone(caplog: pytest.LogCaptureFixture) -> None:
-    with HTTPServer(("127.0.0.1", 0), Page) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        assert open_run(f"http://127.0.0.1:{server.server_port}", "vtr", "name", {}) is None
-        server.shutdown()
-    assert "cannot be used" in caplog.text
 
 
 def test_a_new_file_waits_for_the_process_that_makes_its_tables(tmp_path: Path, empty_tracking_store: Path) -> None:

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-import ray.util.metrics
 
+from vtr_core.train import trainer
 from vtr_core.train.trainer import RunGauges
 
 LABELS = ("/runs/a", "capsule-howto-tiny")
@@ -34,8 +34,8 @@ class _Recorded:
 @pytest.fixture
 def metrics(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(_Recorded, "made", {}, raising=False)
-    monkeypatch.setattr(ray.util.metrics, "Gauge", _Recorded)
-    monkeypatch.setattr(ray.util.metrics, "Counter", _Recorded)
+    monkeypatch.setattr(trainer, "Gauge", _Recorded)
+    monkeypatch.setattr(trainer, "Counter", _Recorded)
     return _Recorded.made
 
 

@@ -87,7 +87,6 @@ def _stage(shape: ResNetShape, stage: int, before: int) -> nn.Sequential:
 
 
 def _layers(dimensions: int) -> tuple[type[nn.Module], type[nn.Module], type[nn.Module]]:
-    """Convolution, batch normalisation and maximum pooling."""
     if dimensions == 3:
         return nn.Conv3d, nn.BatchNorm3d, nn.MaxPool3d
     return nn.Conv2d, nn.BatchNorm2d, nn.MaxPool2d
@@ -115,7 +114,8 @@ def load_side_by_side(weights: str | None, device: str) -> PictureExtractor:
     if weights is not None:
         state = read_state(weights)
         for name, part in both.named_children():
-            load_state(part, _below(state, name), f"{weights}, {name}")
+            below = {key.removeprefix(f"{name}."): state[key] for key in state if key.startswith(f"{name}.")}
+            load_state(part, below, f"{weights}, {name}")
     return PictureExtractor(both.eval().to(device), IMAGENET, device)
 
 
@@ -160,7 +160,3 @@ class WindowExtractor:
         frames = to_floats(windows.flatten(0, 1).numpy(), KINETICS_MEAN, self.device)
         features: Tensor = self.network(frames.unflatten(0, windows.shape[:2]).transpose(1, 2))
         return features
-
-
-def _below(state: dict[str, Tensor], name: str) -> dict[str, Tensor]:
-    return {key.removeprefix(f"{name}."): value for key, value in state.items() if key.startswith(f"{name}.")}

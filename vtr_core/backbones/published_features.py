@@ -117,7 +117,6 @@ def _with_captions(clips: Iterator[PublishedClip], captions: str | None, file: s
 
 
 def _clips(content: Any, file: str) -> Iterator[PublishedClip]:
-    """The clips of either layout."""
     if isinstance(content, Mapping) and all(isinstance(content.get(stream), Mapping) for stream in _STREAMS):
         for name in content["2d"]:
             streams = [_vector(content[stream].get(name), f"{file}: {stream} of {name!r}") for stream in _STREAMS]

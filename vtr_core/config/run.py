@@ -1,14 +1,14 @@
-"""What a run is: `TrainConfig`, its blocks, and the base of the models that it may name.
+"""What a run is: `TrainConfig`, its blocks, the base of the models that it may name, and rows of tables of presets.
 
 A model's configuration knows its system, so that code which has a configuration needs no list of systems. Only where
 one is made of plain values, `{"kind": "muse", …}`, must the kinds be known: `systems.system.Systems` reads those.
 """
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache, reduce
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, TypeVar, get_args
 
 from pydantic import (
     Field,
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 class TrainingConfig(Settings):
     """Length of training, intervals of logging, checkpoints and validation, early stopping, precision."""
+
+    removed: ClassVar[Mapping[str, Any]] = {"compile": ...}
 
     epochs: PositiveInt = 20
     """Passes over all videos."""
@@ -54,10 +56,6 @@ class TrainingConfig(Settings):
     """Number of consecutive steps with a non-finite loss that ends the run."""
     ema_decay: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
     """Decay of an exponential moving average of the weights, which is validated and saved as the model."""
-    compile: Literal["auto", "on", "off"] = "off"
-    """Compile the model with torch.compile, which takes a minute or more at the first step; `off` by default, since it
-    was tried on a CPU alone, not yet on a GPU. `auto`: on a GPU, the capsule network with routing by self-attention,
-    the one model that a test compares with the plain one."""
     precision: Literal["auto", "bf16", "float32"] = "auto"
     """`auto`: bf16 where the device supports it. Similarities and losses are float32 in any case."""
 
@@ -361,3 +359,76 @@ class TrainConfig(Settings):
                     f"or {', '.join(map(str, sorted(near)))} workers"
                 )
         return self
+
+
+class Change(Settings):
+    """Settings of a run that differ from those of another; only those count that it gives.
+
+    They are as the classes above have them, so that a wrong name or value in a table of presets fails where it is
+    written: `optimizer=OptimizerConfig(learning_rate=1e-4)` changes one.
+    """
+
+    model: ModelConfig | None = None
+    loss: Settings | None = None
+    batch: BatchConfig = BatchConfig()
+    optimizer: OptimizerConfig = OptimizerConfig()
+    training: TrainingConfig = TrainingConfig()
+    scaling: ScalingConfig = ScalingConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+    captions: CaptionText = CaptionText()
+    concepts: ConceptText = ConceptText()
+
+
+class Row(Change):
+    """A base, or a variant of every base, with what a list of presets says of it."""
+
+    about: str
+    """One line."""
+    like: tuple[str, ...] = ()
+    """Rows of the same table whose settings it has too, where it does not give its own."""
+    of_model: Callable[[Any], Change] | None = None
+    """Further changes, by the model's configuration: half its capsules, another routing of the same width."""
+    of_run: Callable[[TrainConfig], Change] | None = None
+    """Further changes, by the whole configuration: the loss and the optimizer that a model is published with."""
+    starter: bool = False
+    """Whether `vtr train --help` shows it."""
+    varied: bool = True
+    """Whether the table's variants are made of it, too."""
+
+
+def base_config(table: Mapping[str, Row], base: str, name: str) -> TrainConfig:
+    """The configuration of a base, under the name of a preset."""
+    first = table[base]
+    while first.like:
+        first = table[first.like[0]]
+    assert first.model is not None, f"the base {base} has no model"
+    return applied(TrainConfig(preset=name, model=first.model), table, base)
+
+
+def applied(config: TrainConfig, table: Mapping[str, Row], name: str) -> TrainConfig:
+    """A configuration with the settings of a row.
+
+    Raises pydantic's ValidationError where settings do not go together.
+    """
+    row = table[name]
+    for other in row.like:
+        config = applied(config, table, other)
+    if row.of_model is not None:
+        config = changed(config, row.of_model(config.model))
+    if row.of_run is not None:
+        config = changed(config, row.of_run(config))
+    return changed(config, row)
+
+
+S = TypeVar("S", bound=Settings)
+
+
+def changed(config: S, change: Settings) -> S:
+    """`config` with the settings that `change` gives, at any depth; one of another class replaces the whole group."""
+    settings = {name: getattr(change, name) for name in change.model_fields_set & type(config).model_fields.keys()}
+    merged = {
+        name: changed(getattr(config, name), value)
+        for name, value in settings.items()
+        if isinstance(value, Settings) and type(getattr(config, name)) is type(value)
+    }
+    return type(config)(**{**dict(config), **settings, **merged})

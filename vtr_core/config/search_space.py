@@ -5,8 +5,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from random import Random
-from typing import Any, Literal, TypeAlias, assert_never
+from typing import Any, Literal, TypeAlias
 
 from vtr_core.config.override import override
 from vtr_core.config.run import TrainConfig
@@ -19,17 +18,8 @@ class Domain(ABC):
     """The values of one setting."""
 
     @abstractmethod
-    def at(self, share: float) -> Value:
-        """The value at `share` in [0, 1] of the way through the domain; choices in their order, labels of variants."""
-
-    def sample(self, random: Random) -> Value:
-        """A value drawn with `random`."""
-        return self.at(random.random())
-
     def levels(self, count: int) -> list[Value]:
-        """Every choice; of numbers `count` values evenly over the domain, both ends among them, no value twice."""
-        shares = [i / (count - 1) for i in range(count)] if count > 1 else [0.5]
-        return list(dict.fromkeys(self.at(share) for share in shares))
+        """Every choice, labels of variants; of numbers `count` values evenly, with both ends, no value twice."""
 
     def setting(self, value: Value) -> Any:
         """The configuration's value for `value`: a variant's sub-configuration or sequence, else the value itself."""
@@ -41,10 +31,6 @@ class Choice(Domain):
     """One of some values."""
 
     values: tuple[Value, ...]
-
-    def at(self, share: float) -> Value:
-        """See `Domain`."""
-        return _of(self.values, share)
 
     def levels(self, count: int) -> list[Value]:  # noqa: ARG002
         """All of them."""
@@ -60,10 +46,6 @@ class Variant(Domain):
     kind alone."""
 
     values: Mapping[str, Mapping[str, Any] | tuple[int, ...]]
-
-    def at(self, share: float) -> Value:
-        """See `Domain`."""
-        return _of(list(self.values), share)
 
     def levels(self, count: int) -> list[Value]:  # noqa: ARG002
         """All labels."""
@@ -85,9 +67,13 @@ class Uniform(Domain):
     low: float
     high: float
 
-    def at(self, share: float) -> Value:
-        """See `Domain`."""
+    def at(self, share: float) -> float:
+        """The number at `share` in [0, 1] of the way."""
         return self.low + share * (self.high - self.low)
+
+    def levels(self, count: int) -> list[Value]:
+        """See `Domain`."""
+        return list(dict.fromkeys(self.at(i / (count - 1)) for i in range(count)))
 
     def __str__(self) -> str:
         return f"{self.low:g} to {self.high:g}"
@@ -97,43 +83,27 @@ class Uniform(Domain):
 class LogUniform(Uniform):
     """A number between two ends above 0, its logarithm evenly."""
 
-    def at(self, share: float) -> Value:
-        """See `Domain`."""
-        return _log_between(self.low, self.high, share)
+    def at(self, share: float) -> float:
+        """See `Uniform`; rounding must not lead out of the domain."""
+        return min(self.high, max(self.low, self.low * math.exp(share * math.log(self.high / self.low))))
 
     def __str__(self) -> str:
         return f"{self.low:g} to {self.high:g}, logarithmic"
 
 
 @dataclass(frozen=True)
-class Integer(Domain):
-    """A whole number between two ends, both included; `log`: its logarithm evenly."""
+class Integer(Uniform):
+    """A whole number between two ends, both included."""
 
     low: int
     high: int
-    log: bool = False
 
-    def at(self, share: float) -> Value:
-        """See `Domain`."""
-        if self.log:
-            return round(_log_between(self.low, self.high, share))
-        return round(self.low + share * (self.high - self.low))
-
-    def sample(self, random: Random) -> Value:
-        """A value drawn with `random`."""
-        return super().sample(random) if self.log else random.randint(self.low, self.high)
+    def at(self, share: float) -> int:
+        """See `Uniform`."""
+        return round(super().at(share))
 
     def __str__(self) -> str:
-        return f"{self.low} to {self.high}, whole{', logarithmic' if self.log else ''}"
-
-
-def _of(values: Sequence[Value], share: float) -> Value:
-    return values[min(len(values) - 1, int(share * len(values)))]
-
-
-def _log_between(low: float, high: float, share: float) -> float:
-    """Rounding must not lead out of the domain."""
-    return min(high, max(low, low * math.exp(share * math.log(high / low))))
+        return f"{self.low} to {self.high}, whole"
 
 
 Point: TypeAlias = Mapping[str, Value]
@@ -181,14 +151,6 @@ class Space:
         domains = {name: self.parameters[name].domain for name in point}
         variants = {n: d.setting(point[n]) for n, d in domains.items() if isinstance(d, Variant)}
         return override(override(base, variants), {n: v for n, v in point.items() if n not in variants})
-
-    def sample(self, random: Random) -> dict[str, Value]:
-        """A point drawn with `random`."""
-        point: dict[str, Value] = {}
-        for name, parameter in self.parameters.items():
-            if self.is_active(name, point):
-                point[name] = parameter.domain.sample(random)
-        return point
 
     def grid(self) -> list[dict[str, Value]]:
         """All combinations of the choices and of `GRID_LEVELS` values of every number."""
@@ -262,31 +224,17 @@ SearchKind: TypeAlias = Literal["optuna", "random", "grid"]
 SchedulerKind: TypeAlias = Literal["asha", "none"]
 
 
-def planned_points(
-    space: Space,
-    search: SearchKind,
-    count: int,
-    seed: int,
-    possible: Callable[[dict[str, Value]], bool] = lambda _: True,
+def grid_points(
+    space: Space, count: int, possible: Callable[[dict[str, Value]], bool] = lambda _: True
 ) -> list[dict[str, Value]]:
-    """The points of a random or a grid search; none for optuna, whose points depend on results.
+    """The points of a grid search of which a trial can be made, as `possible` says.
 
-    possible: whether a trial can be made of a point; those of a grid that are not are left out. A grid with more than
-    `count` points is a ConfigError, since a partial grid is not representative.
+    More than `count` of them are a ConfigError, since a partial grid is not representative.
     """
-    match search:
-        case "random":
-            random = Random(seed)
-            return [space.sample(random) for _ in range(count)]
-        case "grid":
-            points = [point for point in space.grid() if possible(point)]
-            if len(points) > count:
-                raise ConfigError(
-                    f"the grid of {space.name} over {', '.join(space.parameters)} has {len(points)} points, "
-                    f"--num-samples allows {count}; vary less (--only, --a.b value), raise it, or use another --search"
-                )
-            return points
-        case "optuna":
-            return []
-        case _:
-            assert_never(search)
+    points = [point for point in space.grid() if possible(point)]
+    if len(points) > count:
+        raise ConfigError(
+            f"the grid of {space.name} over {', '.join(space.parameters)} has {len(points)} points, "
+            f"--num-samples allows {count}; vary less (--only, --a.b value), raise it, or use another --search"
+        )
+    return points

@@ -1,7 +1,6 @@
 """Initial weights from the sizes of a layer's input and desired output; other layers begin as torch's own do."""
 
 from math import sqrt
-from typing import assert_never
 
 import torch
 from torch import nn
@@ -42,20 +41,12 @@ def keep_size(layer: Weighted, in_size: float = 1.0, out_size: float = 1.0) -> N
     It holds on average over W for any inputs, also for correlated ones. `in` is the fan-in, the number of products in a
     sum: for a convolution those of its window, where padding at the edges makes the sums smaller.
     """
-    nn.init.normal_(layer.weight, std=out_size / (in_size * sqrt(_products(layer))))
+    products = layer.weight[0].numel()
+    if isinstance(layer, nn.ConvTranspose2d):  # an output position lies in kernel / stride windows per axis
+        products = layer.weight[:, 0].numel() // (layer.stride[0] * layer.stride[1])
+    nn.init.normal_(layer.weight, std=out_size / (in_size * sqrt(products)))
     if layer.bias is not None:
         nn.init.zeros_(layer.bias)
-
-
-def _products(layer: Weighted) -> int:
-    """The fan-in of the layer: the number of products in one output."""
-    match layer:
-        case nn.Linear() | nn.Conv1d() | nn.Conv2d():
-            return layer.weight[0].numel()
-        case nn.ConvTranspose2d():  # an output position lies in kernel / stride windows per axis
-            return layer.weight[:, 0].numel() // (layer.stride[0] * layer.stride[1])
-        case _:
-            assert_never(layer)
 
 
 def contrasted_size(dim: int, shared_inputs: int | None = None) -> float:

@@ -199,7 +199,6 @@ class SentenceEncoder(nn.Module):
         return (tokens != PADDING) & (tokens <= self.num_words)
 
     def _with_ends(self, tokens: Int64[Tensor, "rows max_words"]) -> Int64[Tensor, "rows steps"]:
-        """<start>, the tokens, <end>, padding."""
         edge = tokens.new_zeros((len(tokens), 1))
         sequence = torch.cat([edge + self.num_words + 1, tokens, edge], dim=1)
         end = (tokens != PADDING).sum(dim=1, keepdim=True) + 1

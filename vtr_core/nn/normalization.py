@@ -66,13 +66,6 @@ class PresentBatchNorm(nn.Module):
             average.copy_(torch.where(usable, torch.lerp(average, latest.to(average), self._momentum), average))
 
 
-def share_statistics(model: nn.Module, total: Total) -> None:
-    """Let every `PresentBatchNorm` of `model` take its statistics over all workers; `total` sums a vector over them."""
-    for module in model.modules():
-        if isinstance(module, PresentBatchNorm):
-            module.total = total
-
-
 class ChannelBatchNorm(nn.BatchNorm2d):
     """Synchronised batch norm: torch's BatchNorm2d with μ and σ² over the images of all workers, where `total` is set.
 
@@ -131,10 +124,12 @@ class ChannelBatchNorm(nn.BatchNorm2d):
             averages.copy_(torch.where(usable, now, averages))
 
 
-def share_channels(model: nn.Module, total: Total) -> None:
-    """Let every `ChannelBatchNorm` of `model` take its statistics over all workers; `total` sums a vector over them."""
+def share_statistics(
+    model: nn.Module, total: Total, kind: type[PresentBatchNorm | ChannelBatchNorm] = PresentBatchNorm
+) -> None:
+    """Let every module of `kind` take its statistics over all workers; `total` sums a vector over them."""
     for module in model.modules():
-        if isinstance(module, ChannelBatchNorm):
+        if isinstance(module, kind):
             module.total = total
 
 

@@ -256,6 +256,10 @@ class WindowAttention(nn.Module):
         self.qkv = nn.Linear(width, 3 * width)
         self.proj = nn.Linear(width, width)
 
+    def undecayed(self) -> list[nn.Parameter]:
+        """The biases, which lie in a matrix."""
+        return [self.relative_position_bias_table]
+
     def forward(
         self, patches: Float[Tensor, "windows patches dim"], mask: Float[Tensor, "places patches patches"] | None
     ) -> Float[Tensor, "windows patches dim"]:

@@ -46,7 +46,6 @@ def frozen_weights(config: ModelConfig) -> frozenset[str]:
 
 
 def _sketch(config: ModelConfig) -> nn.Module:
-    """The model with sizes alone."""
     build = (
         config.system().implementation().build
     )  # here: modules that were imported below would hold tensors without values

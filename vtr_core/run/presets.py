@@ -7,8 +7,7 @@ but `vtr_core.api` and `vtr_core.train.checkpoint`, whose `load_model(uri)` take
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from vtr_core.config.preset_table import applied, base_config
-from vtr_core.config.run import TrainConfig
+from vtr_core.config.run import TrainConfig, applied, base_config
 from vtr_core.errors import ConfigError, nearest
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.system import Presets, by_name

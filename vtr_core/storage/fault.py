@@ -11,7 +11,7 @@ from typing import TypeVar
 from obstore.exceptions import BaseError, InvalidPathError, UnauthenticatedError
 
 from vtr_core.errors import VtrError
-from vtr_core.patience import S3
+from vtr_core.limits import S3
 
 
 class StorageError(VtrError):

@@ -109,9 +109,6 @@ class Implementation:
     """Choices that a model makes for a device, such as a backend, for the event log: values by event."""
     pretrained: Callable[[nn.Module], None] = lambda _: None
     """Puts given weights into a new model before training; it is not called for a model that a checkpoint restores."""
-    compiles: Callable[[Any], bool] = lambda _: False
-    """Whether a test shows that models of a configuration train alike when compiled: what `training.compile auto` asks.
-    """
     responses: Callable[[TrainedModel, Manifest, Sequence[str], Collection[str]], Responses | None] = lambda *_: None
     """How strongly a model's units respond to texts and to items of a data set, by id, for explanations; None for a
     model without units to show.

@@ -15,8 +15,7 @@ from pydantic import create_model
 
 from vtr_core.config.losses import GranularityMarginConfig, ObjectiveConfig
 from vtr_core.config.override import ModelInputs, Settings, validate
-from vtr_core.config.preset_table import Row
-from vtr_core.config.run import TrainConfig, one_of
+from vtr_core.config.run import Row, TrainConfig, one_of
 from vtr_core.errors import ConfigError, DatasetError
 
 if TYPE_CHECKING:

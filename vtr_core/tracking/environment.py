@@ -47,11 +47,11 @@ def gpus() -> list[dict[str, Any]]:
     """Name, memory and driver of this machine's NVIDIA GPUs; the query allocates no GPU memory."""
     try:
         pynvml.nvmlInit()
-        driver = _text(pynvml.nvmlSystemGetDriverVersion())
+        driver = pynvml.nvmlSystemGetDriverVersion()
         handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
         return [
             {
-                "name": _text(pynvml.nvmlDeviceGetName(handle)),
+                "name": pynvml.nvmlDeviceGetName(handle),
                 "memory_gb": round(pynvml.nvmlDeviceGetMemoryInfo(handle).total / 1e9, 1),
                 "driver": driver,
             }
@@ -59,11 +59,6 @@ def gpus() -> list[dict[str, Any]]:
         ]
     except pynvml.NVMLError:
         return []
-
-
-def _text(value: str | bytes) -> str:
-    """The text of a value, which older bindings return as bytes."""
-    return value.decode() if isinstance(value, bytes) else value
 
 
 _PACKAGES = ("ray", "torch", "pyarrow", "mlflow", "numpy")

@@ -207,7 +207,8 @@ def open_run(
     """A new running run; None, with a warning, where the store cannot be reached: tracking never stops training."""
     try:
         client = open_client(tracking_uri)
-        run = client.create_run(_experiment(client, tracking_uri, experiment), start_ms, _redacted(tags), name)
+        shown = {name: redact(value) for name, value in tags.items()}
+        run = client.create_run(_experiment(client, tracking_uri, experiment), start_ms, shown, name)
     except Exception as error:
         _warn(tracking_uri, error)
         return None
@@ -231,10 +232,6 @@ def quietly(run: TrackedRun) -> Iterator[None]:
         yield
     except Exception as error:
         _warn(run.tracking_uri, error)
-
-
-def _redacted(tags: Mapping[str, str]) -> dict[str, str]:
-    return {name: redact(value) for name, value in tags.items()}
 
 
 def _warn(tracking_uri: str, error: Exception) -> None:

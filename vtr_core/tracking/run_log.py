@@ -14,7 +14,7 @@ from typing import Any
 
 from vtr_core import storage
 from vtr_core.json_text import parse_json
-from vtr_core.patience import MLFLOW
+from vtr_core.limits import MLFLOW
 from vtr_core.storage import Location, StorageError
 from vtr_core.tracking.run import Point, TrackedRun
 from vtr_core.tracking.store import trouble
@@ -100,7 +100,6 @@ class JsonLines:
         return dropped
 
     def _cut(self) -> None:
-        """Cut off what follows the last complete line."""
         with suppress(OSError):
             if self._file.exists() and self._file.stat().st_size > self._size:
                 with self._file.open("r+b") as file:
@@ -119,7 +118,6 @@ def _parse(line: bytes) -> Line | None:
 
 
 def _content(location: Location) -> bytes:
-    """The content of the file so far; StorageError where it cannot be read."""
     try:
         return storage.read_bytes(location) if storage.exists(location) else b""
     except OSError as error:

@@ -35,11 +35,9 @@ artifacts would clutter the output.
 
 def default_tracking_uri() -> str:
     """`MLFLOW_TRACKING_URI`, or the SQLite file `mlflow.db` in the working directory."""
-    return os.environ.get("MLFLOW_TRACKING_URI") or _sqlite_uri(os.path.abspath("mlflow.db"))
-
-
-def _sqlite_uri(file: str) -> str:
-    """Quoted only where it would name another file otherwise."""
+    if uri := os.environ.get("MLFLOW_TRACKING_URI"):
+        return uri
+    file = os.path.abspath("mlflow.db")  # quoted only where it would name another file otherwise
     quoted = file.replace("%", "%25").replace("?", "%3F")
     return _SQLITE + (quoted if "?" in file or unquote(file) != file else file)
 

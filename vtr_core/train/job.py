@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 
 import torch
 from torch import nn
@@ -22,6 +22,7 @@ from vtr_core.errors import Interrupted
 from vtr_core.extraction.features import extraction_of
 from vtr_core.systems.system import Systems
 from vtr_core.tracking.run import TrackedRun
+from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,22 @@ class Job:
     """The concept table, of a model with a concept space."""
     init: str | None = None
     """The model whose weights a new run starts from; None: freshly drawn ones."""
+
+    @classmethod
+    def of(
+        cls,
+        folder: RunFolder,
+        record: RunRecord,
+        config: TrainConfig,
+        systems: Systems,
+        tracked: TrackedRun | None,
+        provenance: dict[str, str],
+        lease: int,
+    ) -> "Job":
+        """The job of a run folder with this record."""
+        places = record.data, record.validation
+        inputs = record.concepts, record.init
+        return cls(config, systems, folder.location.uri, *places, tracked, provenance, lease, *inputs)
 
 
 def total_steps(config: TrainConfig, plan: Plan) -> int:
@@ -66,7 +83,6 @@ Stream = Callable[[RowGroupReader, Plan, Part, int, int, OnBadShard], Iterator[C
 """The batches of a part from a step on, with prefetching: `vtr_core.data.stream.reading.stream`."""
 
 
-@runtime_checkable
 class StopRequest(Protocol):
     """A request to end the run."""
 
@@ -77,7 +93,6 @@ class StopRequest(Protocol):
         """Why it was requested."""
 
 
-@runtime_checkable
 class DriverChannel(Protocol):
     """A worker's way to the driver."""
 

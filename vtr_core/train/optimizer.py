@@ -11,10 +11,6 @@ from torch.optim import AdamW, Optimizer
 from vtr_core.config.run import OptimizerConfig
 from vtr_core.losses.objective import Temperature
 from vtr_core.nn.backbone import Backbone
-from vtr_core.nn.mamba.learners import GatedResiduals
-from vtr_core.nn.mamba.mixer import MambaMixer
-from vtr_core.nn.mamba.pyramid import Pyramid, TemporalScale
-from vtr_core.nn.video_swin import WindowAttention
 
 
 class BertAdam(Optimizer):
@@ -55,8 +51,6 @@ class BertAdam(Optimizer):
         weight.sub_(update.add_(weight, alpha=group["weight_decay"]), alpha=group["lr"])
 
 
-_LEARNERS = (Pyramid, TemporalScale, GatedResiduals)
-"""The modules with `learner_factor`."""
 _CONFIGURED = ("weight_decay", "rate_factor", "fused")
 
 
@@ -64,11 +58,13 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
     """Adam or BERT's, with decoupled weight decay on matrices where it is not 0, in groups with a `rate_factor` each.
 
     Biases (also of relative positions), norms, word vectors and the decays A of state space models have no weight
-    decay. Factors of the learning rate: `learner_factor` for modules that learn over given tokens, `temperature_factor`
-    for a learned temperature, and backbone_factor · layer_decay^(L − l) for layer l of the L layers of a backbone.
-    Adam's step is torch's fused one, which passes over weights, gradients and moments once.
+    decay: modules name such matrices of theirs by `undecayed()`. Factors of the learning rate: `learner_factor` for
+    modules that have it (`has_learner_factor`), `temperature_factor` for a learned temperature, and
+    backbone_factor · layer_decay^(L − l) for layer l of the L layers of a backbone. Adam's step is torch's fused one,
+    which passes over weights, gradients and moments once.
     """
-    exempt = {id(parameter) for module in model.modules() for parameter in _without_decay(module)}
+    exempt = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
+    exempt |= {id(parameter) for module in model.modules() for parameter in getattr(module, "undecayed", list)()}
     parts = _parts(model, config)
     own = {id(parameter) for _, parameters in parts for parameter in parameters}
     rest = [parameter for parameter in model.parameters() if id(parameter) not in own]
@@ -97,9 +93,9 @@ def _parts(model: nn.Module, config: OptimizerConfig) -> list[tuple[float, list[
 
     Except for what learns over tokens, parts whose factor is 1 stay with the rest, as before there were factors.
     """
-    parts = [(config.learner_factor, _within(model, _LEARNERS))]
+    parts = [(config.learner_factor, _within(model, lambda module: getattr(module, "has_learner_factor", False)))]
     if config.temperature_factor != 1:
-        parts.append((config.temperature_factor, _within(model, (Temperature,))))
+        parts.append((config.temperature_factor, _within(model, lambda module: isinstance(module, Temperature))))
     return [*parts, *_backbone_layers(model, config)]
 
 
@@ -116,9 +112,8 @@ def _backbone_layers(model: nn.Module, config: OptimizerConfig) -> list[tuple[fl
     return list(layers_by_factor.items())
 
 
-def _within(model: nn.Module, kinds: tuple[type[nn.Module], ...]) -> list[nn.Parameter]:
-    """The parameters of modules of these kinds, in the model's order."""
-    members = {id(p) for module in model.modules() if isinstance(module, kinds) for p in module.parameters()}
+def _within(model: nn.Module, belongs: Callable[[nn.Module], bool]) -> list[nn.Parameter]:
+    members = {id(p) for module in model.modules() if belongs(module) for p in module.parameters()}
     return [parameter for parameter in model.parameters() if id(parameter) in members]
 
 
@@ -154,19 +149,6 @@ def load_state(optimizer: Optimizer, state: dict[str, Any]) -> None:
     for parameter, moments in optimizer.state.items():
         for name, value in moments.items():
             moments[name] = value.to(parameter.device) if value.ndim == 0 else torch.empty_like(parameter).copy_(value)
-
-
-def _without_decay(module: nn.Module) -> Sequence[Tensor]:
-    """Matrices of the module itself that are not weights of a linear map."""
-    match module:
-        case nn.Embedding():
-            return [module.weight]
-        case MambaMixer():
-            return module.decays()
-        case WindowAttention():
-            return [module.relative_position_bias_table]
-        case _:
-            return []
 
 
 def learning_rate_at(

@@ -15,7 +15,7 @@ from vtr_core.config.run import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError, command_line
 from vtr_core.fingerprint import fingerprint, short
-from vtr_core.patience import MLFLOW
+from vtr_core.limits import MLFLOW
 from vtr_core.tracking.environment import environment
 from vtr_core.tracking.run import (
     NOTE,
@@ -30,7 +30,7 @@ from vtr_core.tracking.run import (
     reopen_run,
     run_name,
 )
-from vtr_core.tracking.run_log import Line, PointSender, read_lines
+from vtr_core.tracking.run_log import PointSender, read_lines
 from vtr_core.tracking.store import import_client, trouble
 from vtr_core.train.checkpoint.checkpoint_files import find_checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
@@ -87,7 +87,8 @@ class Tracking:
     ) -> None:
         self._folder, self._record, self._config, self._origin = folder, record, config, origin
         self._uri, self._child = tracking_uri, child
-        self._run: TrackedRun | None = None
+        self.run: TrackedRun | None = None
+        """The MLflow run, if it is open by now."""
         self._sender: PointSender | None = None
         self._workers_sent_all = False
         self._tried, self._ending = threading.Event(), threading.Event()
@@ -100,11 +101,6 @@ class Tracking:
         """The MLflow run's id, if it is open by now."""
         return self._record.mlflow_run_id
 
-    @property
-    def run(self) -> TrackedRun | None:
-        """The MLflow run, if it is open by now."""
-        return self._run
-
     def begin(self) -> None:
         """Open the run, or keep trying while training begins without it.
 
@@ -116,7 +112,7 @@ class Tracking:
         answered = self._tried.wait(patience_s)
         if self._child is not None:
             return
-        self.for_workers = self._run
+        self.for_workers = self.run
         if self.for_workers is None:
             why = "" if answered else f", which did not answer in {patience_s:g} s ({MLFLOW.variable})"
             logger.warning("training begins without MLflow%s; %s gets every point", why, self._metrics)
@@ -132,7 +128,7 @@ class Tracking:
         """
         self._ending.set()
         self._thread.join()
-        if self._run is not None or self._open():
+        if self.run is not None or self._open():
             try:
                 self._deliver(status, tags or {})
             except Exception as error:  # an MLflow store may raise anything; the trained model must not be lost for it
@@ -174,7 +170,7 @@ class Tracking:
         except Exception as error:  # as in `end`
             logger.warning("MLflow did not take the run's settings: %s", trouble(error))
             return False
-        self._run = run
+        self.run = run
         return True
 
     def _opened(self) -> TrackedRun | None:
@@ -182,15 +178,13 @@ class Tracking:
         if record.mlflow_run_id is not None:
             run = reopen_run(self._uri, record.experiment, record.mlflow_run_id)
         else:
-            run = open_run(self._uri, record.experiment, self._name(), self._tags(), int(record.started * 1000) or None)
+            by_itself = run_name(self._config.preset, fingerprint(self._config.model_dump(mode="json")))
+            name = self._child.name if self._child else by_itself
+            run = open_run(self._uri, record.experiment, name, self._tags(), int(record.started * 1000) or None)
         if run is not None:
             self._record = replace(record, mlflow_run_id=run.run_id)
             self._folder.write_record(self._record)
         return run
-
-    def _name(self) -> str:
-        by_itself = run_name(self._config.preset, fingerprint(self._config.model_dump(mode="json")))
-        return self._child.name if self._child else by_itself
 
     def _tags(self) -> dict[str, str]:
         return {
@@ -234,21 +228,21 @@ class Tracking:
         return ray.cluster_resources() if ray.is_initialized() else None
 
     def _deliver(self, status: Status, tags: Mapping[str, str]) -> None:
-        assert self._run is not None
+        assert self.run is not None
         if not self._workers_sent_all:
             self._send_points()
         events = self._folder.location / "events.jsonl"
         if storage.exists(events):
-            self._run.log_text("events.jsonl", storage.read_bytes(events).decode())
+            self.run.log_text("events.jsonl", storage.read_bytes(events).decode())
         if status == "FINISHED":
-            self._log_best_checkpoint(self._run)
+            self._log_best_checkpoint(self.run)
         if tags:
-            self._run.set_tags(tags)
-        self._run.finish(status)
+            self.run.set_tags(tags)
+        self.run.finish(status)
 
     def _send_points(self) -> None:
-        assert self._run is not None
-        self._sender = self._sender or PointSender(self._run)
+        assert self.run is not None
+        self._sender = self._sender or PointSender(self.run)
         self._sender.send(read_lines(self._metrics))
 
     def _log_best_checkpoint(self, run: TrackedRun) -> None:
@@ -258,18 +252,13 @@ class Tracking:
         except CheckpointError:
             return
         step = int(best.name.removeprefix("step-"))
-        points = _validation(read_lines(self._metrics), step)
+        points = [
+            Point(name, value, step, int(line["time"] * 1000))
+            for line in read_lines(self._metrics)
+            if line["step"] == step
+            for name, value in line.items()
+            if name.startswith("val/")
+        ]
         run.log_checkpoint(self._config.preset, best.uri, points, step)
         table = figures_table({point.name: point.value for point in points})
         run.set_tags({NOTE: f"{self._note()}\nThe best checkpoint is {code(best.uri)}, of step {step}:\n\n{table}"})
-
-
-def _validation(lines: list[Line], step: int) -> list[Point]:
-    """The validation metrics of `step` among the points of a run."""
-    return [
-        Point(name, value, step, int(line["time"] * 1000))
-        for line in lines
-        if line["step"] == step
-        for name, value in line.items()
-        if name.startswith("val/")
-    ]

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from ray.train import FailureConfig, RunConfig, ScalingConfig, TrainingFailedError
 from ray.train.torch import TorchConfig, TorchTrainer
+from ray.util.metrics import Counter, Gauge
 
 from vtr_core import storage
 from vtr_core.config.run import TrainConfig
@@ -44,8 +45,6 @@ class RunGauges:
 
     def __init__(self, run: str, preset: str) -> None:
         """Gauges of the run in folder `run`, with the labels `run` and `preset`; Ray must be connected."""
-        from ray.util.metrics import Counter, Gauge
-
         labels = ("run", "preset")
         self._labels = {"run": _ascii(run), "preset": _ascii(preset)}
         self._metric = Gauge("vtr_metric", "Newest value of a logged number.", (*labels, "metric"))
@@ -72,13 +71,8 @@ def _ascii(text: str) -> str:
 
 def uses_gpu(config: TrainConfig) -> bool:
     """Whether workers take a GPU each."""
-    match config.scaling.device:
-        case "gpu":
-            return True
-        case "cpu":
-            return False
-        case "auto":
-            return room(Placement()).gpus > 0
+    device = config.scaling.device
+    return device == "gpu" or (device == "auto" and room(Placement()).gpus > 0)
 
 
 def check_resources(config: TrainConfig) -> None:

@@ -5,14 +5,14 @@ import queue
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
 from vtr_core.errors import RunConflict, TrainingError
-from vtr_core.patience import SWEEP
+from vtr_core.limits import SWEEP
 from vtr_core.storage import Location
 from vtr_core.systems.system import Systems
 from vtr_core.tracking.run_log import EventLog
@@ -37,11 +37,6 @@ class Standing:
     """Whether the training came to its own end."""
 
 
-@dataclass(frozen=True)
-class _End:
-    error: Exception | None
-
-
 class Trial:
     """The training of a claimed run folder; it goes on from the folder's newest checkpoint.
 
@@ -54,7 +49,7 @@ class Trial:
         self._events = EventLog(folder.location / "events.jsonl")
         self._lease = _hold(folder.location)
         self._stopping = threading.Event()
-        self._items: queue.Queue[Report | _End] = queue.Queue()
+        self._items: queue.Queue[Report | Exception | None] = queue.Queue()
         self._thread: threading.Thread | None = None
         self._standing: Standing | None = None
 
@@ -66,7 +61,7 @@ class Trial:
         if self._thread is None:
             self._start()
         item = self._items.get()
-        if isinstance(item, _End):
+        if not isinstance(item, dict):
             return self._ended(item)
         standing = self._note(item)
         if item["step"] < item["total_steps"]:
@@ -86,19 +81,9 @@ class Trial:
         self._steps_per_epoch = Plan(Manifest.load(record.data), config.batch, config.seed).steps_per_epoch
         if self._standing is None:
             self._standing = self._earlier()
-        run = {"mlflow.run_id": record.mlflow_run_id} if record.mlflow_run_id else {}
-        origin = {**self._origin, **run, **({"mlflow.tracking_uri": record.tracking_uri} if run else {})}
-        job = Job(
-            config=config,
-            systems=self._systems,
-            run=self.folder.location.uri,
-            data=record.data,
-            validation=record.validation,
-            tracked=None,
-            provenance=origin,
-            lease=self._lease.number,
-            concepts=record.concepts,
-        )
+        tracked = {"mlflow.run_id": record.mlflow_run_id, "mlflow.tracking_uri": record.tracking_uri}
+        origin = {**self._origin, **(tracked if record.mlflow_run_id else {})}
+        job = Job.of(self.folder, record, config, self._systems, None, origin, self._lease.number)
         self._thread = threading.Thread(target=self._run, args=(job,), name="trial", daemon=True)
         self._thread.start()
 
@@ -106,9 +91,9 @@ class Trial:
         try:
             fit(job, self._take, self._stopping.is_set)
         except Exception as error:  # raised to the caller of `next`
-            self._items.put(_End(error))
+            self._items.put(error)
         else:
-            self._items.put(_End(None))
+            self._items.put(None)
 
     def _take(self, report: Report) -> None:
         self._lease.check()
@@ -117,9 +102,9 @@ class Trial:
         elif self._metric in report:
             self._items.put(report)
 
-    def _end(self) -> _End:
+    def _end(self) -> Exception | None:
         """Wait for the end; workers that were replaced before the checkpoint was written validate once more."""
-        while not isinstance(item := self._items.get(), _End):
+        while isinstance(item := self._items.get(), dict):
             self._note(item)
         return item
 
@@ -130,18 +115,16 @@ class Trial:
         self._standing = Standing(step, self._epoch(step), value, best, finished=False)
         return self._standing
 
-    def _ended(self, end: _End) -> Standing:
-        if end.error is not None:
-            raise end.error
+    def _ended(self, error: Exception | None) -> Standing:
+        if error is not None:
+            raise error
         if self._standing is None:
             raise TrainingError(
                 "the trial ended before its first validation; lower training.validate_every or raise training.epochs"
             )
-        now = self._standing
-        return Standing(now.step, now.epoch, now.value, now.objective, finished=not self._stopping.is_set())
+        return replace(self._standing, finished=not self._stopping.is_set())
 
     def _earlier(self) -> Standing | None:
-        """The earlier state of a trial, from its folder."""
         self.folder.tidy()
         file = self.folder.checkpoints / "best.json"
         checkpoint = self.folder.latest(self._systems)

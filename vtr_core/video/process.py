@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import IO
 
 from vtr_core.errors import VtrError, one_line
-from vtr_core.process_limits import limit
+from vtr_core.limits import limit
 from vtr_core.storage import StorageError
 from vtr_core.unusable import Reason, UnusableError
 from vtr_core.video.decoding import decode, located

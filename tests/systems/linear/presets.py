@@ -2,8 +2,7 @@
 
 from tests.systems.linear.config import LinearConfig, LogisticRankingConfig
 from vtr_core.config.data_sets import BatchConfig
-from vtr_core.config.preset_table import Change, Row
-from vtr_core.config.run import EvaluationConfig, OptimizerConfig, TrainingConfig
+from vtr_core.config.run import Change, EvaluationConfig, OptimizerConfig, Row, TrainingConfig
 from vtr_core.config.search_space import Choice, LogUniform, Parameter, Space
 from vtr_core.systems.system import Presets
 

@@ -14,7 +14,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.sources.faces import Faces
 from vtr_core.embedding.collectives import contiguous_share, sum_shares
-from vtr_core.nn.normalization import share_channels
+from vtr_core.nn.normalization import ChannelBatchNorm, share_statistics
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.systems.siamese import task
@@ -50,7 +50,7 @@ def one_step(settings: TrainConfig, rank: int, world: int) -> list[Tensor]:
     torch.manual_seed(0)
     model = Siamese(settings.model).train()
     if world > 1:
-        share_channels(model, sum_shares)
+        share_statistics(model, sum_shares, ChannelBatchNorm)
     images = [(subject, number) for subject in range(4) for number in range(3)]
     part = images[rank * len(images) // world : (rank + 1) * len(images) // world]
     columns = {

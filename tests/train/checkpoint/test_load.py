@@ -2,6 +2,7 @@
 
 import dataclasses
 import errno
+import io
 import json
 import math
 import pickle
@@ -9,10 +10,12 @@ import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
+import safetensors.torch
 import torch
+from torch import Tensor
 
 from vtr_core import storage
 from vtr_core.config.override import override
@@ -24,7 +27,14 @@ from vtr_core.storage import Location, StorageError, locate
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint import load_model
-from vtr_core.train.checkpoint.checkpoint_files import MARKER, Checkpoint, Progress, load_checkpoint, save_checkpoint
+from vtr_core.train.checkpoint.checkpoint_files import (
+    MARKER,
+    Checkpoint,
+    Progress,
+    load_checkpoint,
+    save_checkpoint,
+    write_tensors,
+)
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 from vtr_core.train.loop.recorder import judge
 from vtr_core.train.optimizer import build_optimizer
@@ -191,16 +201,6 @@ def test_tidying_removes_what_a_crash_left_and_repairs_best_json(tmp_path: Path)
     assert load_model(str(tmp_path)).progress.step == 1
 
 
-def test_an_unfinished_checkpoint_is_passed_over(tmp_path: Path) -> None:
-    folder = RunFolder.at(str(tmp_path))
-    folder.save(checkpoint(Progress(step=1)), keep=2)
-    folder.save(checkpoint(Progress(step=2)), keep=2)
-    (tmp_path / "checkpoints" / "step-00000002" / MARKER).unlink()
-    latest = folder.latest(SYSTEMS)
-    assert latest is not None
-    assert latest.progress.step == 1
-
-
 def test_a_folder_holds_one_run(tmp_path: Path) -> None:
     folder = RunFolder.at(str(tmp_path / "run"))
     folder.claim(RECORD, config())
@@ -251,3 +251,42 @@ def test_the_published_schedule_lowers_an_old_rate_at_the_first_validation_that_
         best = max(best, value)
         expected.append(lowered)
     assert plateaus == expected == [0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2]
+
+
+DTYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
+DTYPES += [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+
+
+def tensors() -> dict[str, Tensor]:
+    found = {str(dtype): torch.arange(7).to(dtype) for dtype in DTYPES}
+    return {**found, "none": torch.zeros(3, 0), "number": torch.tensor(2.5), "turned": torch.randn(4, 5).T}
+
+
+def test_safetensors_reads_what_was_written() -> None:
+    expected, sink = tensors(), io.BytesIO()
+    write_tensors(expected, sink)
+    found = safetensors.torch.load(sink.getvalue())
+    assert found.keys() == expected.keys()
+    for name, tensor in expected.items():
+        assert found[name].dtype == tensor.dtype
+        assert torch.equal(found[name], tensor)
+
+
+class Sizes(io.BytesIO):
+    """A sink that knows the size of every write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
+
+    def write(self, data: Any) -> int:
+        self.sizes.append(memoryview(data).nbytes)
+        return super().write(data)
+
+
+@pytest.mark.parametrize("write", [write_tensors, torch.save])
+def test_no_write_is_of_more_than_one_tensor(write: Callable[[dict[str, Tensor], BinaryIO], None]) -> None:
+    sink = Sizes()
+    write({f"{i}": torch.zeros(5000) for i in range(20)}, sink)
+    assert sum(sink.sizes) > 20 * 20_000
+    assert max(sink.sizes) <= 20_000

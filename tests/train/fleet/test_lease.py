@@ -59,14 +59,9 @@ def test_a_dead_process_of_this_machine_is_taken_over_from_at_once(tmp_path: Pat
 
 def test_a_number_that_another_process_has_by_now_is_no_sign_of_life(tmp_path: Path) -> None:
     held_by(tmp_path, 1, process_start="1")
+    assert not may_be_held(locate(str(tmp_path)))
     with Lease.take(locate(str(tmp_path)), sleep=no_waiting) as taken:
         assert taken.number == 2
-
-
-def test_a_folder_whose_holder_was_killed_is_not_held(tmp_path: Path) -> None:
-    """A resumed sweep does not wait for a trial that was killed in its folder and does not begin again."""
-    held_by(tmp_path, 1, process_start="1")
-    assert not may_be_held(locate(str(tmp_path)))
 
 
 @pytest.mark.parametrize("unreadable", [False, True])

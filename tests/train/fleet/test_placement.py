@@ -11,10 +11,8 @@ from vtr_core.train.fleet.placement import (
     READING,
     Placement,
     Room,
-    increments,
     resolve,
     room_of,
-    worker_bundle,
 )
 
 
@@ -79,14 +77,3 @@ def test_workers_and_reading_both_need_room(room: Room, workers: int, holds: boo
 )
 def test_every_run_reads_for_itself(room: Room, gpu: bool, runs: int) -> None:
     assert room.runs(ScalingConfig(workers=2, cpus_per_worker=1, reading_cpus=2), gpu) == runs
-
-
-def test_a_worker_takes_its_cpus_and_one_gpu() -> None:
-    scaling = ScalingConfig(cpus_per_worker=3)
-    assert worker_bundle(scaling, gpu=False) == {"CPU": 3.0}
-    assert worker_bundle(scaling, gpu=True) == {"CPU": 3.0, "GPU": 1.0}
-
-
-def test_counts_are_reached_step_by_step() -> None:
-    assert increments((2,)) == [2]
-    assert increments((1, 2, 3, 4, 6)) == [1, 1, 1, 1, 2]

@@ -82,7 +82,3 @@ def test_they_come_by_the_clock(minutes: float | None, expected: list[int], tmp_
     assert steps(again) == expected
     ends = [Path(one.checkpoint_at(STEPS).path) / "model.safetensors" for one in (folder, again)]
     assert ends[0].read_bytes() == ends[1].read_bytes()
-
-
-def test_every_preset_has_them() -> None:
-    assert preset("capsule-howto").training.checkpoint_minutes == 15

@@ -16,10 +16,9 @@ from vtr_core.data.batches import ClipBatch
 from vtr_core.run.build import build_model, build_task
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
-from vtr_core.storage import locate
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, load_checkpoint
+from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.loop.learner import Learner
 
@@ -154,17 +153,6 @@ def test_a_gradient_that_is_not_finite_changes_nothing(decay: float | None, tmp_
         for kind in ("model", "objective"):
             for name, tensor in plain.state()[kind].items():
                 assert torch.equal(other.state()[kind][name], tensor)
-
-
-def test_what_is_saved_is_the_average(tmp_path: Path) -> None:
-    trained = learner(config(**{"training.ema_decay": 0.9}))
-    step(trained)
-    step(trained)
-    folder = RunFolder.at(str(tmp_path))
-    folder.save(Checkpoint(config(), progress=Progress(step=2), vocabulary=words(), **trained.state()), keep=1)
-    found = load_checkpoint(locate(str(tmp_path)) / "checkpoints" / "step-00000002", SYSTEMS)
-    assert found.trained is not None
-    assert any(not torch.equal(found.trained[name], tensor) for name, tensor in found.model.items())
 
 
 def words() -> Vocabulary:

@@ -40,7 +40,7 @@ from vtr_core.data.records.schema import (
     FrameSchema,
     VideoSchema,
 )
-from vtr_core.process_limits import num_usable
+from vtr_core.limits import num_usable
 
 
 def fill_frames(

@@ -175,5 +175,4 @@ def primary_capsules(config: CapsuleTower, grid: tuple[int, int]) -> int:
 
 
 def _after(side: int, stride: int) -> int:
-    """The side length of a convolution's output."""
     return (side - KERNEL) // stride + 1 if side >= KERNEL else 0

@@ -219,7 +219,6 @@ class _Agree(torch.autograd.Function):
 
 
 def _rounds(votes: Tensor, procedure: _Procedure) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
-    """The coupling coefficients c, sums s and poses v of every round."""
     exact = votes.dtype if votes.dtype == torch.float64 else torch.float32
     logits = votes.new_zeros(votes.shape[:3], dtype=exact)
     couplings, sums, poses = [], [], []
@@ -276,7 +275,6 @@ def _along(votes: Tensor, poses: Tensor) -> Tensor:
 
 
 def _before_bound(sums: Tensor, grad: Tensor, nonlinearity: Nonlinearity) -> Tensor:
-    """The gradient of s from that of v = bound(s)."""
     with torch.enable_grad():
         leaf = sums.detach().requires_grad_()
         (gradient,) = torch.autograd.grad(bound(leaf, nonlinearity), leaf, grad)

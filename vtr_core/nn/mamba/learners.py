@@ -64,6 +64,8 @@ class GatedResiduals(nn.Module):
     the paper's Eq. 7.
     """
 
+    has_learner_factor = True
+
     def __init__(
         self,
         dim: int,

@@ -70,8 +70,8 @@ class MambaMixer(nn.Module):
         y = _again(self._directions, x, z, valid) if self.config.recompute else self._directions(x, z, valid)
         return self.out_proj(y.transpose(1, 2))
 
-    def decays(self) -> list[nn.Parameter]:
-        """A_log and A_b_log, to be spared weight decay: pulled towards 0, they would pull all A to −1."""
+    def undecayed(self) -> list[nn.Parameter]:
+        """A_log and A_b_log, which have no weight decay: pulled towards 0, they would pull all A to −1."""
         return [self.A_log] if self.config.scan == "none" else [self.A_log, self.A_b_log]
 
     def _directions(self, x: Tensor, z: Tensor, valid: Tensor | None) -> Float[Tensor, "batch inner tokens"]:
@@ -116,7 +116,8 @@ class MambaMixer(nn.Module):
             x, valid = x.flip(2), None if valid is None else valid.flip(2)
         convolved = convolution(x)[:, :, : x.shape[2]]
         if scan_backend(x.device, self.config.scan_backend, x.dtype).name == "reference":
-            convolved = _step_by_step(convolved)
+            # the channels of each step contiguous in memory, as the reference scan reads them
+            convolved = convolved.transpose(1, 2).contiguous().transpose(1, 2)
         return _where(valid, silu(convolved))
 
     def _scan(
@@ -148,11 +149,6 @@ def _again(function: Callable[..., Tensor], *inputs: Any) -> Tensor:
         return function(*inputs)
     result: Tensor = checkpoint(function, *inputs, use_reentrant=False, preserve_rng_state=False)
     return result
-
-
-def _step_by_step(values: Float[Tensor, "batch inner tokens"]) -> Float[Tensor, "batch inner tokens"]:
-    """The same values, with the channels of each step contiguous in memory, as the reference scan reads them."""
-    return values.transpose(1, 2).contiguous().transpose(1, 2)
 
 
 def _where(valid: Bool[Tensor, "batch 1 tokens"] | None, values: Tensor) -> Float[Tensor, "batch inner tokens"]:

@@ -143,13 +143,9 @@ class MuseBlock(nn.Module):
         """The updated frames; those that `mask` leaves out do not influence the others."""
         frames = torch.where(mask.unsqueeze(2), cls, 0)
         size = root_mean_square(frames)
-        scaled = ScaledFrames(of_unit_size(frames, size), mask, self._grids(patches, mask))
+        grids = []
+        if self.pyramid is not None:
+            assert patches is not None, "a block of several scales is given patches"
+            grids = grids_of_videos(self.pyramid, patches, mask)
+        scaled = ScaledFrames(of_unit_size(frames, size), mask, grids)
         return frames + size * learned_changes(scaled, self._aggregation, self.learner, self._kept_last)
-
-    def _grids(
-        self, patches: Float[Tensor, "rows frames patches dim"] | None, mask: Bool[Tensor, "rows frames"]
-    ) -> list[Float[Tensor, "rows frames _ dim"]]:
-        if self.pyramid is None:
-            return []
-        assert patches is not None, "a block of several scales is given patches"
-        return grids_of_videos(self.pyramid, patches, mask)

@@ -30,6 +30,8 @@ class Pyramid(nn.Module):
     it upsamples. Raises ConfigError for other scales.
     """
 
+    has_learner_factor = True
+
     def __init__(self, dim: int, grid: int, scales: Sequence[int]) -> None:
         super().__init__()
         self._grid = grid
@@ -115,6 +117,8 @@ class TemporalScale(nn.Module):
     3-wide convolution → LayerNorm. A window without valid frames gives no token; masked-out frames influence none.
     """
 
+    has_learner_factor = True
+
     def __init__(self, dim: int, width: int) -> None:
         super().__init__()
         self._width = width
@@ -176,7 +180,13 @@ def aggregate(scaled: ScaledFrames, order: Aggregation, kept_last: bool = False)
         case _:
             assert_never(order)
     parts = [*parts, *(_part(part.tokens, part.mask) for part in scaled.temporal)]
-    return _concatenated(parts[::-1] if kept_last else parts)
+    if kept_last:
+        parts = parts[::-1]
+    return TokenSequence(
+        tokens=torch.cat([part.tokens for part in parts], dim=1),
+        mask=torch.cat([part.mask for part in parts], dim=1),
+        anchors=torch.cat([part.is_anchor for part in parts]).nonzero().flatten(),
+    )
 
 
 def learned_changes(
@@ -225,22 +235,8 @@ def _frame_by_frame(scaled: ScaledFrames, kept_last: bool) -> _Part:
 
 
 def _over_time(scaled: ScaledFrames) -> list[_Part]:
-    present = scaled.mask.any(dim=1, keepdim=True)
-    means = [_mean(values, scaled.mask) for values in (scaled.frames.unsqueeze(2), *scaled.spatial)]
+    """The mean of each scale over a video's frames; 0 for a video without any."""
+    present, frames = scaled.mask.any(dim=1, keepdim=True), scaled.mask[:, :, None, None]
+    scales = (scaled.frames.unsqueeze(2), *scaled.spatial)
+    means = [torch.where(frames, values, 0).sum(dim=1) / frames.sum(dim=1).clamp(min=1) for values in scales]
     return [_part(mean, present.expand(-1, mean.shape[1]), index == 0) for index, mean in enumerate(means)]
-
-
-def _mean(
-    values: Float[Tensor, "rows frames cells dim"], mask: Bool[Tensor, "rows frames"]
-) -> Float[Tensor, "rows cells dim"]:
-    """The mean over the frames of `mask`; 0 for a row without any."""
-    present = mask[:, :, None, None]
-    return torch.where(present, values, 0).sum(dim=1) / present.sum(dim=1).clamp(min=1)
-
-
-def _concatenated(parts: list[_Part]) -> TokenSequence:
-    return TokenSequence(
-        tokens=torch.cat([part.tokens for part in parts], dim=1),
-        mask=torch.cat([part.mask for part in parts], dim=1),
-        anchors=torch.cat([part.is_anchor for part in parts]).nonzero().flatten(),
-    )

@@ -11,7 +11,7 @@ from torch.autograd.function import once_differentiable
 
 from vtr_core.config.towers import ScanBackend
 from vtr_core.errors import ConfigError
-from vtr_core.nn.mamba.scan_chunks import CHUNK, TENSORS, ScanArguments, add_gradients, chunks, scan_rows
+from vtr_core.nn.mamba.scan_chunks import CHUNK, ScanArguments, add_gradients, chunks, scan_rows
 
 EXTENSION = "selective_scan_cuda"
 """The compiled part of mamba-ssm; a wheel that was built without CUDA lacks it."""
@@ -48,17 +48,19 @@ def kernel_scan(scanned: ScanArguments) -> Float[Tensor, "batch dim length"]:
         from mamba_ssm.ops.selective_scan_interface import selective_scan_fn
     except ImportError as error:
         raise ConfigError(f"scan_backend = kernel: mamba-ssm cannot be imported: {error}; {_INSTALL}") from error
-    B, C = _as_taken(scanned.B, u), _as_taken(scanned.C, u)
     gate = None if scanned.z is None else scanned.z.to(u.dtype)
     skip, bias = (None if values is None else values.float() for values in (scanned.D, scanned.delta_bias))
     return selective_scan_fn(
-        u, scanned.delta.to(u.dtype), scanned.A.float(), B, C, skip, gate, bias, scanned.delta_softplus
+        u,
+        scanned.delta.to(u.dtype),
+        scanned.A.float(),
+        scanned.B.to(u.dtype),
+        scanned.C.to(u.dtype),
+        skip,
+        gate,
+        bias,
+        scanned.delta_softplus,
     )
-
-
-def _as_taken(weights: Float[Tensor, "..."], u: Tensor) -> Float[Tensor, "..."]:
-    """B or C in the dtype that the kernel expects: float32 for constant ones, which are parameters, else that of u."""
-    return weights.float() if weights.dim() == 2 else weights.to(u.dtype)
 
 
 _STATES = 2**19
@@ -70,36 +72,23 @@ def reference_scan(scanned: ScanArguments) -> Float[Tensor, "batch dim length"]:
 
     It computes in float32, or in float64 for float64 inputs. Only the state before every chunk of 32 steps is stored,
     and the backward pass recomputes the states within a chunk from it: memory holds one of every 32 states, and the
-    time is linear in the sequence length. Raises ConfigError where the numbers of groups of B and C do not match each
-    other or do not divide the channels.
+    time is linear in the sequence length.
     """
-    channels, of_b, of_c = scanned.u.shape[1], _groups(scanned.B), _groups(scanned.C)
-    groups = max(of_b, of_c)
-    if channels % groups or not {of_b, of_c} <= {1, groups}:
-        raise ConfigError(
-            f"B has {of_b} groups and C {of_c}, of {channels} channels; "
-            "give both the same number, or one of them 1, that divides the channels"
-        )
-    parts = [
-        _SelectiveScan.apply(
-            *(_of_group(name, values, number, groups) for name, values in zip(TENSORS, scanned.tensors(), strict=True)),
-            scanned.delta_softplus,
-            torch.is_grad_enabled(),
-        )
-        for number in range(groups)
-    ]
-    return parts[0] if groups == 1 else torch.cat(parts, dim=1)
+    scan: Tensor = _SelectiveScan.apply(*scanned.tensors(), scanned.delta_softplus, torch.is_grad_enabled())
+    return scan
 
 
 class _SelectiveScan(torch.autograd.Function):
-    """The scan of one group of channels; keep: whether to store what the backward pass needs."""
+    """The scan; keep: whether to store what the backward pass needs."""
 
     @staticmethod
     def forward(ctx: Any, *arguments: Any) -> Tensor:
         *tensors, delta_softplus, keep = arguments
         scanned = ScanArguments(*[*tensors, delta_softplus])
         out = torch.empty_like(scanned.u)
-        starts = _starts(scanned) if keep else None
+        batch, _, length = scanned.u.shape
+        shape = (len(chunks(length)), batch, *scanned.A.T.shape)
+        starts = scanned.u.new_empty(shape, dtype=scanned.dtype) if keep else None
         with torch.autocast(out.device.type, enabled=False):
             for rows in _row_blocks(scanned):
                 scan_rows(scanned.rows(rows), out[rows], None if starts is None else starts[:, rows])
@@ -119,31 +108,12 @@ class _SelectiveScan(torch.autograd.Function):
         return (*gradients.in_dtypes_of(tensors), None, None)
 
 
-def _starts(scanned: ScanArguments) -> Float[Tensor, "chunks batch state dim"]:
-    batch, _, length = scanned.u.shape
-    dim, state = scanned.A.shape
-    return scanned.u.new_empty((len(chunks(length)), batch, state, dim), dtype=scanned.dtype)
-
-
 def _row_blocks(scanned: ScanArguments) -> list[slice]:
     """The blocks of rows scanned at once; a single one on a GPU, where kernel launches cost more than memory access."""
     batch, _, length = scanned.u.shape
     states = min(CHUNK, length) * scanned.A.numel()
     height = batch if scanned.u.is_cuda else _STATES // max(1, states)
     return [slice(first, first + max(1, height)) for first in range(0, batch, max(1, height))]
-
-
-def _groups(weights: Float[Tensor, "..."]) -> int:
-    return weights.shape[1] if weights.dim() == 4 else 1
-
-
-def _of_group(name: str, values: Tensor | None, number: int, groups: int) -> Tensor | None:
-    """A group's part of an argument: its channels, or of B and C that vary in time the group's weights."""
-    if values is None or (groups == 1 and values.dim() < 4):
-        return values
-    if name in ("B", "C") and values.dim() > 2:
-        return values if values.dim() == 3 else values[:, min(number, values.shape[1] - 1)]
-    return values.chunk(groups, dim=1 if values.dim() == 3 else 0)[number]
 
 
 @dataclass(frozen=True)
@@ -171,8 +141,8 @@ def selective_scan(
     u: Float[Tensor, "batch dim length"],
     delta: Float[Tensor, "batch dim length"],
     A: Float[Tensor, "dim state"],
-    B: Float[Tensor, "..."],
-    C: Float[Tensor, "..."],
+    B: Float[Tensor, "batch state length"],
+    C: Float[Tensor, "batch state length"],
     D: Float[Tensor, " dim"] | None = None,
     z: Float[Tensor, "batch dim length"] | None = None,
     delta_bias: Float[Tensor, " dim"] | None = None,
@@ -181,10 +151,9 @@ def selective_scan(
 ) -> Float[Tensor, "batch dim length"]:
     """y_t = (C_t h_t + D u_t) · silu(z_t)   with   h_t = exp(Δ_t A) h_{t-1} + Δ_t B_t u_t   and   h_0 = 0.
 
-    Δ = delta + delta_bias, or the softplus of that with `delta_softplus`. B and C are (batch, state, length),
-    (batch, groups, state, length) with channels in equal groups, or constant (dim, state). Without D there is no skip,
-    without z no gate. It is computed in float32 (in float64 for float64 inputs) and returned in the dtype of u.
-    Source: Gu and Dao 2023, Algorithm 2; the arguments and the result are those of mamba-ssm's `selective_scan_fn`.
+    Δ = delta + delta_bias, or its softplus with `delta_softplus`. Without D there is no skip, without z no gate. It is
+    computed in float32 (in float64 for float64 inputs) and returned in the dtype of u. Source: Gu and Dao 2023,
+    Algorithm 2; arguments and result are those of mamba-ssm's `selective_scan_fn`, without its groups of B and C.
     Raises ConfigError where `backend` is `kernel` and cannot run.
     """
     scanned = ScanArguments(u, delta, A, B, C, D, z, delta_bias, delta_softplus)

@@ -12,15 +12,13 @@ from torch.nn.functional import silu, softplus
 
 @dataclass(frozen=True)
 class ScanArguments:
-    """The arguments of `selective_scan`; B and C have at most one group wherever rows are scanned."""
+    """The arguments of `selective_scan`."""
 
     u: Float[Tensor, "batch dim length"]
     delta: Float[Tensor, "batch dim length"]
     A: Float[Tensor, "dim state"]
-    B: Float[Tensor, "..."]
-    """(batch, state, length), or (dim, state) where it is constant."""
-    C: Float[Tensor, "..."]
-    """As B."""
+    B: Float[Tensor, "batch state length"]
+    C: Float[Tensor, "batch state length"]
     D: Float[Tensor, " dim"] | None
     z: Float[Tensor, "batch dim length"] | None
     delta_bias: Float[Tensor, " dim"] | None
@@ -34,8 +32,7 @@ class ScanArguments:
     def rows(self, rows: slice) -> "ScanArguments":
         """Views of some rows of the batch; arguments without a batch axis are shared."""
         gate = None if self.z is None else self.z[rows]
-        B, C = (weights[rows] if weights.dim() == 3 else weights for weights in (self.B, self.C))
-        return replace(self, u=self.u[rows], delta=self.delta[rows], B=B, C=C, z=gate)
+        return replace(self, u=self.u[rows], delta=self.delta[rows], B=self.B[rows], C=self.C[rows], z=gate)
 
     def tensors(self) -> list[Tensor | None]:
         """All fields but `delta_softplus`, in their order."""
@@ -91,9 +88,8 @@ class Chunk:
     u: Float[Tensor, "steps rows dim"]
     delta: Float[Tensor, "steps rows dim"]
     """Δ, after bias and softplus."""
-    B: Float[Tensor, "..."]
-    """(steps, rows, state, 1), or (state, dim) where it is constant."""
-    C: Float[Tensor, "..."]
+    B: Float[Tensor, "steps rows state 1"]
+    C: Float[Tensor, "steps rows state 1"]
     decay: Float[Tensor, "steps rows state dim"]
     """exp(Δ A)."""
     states: Float[Tensor, "steps rows state dim"]
@@ -106,7 +102,7 @@ def scan_chunk(scanned: ScanArguments, part: slice, start: Tensor, room: list[Te
         delta = delta + scanned.delta_bias.to(scanned.dtype)
     if scanned.delta_softplus:
         delta = softplus(delta)
-    B, C = (_weights(values, part, scanned.dtype) for values in (scanned.B, scanned.C))
+    B, C = (steps_of(values, part, scanned.dtype).unsqueeze(3) for values in (scanned.B, scanned.C))
     A = by_state(scanned.A, scanned.dtype)
     decay = torch.mul(delta.unsqueeze(2), A, out=room[0][: len(u)]).exp_()
     states = torch.mul((delta * u).unsqueeze(2), B, out=room[1][: len(u)])
@@ -122,20 +118,14 @@ def with_skip(scanned: ScanArguments, chunk: Chunk) -> Float[Tensor, "steps rows
     return y if scanned.D is None else y.addcmul_(chunk.u, scanned.D.to(scanned.dtype))
 
 
-def over_states(weights: Float[Tensor, "..."], values: Tensor) -> Float[Tensor, "steps rows dim"]:
+def over_states(weights: Float[Tensor, "steps rows state 1"], values: Tensor) -> Float[Tensor, "steps rows dim"]:
     """Σ over states of weights · values."""
-    if weights.dim() == 2:
-        return (weights * values).sum(dim=2)
     return torch.matmul(weights.transpose(2, 3), values).squeeze(2)
 
 
 def steps_of(values: Tensor, part: slice, dtype: torch.dtype) -> Float[Tensor, "steps rows dim"]:
     """The steps `part` of (rows, dim, length) as (steps, rows, dim), contiguous in memory."""
     return values[:, :, part].permute(2, 0, 1).to(dtype).contiguous()
-
-
-def _weights(weights: Tensor, part: slice, dtype: torch.dtype) -> Float[Tensor, "..."]:
-    return by_state(weights, dtype) if weights.dim() == 2 else steps_of(weights, part, dtype).unsqueeze(3)
 
 
 def by_state(weights: Float[Tensor, "dim state"], dtype: torch.dtype) -> Float[Tensor, "state dim"]:
@@ -174,10 +164,12 @@ def add_gradients(
         dy = _before_gate(scanned, chunk, part, steps_of(grad, part, scanned.dtype), gradients)
         g = torch.mul(chunk.C, dy.unsqueeze(2), out=room[2][: len(dy)])
         _scan_back(g, chunk.decay, later)
-        _add_to_weights(gradients.C, part, chunk.states, dy)
-        _add_to_weights(gradients.B, part, g, chunk.delta * chunk.u)
+        for weights, states, vectors in ((gradients.C, chunk.states, dy), (gradients.B, g, chunk.delta * chunk.u)):
+            weights[:, :, part] = torch.matmul(states, vectors.unsqueeze(3)).squeeze(3).permute(1, 2, 0)
         dx = over_states(chunk.B, g)
-        w = _times_previous(g.mul_(chunk.decay), chunk.states, start)
+        w = g.mul_(chunk.decay)  # times the state before every step
+        w[0].mul_(start)
+        w[1:].mul_(chunk.states[:-1])
         gradients.A.add_(torch.mul(w, chunk.delta.unsqueeze(2), out=chunk.decay).sum(dim=(0, 1)).T)
         _add_step_sizes(gradients, part, chunk, torch.mul(w, A, out=chunk.decay).sum(dim=2).addcmul_(dx, chunk.u))
         du = dx * chunk.delta
@@ -214,13 +206,6 @@ def _scan_back(g: Float[Tensor, "steps rows state dim"], decay: Tensor, later: F
     torch.mul(factors[0], steps[0], out=later)
 
 
-def _times_previous(values: Tensor, states: Tensor, start: Tensor) -> Float[Tensor, "steps rows state dim"]:
-    """`values` of every step t times the state h_{t-1}, in place."""
-    values[0].mul_(start)
-    values[1:].mul_(states[:-1])
-    return values
-
-
 def _add_step_sizes(gradients: ScanArguments, part: slice, chunk: Chunk, grad: Float[Tensor, "steps rows dim"]) -> None:
     """Adds the gradients of delta and of its bias; `grad` is that of Δ, after bias and softplus."""
     if gradients.delta_softplus:
@@ -228,11 +213,3 @@ def _add_step_sizes(gradients: ScanArguments, part: slice, chunk: Chunk, grad: F
     if gradients.delta_bias is not None:
         gradients.delta_bias.add_(grad.sum(dim=(0, 1)))
     gradients.delta[:, :, part] = grad.permute(1, 2, 0)
-
-
-def _add_to_weights(gradient: Float[Tensor, "..."], part: slice, values: Tensor, vectors: Tensor) -> None:
-    """Gradients of B or C: Σ over channels of values · vectors, or over steps and rows where they are constant."""
-    if gradient.dim() == 2:
-        gradient.add_((values * vectors.unsqueeze(2)).sum(dim=(0, 1)).T)
-    else:
-        gradient[:, :, part] = torch.matmul(values, vectors.unsqueeze(3)).squeeze(3).permute(1, 2, 0)

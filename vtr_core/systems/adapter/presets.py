@@ -2,8 +2,7 @@
 
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.config.losses import InfoNceConfig
-from vtr_core.config.preset_table import Row
-from vtr_core.config.run import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
+from vtr_core.config.run import EvaluationConfig, OptimizerConfig, Row, ScalingConfig, TrainingConfig
 from vtr_core.config.search_space import Choice, LogUniform, Parameter, Space, Uniform
 from vtr_core.systems.adapter.config import AdapterConfig
 from vtr_core.systems.system import Presets

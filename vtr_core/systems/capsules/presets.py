@@ -16,9 +16,16 @@ from vtr_core.config.losses import (
     MilNceConfig,
     WeightSameVideo,
 )
-from vtr_core.config.preset_table import Change, Row
 from vtr_core.config.pretrained import EncoderRecord
-from vtr_core.config.run import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainConfig, TrainingConfig
+from vtr_core.config.run import (
+    Change,
+    EvaluationConfig,
+    OptimizerConfig,
+    Row,
+    ScalingConfig,
+    TrainConfig,
+    TrainingConfig,
+)
 from vtr_core.config.search_space import Choice, Integer, LogUniform, OnlyWith, Parameter, Space, Uniform, Variant
 from vtr_core.config.towers import (
     DynamicRouting,

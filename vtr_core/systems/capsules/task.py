@@ -42,14 +42,6 @@ def build(
     return model
 
 
-def _compiles(config: JointSpaceSettings) -> bool:
-    """The capsule network with routing by self-attention; other routings and the baselines were never compared, and a
-    pretrained encoder is no part of a graph.
-    """
-    capsules = isinstance(config, CapsuleNetConfig) and config.routing.kind == "self_attention"
-    return capsules and config.words.encoder is None
-
-
 IMPLEMENTATION = Implementation(
     build=build,
     task=clip_task,
@@ -57,5 +49,4 @@ IMPLEMENTATION = Implementation(
     signature=signature,
     retrieval=CLIP_SPACE,
     responses=responses,
-    compiles=_compiles,
 )

@@ -2,9 +2,8 @@
 
 from vtr_core.config.data_sets import MSRVTT_CAPTIONS, BatchConfig
 from vtr_core.config.losses import FusionConfig, GranularityMarginConfig
-from vtr_core.config.preset_table import Row
 from vtr_core.config.pretrained import SwinConfig
-from vtr_core.config.run import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
+from vtr_core.config.run import EvaluationConfig, OptimizerConfig, Row, ScalingConfig, TrainingConfig
 from vtr_core.config.search_space import Choice, LogUniform, Parameter, Space, Uniform
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig, DecodingConfig
 from vtr_core.systems.system import Presets

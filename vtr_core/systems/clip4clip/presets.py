@@ -6,9 +6,8 @@ from typing import Any
 from vtr_core.config.data_sets import MSRVTT_CAPTIONS, BatchConfig
 from vtr_core.config.losses import InfoNceConfig
 from vtr_core.config.override import ModelInputs
-from vtr_core.config.preset_table import Row
 from vtr_core.config.pretrained import ClipConfig, TransformerSize
-from vtr_core.config.run import CLIP4CLIP_ADAM, EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
+from vtr_core.config.run import CLIP4CLIP_ADAM, EvaluationConfig, OptimizerConfig, Row, ScalingConfig, TrainingConfig
 from vtr_core.config.towers import MambaLearner
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig, MuseFrames, SequenceTransformer
 from vtr_core.systems.system import Presets

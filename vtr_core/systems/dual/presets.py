@@ -2,9 +2,8 @@
 
 from vtr_core.config.data_sets import PUBLISHED_CAPTIONS, BatchConfig, CaptionText, ConceptText
 from vtr_core.config.override import ModelInputs
-from vtr_core.config.preset_table import Change, Row
 from vtr_core.config.pretrained import EncoderRecord
-from vtr_core.config.run import OptimizerConfig, ScalingConfig, TrainingConfig
+from vtr_core.config.run import Change, OptimizerConfig, Row, ScalingConfig, TrainingConfig
 from vtr_core.config.search_space import Choice, LogUniform, Parameter, Space, Uniform
 from vtr_core.config.towers import TemporalLevelsConfig
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig

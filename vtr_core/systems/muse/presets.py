@@ -5,9 +5,16 @@ from functools import partial
 from vtr_core.config.data_sets import MSRVTT_CAPTIONS, BatchConfig
 from vtr_core.config.losses import InfoNceConfig
 from vtr_core.config.override import ModelInputs
-from vtr_core.config.preset_table import Change, Row
 from vtr_core.config.pretrained import EncoderRecord
-from vtr_core.config.run import CLIP4CLIP_ADAM, EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
+from vtr_core.config.run import (
+    CLIP4CLIP_ADAM,
+    Change,
+    EvaluationConfig,
+    OptimizerConfig,
+    Row,
+    ScalingConfig,
+    TrainingConfig,
+)
 from vtr_core.config.search_space import Choice, LogUniform, Parameter, Space, Variant
 from vtr_core.config.towers import (
     FlashLearner,

@@ -1,8 +1,7 @@
 """Presets of Siamese networks, the variants of the paper's table, and search spaces."""
 
 from vtr_core.config.data_sets import BatchConfig
-from vtr_core.config.preset_table import Change, Row
-from vtr_core.config.run import EvaluationConfig, OptimizerConfig, ScalingConfig, TrainingConfig
+from vtr_core.config.run import Change, EvaluationConfig, OptimizerConfig, Row, ScalingConfig, TrainingConfig
 from vtr_core.config.search_space import Choice, LogUniform, Parameter, Space, Uniform, Variant
 from vtr_core.config.towers import (
     AlexNetTower,

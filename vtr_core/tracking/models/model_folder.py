@@ -1,6 +1,8 @@
 """A trained model as an MLflow model: its folder and the files that are kept."""
 
 import hashlib
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -10,7 +12,7 @@ import mlflow.pyfunc
 import pandas as pd
 from mlflow.models import Model, ModelSignature
 from mlflow.types import DataType, Schema
-from mlflow.types.schema import Array, ColSpec, TensorSpec
+from mlflow.types.schema import Array, ColSpec
 from packaging.version import Version
 
 import vtr_core
@@ -19,7 +21,7 @@ from vtr_core.config.run import ModelConfig, TrainConfig
 from vtr_core.errors import CheckpointError, command_line
 from vtr_core.json_text import parse_json
 from vtr_core.storage import Location, locate
-from vtr_core.systems.loaded_model import Column, ColumnKind
+from vtr_core.systems.loaded_model import ColumnKind
 
 MARKER = "checkpoint.json"
 """The file of a checkpoint, written last, that lists the others with their hashes."""
@@ -84,7 +86,6 @@ def checked_file(checkpoint: Location, name: str) -> bytes:
 
 
 def _reference(place: Location) -> tuple[str, str]:
-    """The URI and the fingerprint that a model refers to."""
     value = storage.read_json(place)
     members = [value.get(name) for name in ("uri", "fingerprint")] if isinstance(value, dict) else []
     match members:
@@ -103,15 +104,10 @@ def _marker(checkpoint: Location) -> bytes:
         ) from error
 
 
-def _parsed(content: bytes) -> Any:
-    try:
-        return parse_json(content)
-    except ValueError:
-        return None
-
-
 def _hashes(checkpoint: Location) -> dict[str, str]:
-    marker = _parsed(_marker(checkpoint))
+    marker: Any = None
+    with suppress(ValueError):
+        marker = parse_json(_marker(checkpoint))
     files = marker.get("files") if isinstance(marker, dict) else None
     if not isinstance(files, dict) or not all(storage.is_file_name(name) for name in files):
         raise CheckpointError(f"{checkpoint / MARKER} is damaged; use another checkpoint of the run")
@@ -184,6 +180,13 @@ def write_model(folder: Path, config: TrainConfig, copied: bool, run_id: str, mo
     )
 
 
+_TYPES: Mapping[ColumnKind, DataType | Array] = {
+    "text": DataType.string,
+    "integers": Array(DataType.long),
+    "floats": Array(DataType.float),
+    "doubles": Array(DataType.double),
+    "frames": Array(Array(DataType.double)),
+}
 _OF_DOWNLOAD = "registered_model_meta"
 """What MLflow adds to a model that it downloads."""
 
@@ -204,33 +207,16 @@ def code_fingerprint(model: Path) -> str:
 def signature(config: TrainConfig) -> ModelSignature:
     """The model's input and output columns, as its system defines them."""
     columns = config.model.system().implementation().signature(config.model)
-    return ModelSignature(inputs=_schema(columns.inputs), outputs=_schema(columns.outputs))
+    inputs, outputs = (
+        Schema([ColSpec(_TYPES[column.kind], column.name, required=column.required) for column in side])
+        for side in (columns.inputs, columns.outputs)
+    )
+    return ModelSignature(inputs=inputs, outputs=outputs)
 
 
 def example(config: TrainConfig) -> pd.DataFrame:
     """An example row of the model's input."""
     return pd.DataFrame(dict(config.model.system().implementation().signature(config.model).example_row))
-
-
-def _schema(columns: tuple[Column, ...]) -> Schema:
-    specs: list[ColSpec | TensorSpec] = [
-        ColSpec(_type(column.kind), column.name, required=column.required) for column in columns
-    ]
-    return Schema(specs)
-
-
-def _type(kind: ColumnKind) -> DataType | Array:
-    match kind:
-        case "text":
-            return DataType.string
-        case "integers":
-            return Array(DataType.long)
-        case "floats":
-            return Array(DataType.float)
-        case "doubles":
-            return Array(DataType.double)
-        case "frames":
-            return Array(Array(DataType.double))
 
 
 def model_page(model: ModelConfig, name: str, alias: str) -> str:

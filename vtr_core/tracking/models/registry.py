@@ -159,22 +159,19 @@ def _new_version(client: MlflowClient, made: _Made) -> str:
         made.name,
         source=client.get_logged_model(model_id).artifact_location,
         run_id=made.tracked.run_id,
-        tags={**_tags(made), _CODE: code_fingerprint(made.folder / "model")},
+        tags={
+            "checkpoint": redact(made.place.uri),
+            "checkpoint.fingerprint": made.kept.fingerprint,
+            "checkpoint.kept": "copy" if made.kept.copied else "reference",
+            "preset": made.config.preset,
+            "code.version": vtr_core.__version__,
+            _CODE: code_fingerprint(made.folder / "model"),
+        },
         description=_description(made, _figures(client, model_id)),
         model_id=model_id,
     )
     _link(client, model_id, made.name, int(version.version))
     return str(version.version)
-
-
-def _tags(made: _Made) -> dict[str, str]:
-    return {
-        "checkpoint": redact(made.place.uri),
-        "checkpoint.fingerprint": made.kept.fingerprint,
-        "checkpoint.kept": "copy" if made.kept.copied else "reference",
-        "preset": made.config.preset,
-        "code.version": vtr_core.__version__,
-    }
 
 
 def _figures(client: MlflowClient, model_id: str) -> dict[str, float]:
@@ -184,7 +181,6 @@ def _figures(client: MlflowClient, model_id: str) -> dict[str, float]:
 
 
 def _description(made: _Made, figures: Mapping[str, float]) -> str:
-    """A version's model card: the checkpoint, what is kept of it, the code, and its validation figures."""
     size = f"{made.kept.num_bytes / 1e6:.1f} MB"
     held = f"a copy of its files, {size}" if made.kept.copied else "its URI and hash, no copy: keep the checkpoint"
     about = (

@@ -61,8 +61,8 @@ MARKER = "checkpoint.json"
 CONCEPTS = "concepts.json"
 VERSION = 2
 
-Content = Callable[[Sink], None]
-"""Writes a file's content to a binary sink."""
+Content = bytes | Callable[[Sink], None]
+"""A file's content, or what writes it to a binary sink."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def _write(place: Location, content: Content) -> str:
     with storage.open_for_writing(place) as sink:
         hashing = HashingSink(sink)
         try:
-            content(hashing)
+            hashing.write(content) if isinstance(content, bytes) else content(hashing)
         except RuntimeError as error:  # torch.save's, as it ends its archive after a failed write
             raise (hashing.fault or error) from error
         return hashing.digest.hexdigest()
@@ -181,7 +181,7 @@ def _training(checkpoint: Checkpoint) -> dict[str, Any]:
 
 def _files(checkpoint: Checkpoint) -> dict[str, Content]:
     """The files of a checkpoint but the marker; tensors are written from their own memory, without a copy of all."""
-    small = {
+    small: dict[str, Content] = {
         "config.json": _json(checkpoint.config.model_dump(mode="json")),
         "progress.json": _json(asdict(checkpoint.progress)),
         "vocabulary.json": checkpoint.vocabulary.to_json(),
@@ -190,14 +190,10 @@ def _files(checkpoint: Checkpoint) -> dict[str, Content]:
     if checkpoint.concepts is not None:
         small[CONCEPTS] = checkpoint.concepts.to_json()
     return {
-        **{name: partial(_put, content) for name, content in small.items()},
+        **small,
         "model.safetensors": partial(write_tensors, checkpoint.model),
         "optimizer.pt": partial(torch.save, _training(checkpoint)),
     }
-
-
-def _put(content: bytes, sink: Sink) -> None:
-    sink.write(content)
 
 
 def is_complete(location: Location) -> bool:
@@ -211,7 +207,12 @@ def find_checkpoint(location: Location) -> Location:
         return location
     folder = location / "checkpoints"
     if storage.exists(folder / "best.json"):
-        return folder / _best_name(folder / "best.json")
+        best = storage.read_json(folder / "best.json")
+        name = best.get("checkpoint") if isinstance(best, dict) else None
+        if not isinstance(name, str) or not is_file_name(name):
+            fault = "is damaged: it must name a folder beside it; give that folder itself"
+            raise CheckpointError(f"{folder / 'best.json'} {fault}")
+        return folder / name
     complete = complete_checkpoints(folder)
     if not complete:
         raise CheckpointError(
@@ -219,15 +220,6 @@ def find_checkpoint(location: Location) -> Location:
             "or one of the folders in its checkpoints/"
         )
     return complete[-1]
-
-
-def _best_name(location: Location) -> str:
-    """The folder that `best.json` names."""
-    value = storage.read_json(location)
-    name = value.get("checkpoint") if isinstance(value, dict) else None
-    if not isinstance(name, str) or not is_file_name(name):
-        raise CheckpointError(f"{location} is damaged: it must name a folder beside it; give that folder itself")
-    return name
 
 
 def complete_checkpoints(folder: Location) -> list[Location]:
@@ -241,8 +233,6 @@ def _json(value: Any) -> bytes:
 
 @dataclass(frozen=True)
 class _Training:
-    """The content of `optimizer.pt`; see `Checkpoint`."""
-
     optimizer: dict[str, Any]
     objective: dict[str, Any]
     trained: dict[str, Any] | None

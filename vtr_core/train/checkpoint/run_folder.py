@@ -110,14 +110,12 @@ class RunFolder:
         place = self.location / "config.json"
         if not storage.exists(place):
             raise RunConflict(f"{self.location} holds no run to resume: it has no config.json; restore it")
-        return self._record(), systems.config(storage.read_json(place), str(place))
-
-    def _record(self) -> RunRecord:
-        place = self.location / "run.json"
         try:
-            return record(RunRecord, storage.read_json(place))
+            run = record(RunRecord, storage.read_json(self.location / "run.json"))
         except ValueError as error:
-            raise RunConflict(f"{place} is damaged ({error}); restore it, or start a new run") from error
+            fault = f"is damaged ({error}); restore it, or start a new run"
+            raise RunConflict(f"{self.location / 'run.json'} {fault}") from error
+        return run, systems.config(storage.read_json(place), str(place))
 
     def save(self, checkpoint: Checkpoint, keep: int) -> Location:
         """Write a checkpoint, then name the best in `best.json`, then delete old ones but `keep` and the best.
@@ -152,8 +150,9 @@ class RunFolder:
         name = max(known, key=lambda name: (not math.isnan(known[name]), known[name]))
         best = {"checkpoint": name, "value": known[name]}
         file = self.checkpoints / "best.json"
-        if not storage.exists(file) or storage.read_bytes(file) != _json(best):
-            storage.write_bytes(file, _json(best))
+        content = (json.dumps(best, indent=1) + "\n").encode()
+        if not storage.exists(file) or storage.read_bytes(file) != content:
+            storage.write_bytes(file, content)
         return name
 
     def checkpoint_at(self, step: int) -> Location:
@@ -173,7 +172,3 @@ def _validation(place: Location) -> float | None:
     except (StorageError, FileNotFoundError):
         return None
     return value if isinstance(value, float) else None
-
-
-def _json(value: Any) -> bytes:
-    return (json.dumps(value, indent=1) + "\n").encode()

@@ -54,9 +54,8 @@ def read_model(uri: str, systems: Systems, device: torch.device | str | None = "
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     if uri.startswith(ENCODER):
         return zero_shot_model(uri, systems, device)
-    with _readable(uri) as (place, name):
-        loaded = _load(place, systems, device)
-        return loaded if name is None else replace(loaded, uri=name)
+    with located_model(uri, systems, device) as (loaded, _):
+        return loaded
 
 
 def read_stated_model(

@@ -188,7 +188,6 @@ def _newest(folder: Location) -> int:
 
 
 def _read(file: Location) -> Holder | None:
-    """The holder that wrote the file; None where the file is gone or incomplete."""
     try:
         value = storage.read_json(file)
         return Holder(**value)

@@ -8,7 +8,8 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, assert_never
+from itertools import pairwise
+from typing import Any
 
 import ray
 from ray.data import DataContext
@@ -91,15 +92,7 @@ def placement(setting: ReadingNodes) -> Placement:
 def resolve(setting: ReadingNodes, nodes: Iterable[Node]) -> Placement:
     """The placement that the setting asks for, on a cluster of these nodes."""
     labelled = len(_for_reading(nodes))
-    match setting:
-        case "any":
-            return Placement(False, labelled)
-        case "auto":
-            return Placement(labelled > 0, labelled)
-        case "labelled":
-            return Placement(True, labelled)
-        case _:
-            assert_never(setting)
+    return Placement(setting == "labelled" or (setting == "auto" and labelled > 0), labelled)
 
 
 def place_reading(chosen: Placement) -> None:
@@ -165,17 +158,6 @@ def worker_bundle(scaling: ScalingConfig, gpu: bool) -> Bundle:
     return {"CPU": scaling.cpus_per_worker, **({"GPU": 1.0} if gpu else {})}
 
 
-def reading_bundles(cpus: float) -> list[Bundle]:
-    """`cpus` in bundles of one CPU, as reading tasks take them, and the remainder."""
-    whole = int(cpus)
-    return [{"CPU": 1.0}] * whole + ([{"CPU": cpus - whole}] if cpus > whole else [])
-
-
-def increments(counts: Sequence[int]) -> list[int]:
-    """Workers to add from each of the ascending counts to the next, starting from 0."""
-    return [after - before for before, after in zip((0, *counts), counts, strict=False)]
-
-
 def wait_for_room(
     scaling: ScalingConfig,
     counts: Sequence[int],
@@ -191,10 +173,10 @@ def wait_for_room(
     Ray Train to take.
     """
     worker = (worker_bundle(scaling, gpu), placed.workers)
-    reading = [(bundle, placed.reading) for bundle in reading_bundles(scaling.reading_cpus)]
-    fewest, *more = increments(counts)
-    needed = Request([worker] * fewest + reading)
-    further = [Request([worker] * added) for added in more]
+    whole, rest = divmod(scaling.reading_cpus, 1)  # reading tasks take one CPU each
+    reading = [({"CPU": cpus}, placed.reading) for cpus in (*[1.0] * int(whole), *([rest] if rest else []))]
+    needed = Request([worker] * counts[0] + reading)
+    further = [Request([worker] * (after - before)) for before, after in pairwise(counts)]
     begin, has_waited = time.monotonic(), False
     try:
         while not needed.is_granted():

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, assert_never
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,9 +19,8 @@ from vtr_core.data.reading.feature_statistics import feature_statistics
 from vtr_core.embedding.collectives import average_gradients, sum_shares, world_size
 from vtr_core.errors import CheckpointError
 from vtr_core.nn.embeddings import Embeddings, concatenate
-from vtr_core.nn.normalization import share_channels, share_statistics
+from vtr_core.nn.normalization import ChannelBatchNorm, share_statistics
 from vtr_core.run.build import build_model, check_model
-from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.system import Systems
 from vtr_core.text.concepts import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
@@ -31,7 +30,6 @@ from vtr_core.train.checkpoint.trained_model import LoadedModel, load_weights, r
 from vtr_core.train.optimizer import build_optimizer, clip_gradients, load_state, set_learning_rate
 
 _SHOWN = 5
-Shapes = Mapping[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,11 @@ def fitting(config: TrainConfig, words: Vocabulary, concepts: ConceptNames | Non
     statistics of normalisation layers are taken, too. Raises CheckpointError where no tensor fits.
     """
     own, shapes = check_model(config.model), {n: tuple(t.shape) for n, t in source.model.state_dict().items()}
-    refused = _other_shapes(own, shapes)
+    refused = {
+        name: f"{shape} here, {shapes.get(name, 'missing')} there"
+        for name, shape in own.items()
+        if shapes.get(name) != shape
+    }
     if words.fingerprint != source.vocabulary.fingerprint:
         reason = "its places are words, and the vocabularies differ (vtr ingest --vocabulary takes the other's)"
         refused = {**dict.fromkeys(_of_size(config, "model.inputs.num_words", len(words)), reason), **refused}
@@ -72,23 +74,6 @@ def fitting(config: TrainConfig, words: Vocabulary, concepts: ConceptNames | Non
             f"train: {'; '.join(f'{name}: {reason}' for name, reason in list(refused.items())[:_SHOWN])} …"
         )
     return Fitting(taken, {name: refused[name] for name in own if name in refused})
-
-
-def start_from(model: nn.Module, source: LoadedModel, fit: Fitting) -> None:
-    """Copy the tensors that fit into `model`, on whatever device it is."""
-    own, weights = model.state_dict(), source.model.state_dict()
-    with torch.no_grad():
-        for name in fit.taken:
-            own[name].copy_(weights[name])
-
-
-def _other_shapes(own: Shapes, shapes: Shapes) -> dict[str, str]:
-    """The tensors that the other model lacks, or has in another shape, with both shapes."""
-    return {
-        name: f"{shape} here, {shapes.get(name, 'missing')} there"
-        for name, shape in own.items()
-        if shapes.get(name) != shape
-    }
 
 
 def _of_size(config: TrainConfig, setting: str, size: int) -> list[str]:
@@ -124,7 +109,10 @@ def given_weights(
         return None
     source = read_model(init, systems)
     fits = fitting(config, words, concepts, source)
-    start_from(model, source, fits)
+    own, weights = model.state_dict(), source.model.state_dict()
+    with torch.no_grad():
+        for name in fits.taken:
+            own[name].copy_(weights[name])
     return fits
 
 
@@ -151,8 +139,6 @@ class Learner:
     """One worker's copy of everything that changes with a training step.
 
     distribute: wraps the module for data parallel training (DDP) and moves it to the worker's device.
-    compiles: whether training steps run the model through torch.compile; validation never does, because its batch sizes
-    differ.
     """
 
     def __init__(
@@ -161,25 +147,19 @@ class Learner:
         objective: nn.Module,
         config: TrainConfig,
         distribute: Callable[[nn.Module], nn.Module],
-        compiles: bool = False,
     ) -> None:
         self._config = config
-        self._bare = model
+        self.bare = model
+        """The model itself, with the weights that are trained."""
         share_statistics(model, sum_shares)
         if world_size() > 1:  # with a single worker torch's own is faster
-            share_channels(model, sum_shares)
+            share_statistics(model, sum_shares, ChannelBatchNorm)
         rows = config.batch.micro_rows
-        called = _compiled(model) if compiles else model
-        self.model = distribute(called if rows is None else MicroBatches(called, rows))
+        self.model = distribute(model if rows is None else MicroBatches(model, rows))
         self.objective = objective.to(next(chain(model.parameters(), model.buffers())).device)
         self._optimizer = build_optimizer(nn.ModuleList([model, self.objective]), config.optimizer)
         decay = config.training.ema_decay
         self._average = None if decay is None else AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(decay))
-
-    @property
-    def bare(self) -> nn.Module:
-        """The model itself, with the weights that are trained."""
-        return self._bare
 
     @property
     def evaluated(self) -> nn.Module:
@@ -187,7 +167,7 @@ class Learner:
 
         Its buffers are those of the trained model, running statistics of batch normalisation too.
         """
-        return self._bare if self._average is None else self._average.module
+        return self.bare if self._average is None else self._average.module
 
     def judged(self, evaluate: Callable[[nn.Module], dict[str, float]]) -> dict[str, float]:
         """The metrics of `evaluate` for the evaluated model.
@@ -196,10 +176,10 @@ class Learner:
         buffers from there with the next update.
         """
         if self._average is None:
-            return evaluate(self._bare)
+            return evaluate(self.bare)
         before = [buffer.clone() for buffer in self.evaluated.buffers()]
         metrics = evaluate(self.evaluated)
-        for trained, buffer, earlier in zip(self._bare.buffers(), self.evaluated.buffers(), before, strict=True):
+        for trained, buffer, earlier in zip(self.bare.buffers(), self.evaluated.buffers(), before, strict=True):
             if not torch.equal(buffer, earlier):
                 trained.copy_(buffer)
         return metrics
@@ -217,20 +197,20 @@ class Learner:
         self._optimizer.zero_grad(set_to_none=True)
         loss.backward()
         average_gradients(self.objective)
-        parameters = [*self._bare.parameters(), *self.objective.parameters()]
+        parameters = [*self.bare.parameters(), *self.objective.parameters()]
         norm = clip_gradients(parameters, self._config.optimizer)
         if not torch.isfinite(loss.detach() + norm):
             self._optimizer.zero_grad(set_to_none=True)
             return None
         self._optimizer.step()
         if self._average is not None:
-            self._average.update_parameters(self._bare)
+            self._average.update_parameters(self.bare)
         return norm
 
     def restore(self, checkpoint: Checkpoint, folder: RunFolder) -> None:
         """Load the state of a checkpoint of this run."""
         place = folder.checkpoint_at(checkpoint.progress.step)
-        load_weights(self._bare, checkpoint.trained or checkpoint.model, place)
+        load_weights(self.bare, checkpoint.trained or checkpoint.model, place)
         load_weights(self.objective, checkpoint.objective, place / "optimizer.pt")
         try:
             load_state(self._optimizer, checkpoint.optimizer)
@@ -246,16 +226,10 @@ class Learner:
         """The fields of a `Checkpoint` that change with a step: model, trained, objective, optimizer."""
         return {
             "model": _weights(self.evaluated),
-            "trained": None if self._average is None else _weights(self._bare),
+            "trained": None if self._average is None else _weights(self.bare),
             "objective": _weights(self.objective),
             "optimizer": self._optimizer.state_dict(),
         }
-
-
-def _compiled(model: nn.Module) -> nn.Module:
-    compiled = torch.compile(model)
-    assert isinstance(compiled, nn.Module)
-    return compiled
 
 
 def _weights(module: nn.Module) -> dict[str, Tensor]:
@@ -264,25 +238,6 @@ def _weights(module: nn.Module) -> dict[str, Tensor]:
 
 def uses_bf16(config: TrainConfig, device: torch.device) -> bool:
     """The choice of `training.precision`: `auto` is bf16 where a GPU supports it."""
-    match config.training.precision:
-        case "bf16":
-            return True
-        case "float32":
-            return False
-        case "auto":
-            return device.type == "cuda" and torch.cuda.is_bf16_supported()
-        case other:
-            assert_never(other)
-
-
-def compiles(config: TrainConfig, system: Implementation, device: torch.device) -> bool:
-    """The choice of `training.compile`: `auto` is yes on a GPU for models that are known to compile."""
-    match config.training.compile:
-        case "on":
-            return True
-        case "off":
-            return False
-        case "auto":
-            return device.type == "cuda" and system.compiles(config.model)
-        case other:
-            assert_never(other)
+    precision = config.training.precision
+    supported = device.type == "cuda" and torch.cuda.is_bf16_supported()
+    return precision == "bf16" or (precision == "auto" and supported)

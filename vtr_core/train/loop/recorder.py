@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import torch
@@ -31,9 +31,7 @@ class Meter:
         self._reset()
 
     def _reset(self) -> None:
-        self._begin = time.perf_counter()
-        self._waited = 0.0
-        self._steps = 0
+        self._begin, self._waited, self._steps = time.perf_counter(), 0.0, 0
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -42,17 +40,13 @@ class Meter:
         yield
         self._waited += time.perf_counter() - begin
 
-    def elapsed(self) -> float:
-        """Seconds since the last reading."""
-        return time.perf_counter() - self._begin
-
     def step(self) -> None:
         """Count a step as done."""
         self._steps += 1
 
     def read(self) -> dict[str, float]:
         """Rows per second of the whole job and the share of time spent waiting, since the last reading."""
-        elapsed = self.elapsed()
+        elapsed = time.perf_counter() - self._begin
         rate, share = self._steps * self._rows / elapsed, self._waited / elapsed
         self._reset()
         return {"train/samples_per_s": rate, "train/data_wait": share}
@@ -78,19 +72,14 @@ def judge(
         raise ConfigError(f"training.metric is {metric!r}; this validation set gives {metrics}")
     value = values[metric]
     progress = replace(progress, value=float(value), rate_age=progress.rate_age + 1)
-    if _is_better(value, progress.best_value):
+    best = math.nan if progress.best_value is None else progress.best_value
+    if value > best or (math.isnan(best) and not math.isnan(value)):
         return replace(progress, best_value=value, best_step=progress.step, flat_validations=0, flat_at_rate=0)
     flat = replace(progress, flat_validations=progress.flat_validations + 1, flat_at_rate=progress.flat_at_rate + 1)
     waited = flat.flat_at_rate if plateau == "flat" else flat.rate_age
     if plateau_patience is None or waited < plateau_patience:
         return flat
     return replace(flat, flat_at_rate=0, rate_age=0, plateaus=flat.plateaus + 1)
-
-
-def _is_better(value: float, best: float | None) -> bool:
-    if best is None or math.isnan(best):
-        return not math.isnan(value)
-    return value > best
 
 
 @contextmanager
@@ -144,25 +133,13 @@ class Snapshots:
                 return value
 
     def _buffer(self, like: Tensor) -> Tensor:
-        """The previous snapshot's next buffer where it fits, else a new one."""
         place, self._taken = self._taken, self._taken + 1
-        if place < len(self._buffers) and _fits(self._buffers[place], like):
-            return self._buffers[place]
+        for buffer in self._buffers[place : place + 1]:
+            if (buffer.shape, buffer.dtype, buffer.stride()) == (like.shape, like.dtype, like.stride()):
+                return buffer
         fresh = torch.empty_like(like, device="cpu", pin_memory=like.is_cuda, requires_grad=False)
         self._buffers[place : place + 1] = [fresh]
         return fresh
-
-
-def _fits(buffer: Tensor, like: Tensor) -> bool:
-    return (buffer.shape, buffer.dtype, buffer.stride()) == (like.shape, like.dtype, like.stride())
-
-
-@dataclass(frozen=True)
-class _Writing:
-    """A checkpoint that a thread is writing."""
-
-    step: int
-    outcome: Future[Location]
 
 
 class Recorder:
@@ -184,7 +161,8 @@ class Recorder:
         """The recorder of a worker group that begins at `step`."""
         self._clock, self._saved_s = clock, clock()
         self._snapshots, self._writer = Snapshots(), ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
-        self._writing: _Writing | None = None
+        self._writing: tuple[int, Future[Location]] | None = None
+        """The step of a checkpoint that the thread is writing, and its outcome."""
         self._folder, self._lease, self._channel = folder, lease, channel
         self._require_lease()
         self._try(step, folder.tidy)
@@ -227,12 +205,12 @@ class Recorder:
         failure = self._try(step, self._publish_points)
         if not failure:
             taken = self._snapshots.take(checkpoint)
-            self._writing = _Writing(step, self._writer.submit(self._save, taken))
+            self._writing = step, self._writer.submit(self._save, taken)
         return failure
 
     def is_writing(self) -> bool:
         """Whether a checkpoint is being written now."""
-        return self._writing is not None and not self._writing.outcome.done()
+        return self._writing is not None and not self._writing[1].done()
 
     def finish_writing(self) -> str:
         """Wait for the checkpoint that is being written; returns why it failed, if it did, which is also an event.
@@ -240,7 +218,7 @@ class Recorder:
         Raises RunConflict where another driver has taken the run over.
         """
         writing, self._writing = self._writing, None
-        return "" if writing is None else self._try(writing.step, writing.outcome.result)
+        return "" if writing is None else self._try(writing[0], writing[1].result)
 
     def save_last(self, step: int, make: Callable[[], Checkpoint]) -> None:
         """Write the checkpoint of `step` unless it is there; TrainingError where it cannot be written."""
@@ -248,8 +226,10 @@ class Recorder:
         if not is_complete(self._folder.checkpoint_at(step)):
             failure = self.save(make()) or self.finish_writing()
             if failure:
+                complete = complete_checkpoints(self._folder.checkpoints)
+                newest = f"the newest good one is {complete[-1]}" if complete else "there is none before it"
                 raise TrainingError(
-                    f"the last checkpoint, of step {step}, is lost: {failure}; {self._newest()}; free space or see to "
+                    f"the last checkpoint, of step {step}, is lost: {failure}; {newest}; free space or see to "
                     f"the permissions, then {command_line('train', '--resume', self._folder.location)}"
                 )
 
@@ -275,10 +255,6 @@ class Recorder:
             self.event("checkpoint_failed", step=step, reason=reason)
             return reason
         return ""
-
-    def _newest(self) -> str:
-        complete = complete_checkpoints(self._folder.checkpoints)
-        return f"the newest good one is {complete[-1]}" if complete else "there is none before it"
 
     def _require_lease(self) -> None:
         """Raise RunConflict where another driver has taken the run over, which this worker may not know yet."""

@@ -25,7 +25,7 @@ from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.job import Job, Reason, Report, WorkerContext, checkpoint_provenance, graceful, total_steps
 from vtr_core.train.loop.alarms import BadShards, CollapseWatch, keys_not_finite, suspects
-from vtr_core.train.loop.learner import Learner, compiles, given_weights, initial_model, uses_bf16
+from vtr_core.train.loop.learner import Learner, given_weights, initial_model, uses_bf16
 from vtr_core.train.loop.recorder import Meter, Recorder, judge, ties_told_once
 from vtr_core.train.optimizer import learning_rate_at
 
@@ -40,7 +40,6 @@ class Worker:
         self._context, self._channel, self._stop = context, context.channel, context.channel.watch()
         self._rank, self._world, self._device = context.rank, context.world, context.device
         self._job, self._config = job, job.config
-        self._system = job.config.model.system()
         self._folder = RunFolder.at(job.run)
         self._manifest = Manifest.load(job.data)
         self._words = WordTable.load(self._manifest)
@@ -54,7 +53,6 @@ class Worker:
         tables = loss_tables(self._config, self._manifest, table)
         self._task = build_task(self._config, self._rank, self._world, tables)
         self._build()
-        self._compiled = False
 
     def _build(self) -> None:
         """Initial weights from the seed or another model; then the newest checkpoint's, where there is one."""
@@ -65,8 +63,7 @@ class Worker:
             self._fitting = given_weights(
                 model, self._config, self._vocabulary, self._concepts, self._job.init, self._job.systems
             )
-        self._compiles = compiles(self._config, self._system.implementation(), self._device)
-        self._learner = Learner(model, self._task.objective, self._config, self._context.distribute, self._compiles)
+        self._learner = Learner(model, self._task.objective, self._config, self._context.distribute)
         self._progress = checkpoint.progress if checkpoint else Progress()
         if checkpoint is not None:
             require_names(checkpoint.concepts, self._concepts, self._folder.checkpoint_at(checkpoint.progress.step))
@@ -96,25 +93,15 @@ class Worker:
         if self._rank != 0:
             return None
         job, step = self._job, self._progress.step
-        clock = self._context.clock
-        recorder = Recorder(self._folder, job.lease, job.tracked, self._channel, step, clock)
-        recorder.begin(self._progress.step, self._world)
+        recorder = Recorder(self._folder, job.lease, job.tracked, self._channel, step, self._context.clock)
+        recorder.begin(step, self._world)
         if self._fitting is not None:
             recorder.event("initialised", model=job.init, tensors=self._fitting.summary)
-        self._report_choices(recorder)
-        return recorder
-
-    def _report_choices(self, recorder: Recorder) -> None:
-        """Report the choices that the model makes on this device, such as a backend."""
         dtype = torch.bfloat16 if uses_bf16(self._config, self._device) else torch.float32
-        for name, values in self._system.implementation().events(self._learner.bare, self._device, dtype).items():
+        choices = job.config.model.system().implementation().events(self._learner.bare, self._device, dtype)
+        for name, values in choices.items():  # those of the model on this device, such as a backend
             recorder.event(name, **values)
-
-    def _report_compilation(self, meter: Meter) -> None:
-        """Report the duration of a compiled model's first step, the only one that includes compilation."""
-        if self._recorder is not None and self._compiles and not self._compiled:
-            self._compiled = True
-            self._recorder.event("compiled", first_step_s=round(meter.elapsed(), 1))
+        return recorder
 
     def _loop(self) -> None:
         meter = Meter(self._config.batch.rows)
@@ -124,10 +111,10 @@ class Worker:
             with meter.waiting():
                 columns = next(batches)
             if bad_shards is not None:
-                self._count_replaced(bad_shards.look(columns))
+                replaced = self._progress.replaced_rows + sum_all(bad_shards.look(columns), self._device)
+                self._progress = replace(self._progress, replaced_rows=replaced)
             metrics = self._step(columns)
             meter.step()
-            self._report_compilation(meter)
             not_finite = not_finite + 1 if metrics is None else 0
             self._progress = replace(self._progress, step=self._progress.step + 1, value=None)
             if metrics is None:
@@ -141,16 +128,11 @@ class Worker:
                 self._recorder.event(self._stop.reason(), step=self._progress.step)
 
     def _batches(self) -> tuple[Iterator[Columns], BadShards | None]:
-        """This worker's batches, and the record of replaced rows where replacing them is allowed."""
         reader = training_reader(self._config.model, self._manifest, self._plan.extra_captions)
         part = Part(self._rank, self._world)
         prefetch, bad = self._config.scaling.prefetch_batches, self._config.on_bad_shard
         batches = self._context.stream(reader, self._plan, part, self._progress.step, prefetch, bad)
         return batches, BadShards(reader, self._plan, self._channel) if bad == "skip" else None
-
-    def _count_replaced(self, mine: int) -> None:
-        total = sum_all(mine, self._device)
-        self._progress = replace(self._progress, replaced_rows=self._progress.replaced_rows + total)
 
     def _step(self, columns: Columns) -> dict[str, float | Tensor] | None:
         """One optimiser step; None, and nothing done, where the loss or its gradient is not finite.
@@ -228,7 +210,6 @@ class Worker:
             self._recorder.save(self._checkpoint())
 
     def _is_finished(self) -> bool:
-        """Whether all steps are done, or early stopping applies."""
         patience = self._config.training.patience
         stale = patience is not None and self._progress.flat_validations >= patience
         return stale or self._progress.step >= self._total

@@ -1,4 +1,5 @@
-"""A process that takes more memory than it may have is refused it by Linux, and is ended elsewhere."""
+"""A process that takes more memory than it may have is refused it by Linux, and is ended elsewhere; how long commands
+wait is said by environment variables."""
 
 import subprocess
 import sys
@@ -6,22 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from vtr_core import process_limits
-from vtr_core.process_limits import EXCEEDED, free_memory
+from vtr_core import limits
+from vtr_core.errors import ConfigError
+from vtr_core.limits import EXCEEDED, RAY, SETTINGS, free_memory
 
 TAKES = "held = bytes(b'x' * {megabytes}) * 2**20\nimport time\ntime.sleep({seconds})\nprint('done')"
 
 
 def _run(start: str, megabytes: int, seconds: float) -> "subprocess.CompletedProcess[str]":
     """Of a process that has at most 64 MiB more: how it ended after taking so many, and staying for so long."""
-    script = f"from vtr_core.process_limits import limit, watch\n{start}\n" + TAKES.format(
-        megabytes=megabytes, seconds=seconds
-    )
+    script = f"from vtr_core.limits import limit, watch\n{start}\n" + TAKES.format(megabytes=megabytes, seconds=seconds)
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
 
 
 def test_a_container_has_no_more_than_its_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process_limits, "CGROUP", tmp_path)
+    monkeypatch.setattr(limits, "CGROUP", tmp_path)
     machine = free_memory()
     assert machine > 5 << 20
     for most, free in (("max", None), (str(9 << 20), 5 << 20), (str(1 << 20), 0)):
@@ -42,3 +42,22 @@ def test_a_watched_process_is_ended_beyond() -> None:
     assert _run("watch(64 * 2**20)", 16, 0.5).stdout == "done\n"
     ended = _run("watch(64 * 2**20)", 128, 60)
     assert (ended.returncode, ended.stdout) == (EXCEEDED, "")
+
+
+@pytest.mark.parametrize(("text", "expected"), [("0", 0.0), ("2.5", 2.5), ("", RAY.default_s)])
+def test_the_variable_says_how_long(text: str, expected: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(RAY.variable, text)
+    assert RAY.seconds() == expected
+
+
+def test_without_the_variables_a_slow_machine_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    for setting in SETTINGS:
+        monkeypatch.delenv(setting.variable, raising=False)
+        assert setting.seconds() >= 120
+
+
+@pytest.mark.parametrize("text", ["soon", "-1", "inf", "nan"])
+def test_what_is_no_number_of_seconds_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(RAY.variable, text)
+    with pytest.raises(ConfigError, match=r"VTR_RAY_PATIENCE_S is .*; it must be a number of seconds, 0 or more"):
+        RAY.seconds()
