@@ -28,20 +28,14 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
     removed: ClassVar[Mapping[str, Any]] = {}
-    """Settings of earlier versions with the values at which they had no effect on a model, `...` for any value: with
-    these, checkpoints still load.
-    """
+    """Settings of earlier versions with the values at which they had no effect: with these, checkpoints still load."""
 
     @model_validator(mode="before")
     @classmethod
     def _without_removed(cls, values: Any) -> Any:
         if not cls.removed or not isinstance(values, Mapping):
             return values
-        return {
-            name: value
-            for name, value in values.items()
-            if name not in cls.removed or cls.removed[name] not in (value, ...)
-        }
+        return {name: value for name, value in values.items() if cls.removed.get(name, ...) != value}
 
     @property
     def validation_context(self) -> Mapping[str, Any]:

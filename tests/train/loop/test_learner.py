@@ -88,6 +88,16 @@ def test_micro_batches_equal_one_pass(rows: int) -> None:
         torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
 
 
+def test_steps_run_the_compiled_model_and_validation_the_model_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "compile", nn.Sequential)  # the tests' checks of types cannot be traced
+    plain, compiled = learner(config()), learner(config(**{"training.compile": "on"}))
+    assert isinstance(compiled.model, nn.Sequential)
+    assert not isinstance(compiled.evaluated, nn.Sequential)
+    assert float(step(plain)) == float(step(compiled))
+    for expected, found in zip(gradients(plain), gradients(compiled), strict=True):
+        torch.testing.assert_close(found, expected, rtol=0, atol=0)
+
+
 def test_micro_batches_repeat_their_dropout() -> None:
     trained = learner(config(**{"batch.micro_rows": 2, "model.routing.dropout": 0.5}))
     seen = dict[int, list[Tensor]]()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -155,7 +155,9 @@ class Learner:
         if world_size() > 1:  # with a single worker torch's own is faster
             share_statistics(model, sum_shares, ChannelBatchNorm)
         rows = config.batch.micro_rows
-        self.model = distribute(model if rows is None else MicroBatches(model, rows))
+        # Validation runs the model itself: its batches have other sizes, and each would be compiled anew.
+        called = model if config.training.compile == "off" else cast("nn.Module", torch.compile(model))
+        self.model = distribute(called if rows is None else MicroBatches(called, rows))
         self.objective = objective.to(next(chain(model.parameters(), model.buffers())).device)
         self._optimizer = build_optimizer(nn.ModuleList([model, self.objective]), config.optimizer)
         decay = config.training.ema_decay
