@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import PreTrainedTokenizerFast
 
 WORDS = ("a", "dog", "cat", "runs", "sleeps", "in", "the", "garden", "man", "lifts", "barbell", "red", "car", "of")
 TEXTS = ("a dog runs in the garden", "a man lifts a barbell", "red car", "")
@@ -23,7 +23,7 @@ def save_tokenizer(folder: Path, longest: int = 12, special: Sequence[str] = _SP
     made.post_processor = processors.TemplateProcessing(
         single="<start> $A <end>", special_tokens=[(name, known[name]) for name in ("<start>", "<end>")]
     )
-    PreTrainedTokenizerFast(
+    transformers.PreTrainedTokenizerFast(
         tokenizer_object=made,
         pad_token="<pad>",
         unk_token="<unk>",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.drills import nodes, runs, table
-from tests.drills.outcome import Outcome
+from tests.drills.table import Outcome
 from tests.local_cluster.cluster import LocalCluster
 from vtr_core.run.config import TrainConfig
 

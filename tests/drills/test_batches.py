@@ -13,7 +13,6 @@ import torch
 from mlflow import MlflowClient
 
 from pipelines.train.command import TrainFlags, resume, train
-from tests.drills.outcome import Outcome
 from tests.drills.runs import (
     LEARNT,
     STEPS,
@@ -28,6 +27,7 @@ from tests.drills.runs import (
     wait_until,
     weights,
 )
+from tests.drills.table import Outcome
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
 from vtr_core.data.shards.shard_file import GroupTable, write_shard

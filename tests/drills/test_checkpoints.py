@@ -10,7 +10,6 @@ import pytest
 
 from pipelines.train.command import resume
 from tests.drills.conftest import Undisturbed
-from tests.drills.outcome import Outcome
 from tests.drills.runs import (
     STEPS,
     assert_equal_runs,
@@ -25,6 +24,7 @@ from tests.drills.runs import (
     wait_until,
 )
 from tests.drills.small_disk import SmallDisk
+from tests.drills.table import Outcome
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux]
 EVERY_STEP = {"training.checkpoint_every": 1}

@@ -17,8 +17,8 @@ from mlflow import MlflowClient
 
 from pipelines.train.command import TrainFlags, resume, train
 from tests.drills.conftest import Undisturbed
-from tests.drills.outcome import Outcome
 from tests.drills.runs import STEPS, assert_equal_runs, config, points
+from tests.drills.table import Outcome
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux]
 _ARTIFACTS = {"config.json", "environment.json", "events.jsonl"}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.drills.conftest import Undisturbed
-from tests.drills.outcome import Outcome
 from tests.drills.runs import assert_equal_runs, config, events, points, start_command, steps_lost, wait_until
+from tests.drills.table import Outcome
 from tests.s3.proxy import Proxy
 from tests.s3.store import SECRET, Store, fetch, running_store, send
 from vtr_core import storage

@@ -9,7 +9,6 @@ import pytest
 
 from pipelines.train.command import TrainFlags, resume, train
 from tests.drills.conftest import Undisturbed
-from tests.drills.outcome import Outcome
 from tests.drills.runs import (
     STEPS,
     assert_equal_runs,
@@ -21,6 +20,7 @@ from tests.drills.runs import (
     steps,
     steps_lost,
 )
+from tests.drills.table import Outcome
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.data.reading.row_groups import RowGroupReader

@@ -38,16 +38,8 @@ class Head:
     def vtr(self, *words: str, **changed: str) -> "subprocess.CompletedProcess[str]":
         """`vtr submit` in a folder that is not the checkout."""
         command = [sys.executable, "-m", "pipelines.cli", "submit", "--working-dir", str(REPOSITORY), *words]
-        return subprocess.run(
-            command,
-            env={**self.environment, **changed},
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=3600,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
+        where = {"env": {**self.environment, **changed}, "cwd": self.folder, "stdin": subprocess.DEVNULL}
+        return subprocess.run(command, capture_output=True, text=True, timeout=3600, check=False, **where)
 
 
 @pytest.fixture(scope="module")
@@ -144,18 +136,11 @@ def test_a_failed_jobs_exit_code(head: Head) -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        pytest.param({"RAY_AUTH_TOKEN": "f" * 32}, "does not accept this token", id="wrong"),
-        pytest.param(
-            {"RAY_AUTH_MODE": "disabled"},
-            "asks for a token; set RAY_AUTH_MODE=token",
-            id="none",
-        ),
-        pytest.param(
-            {"RAY_AUTH_TOKEN": "", "RAY_AUTH_TOKEN_PATH": "/none"},
-            "RAY_AUTH_TOKEN_PATH=/none cannot be read",
-            id="lost file",
-        ),
+        ({"RAY_AUTH_TOKEN": "f" * 32}, "does not accept this token"),
+        ({"RAY_AUTH_MODE": "disabled"}, "asks for a token; set RAY_AUTH_MODE=token"),
+        ({"RAY_AUTH_TOKEN": "", "RAY_AUTH_TOKEN_PATH": "/none"}, "RAY_AUTH_TOKEN_PATH=/none cannot be read"),
     ],
+    ids=["wrong", "none", "lost file"],
 )
 def test_without_the_token_nothing_is_submitted(head: Head, changed: dict[str, str], message: str) -> None:
     done = head.vtr("--", "evaluate", "none", "--data", "nothing", **changed)

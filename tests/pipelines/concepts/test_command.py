@@ -1,7 +1,5 @@
 """`vtr concepts`: a table where training looks for it, a report, and each fault in one line."""
 
-import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -50,18 +48,16 @@ def test_a_preset_says_how_concepts_are_made(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_splits_is_its_splits(tmp_path: Path) -> None:
-    captioned_videos(tmp_path / "d" / "train", CAPTIONS)
-    captioned_videos(tmp_path / "d" / "test", {"t": ["a man runs", "a man sings"]})
+    """Those of several folders are the splits of all."""
+    for folder, split, video in (("d", "test", "t"), ("e", "val", "u")):
+        captioned_videos(tmp_path / folder / "train", {f"{folder}{name}": said for name, said in CAPTIONS.items()})
+        captioned_videos(tmp_path / folder / split, {video: ["a man runs", "a man sings"]})
     out = str(tmp_path / "table")
-    concepts.main([str(tmp_path / "d"), "--processes", "1", "--out", out])
-    table = ConceptTable.load(out)
-    assert [Path(part.uri).name for part in table.head.datasets] == ["train", "test"]
-    assert sorted(path.name for path in (tmp_path / "table").iterdir()) == [
-        "concepts.json",
-        "counts-0.parquet",
-        "counts-1.parquet",
-        "report.json",
-    ]
+    concepts.main([str(tmp_path / "d"), str(tmp_path / "e"), "--processes", "1", "--out", out])
+    places = [Path(part.uri).relative_to(tmp_path).as_posix() for part in ConceptTable.load(out).head.datasets]
+    assert places == ["d/train", "d/test", "e/train", "e/val"]
+    names = [f"counts-{number}.parquet" for number in range(4)]
+    assert sorted(path.name for path in (tmp_path / "table").iterdir()) == ["concepts.json", *names, "report.json"]
 
 
 @pytest.mark.parametrize(
@@ -89,19 +85,3 @@ def test_faults(
     with pytest.raises(kind, match=message):
         concepts.main(words)
     assert not (tmp_path / "d" / "concepts" / "concepts.json").exists()
-
-
-def test_several_folders_of_splits_are_the_splits_of_all(tmp_path: Path) -> None:
-    for folder, video in (("d", "t"), ("e", "u")):
-        captioned_videos(tmp_path / folder / "train", {f"{folder}{name}": said for name, said in CAPTIONS.items()})
-        captioned_videos(tmp_path / folder / "val", {video: ["a man runs", "a man sings"]})
-    out = str(tmp_path / "table")
-    concepts.main([str(tmp_path / "d"), str(tmp_path / "e"), "--processes", "1", "--out", out])
-    places = [Path(part.uri).relative_to(tmp_path).as_posix() for part in ConceptTable.load(out).head.datasets]
-    assert places == ["d/train", "d/val", "e/train", "e/val"]
-
-
-def test_help_does_not_import_spacy() -> None:
-    helps = "cli.run('concepts', ['--help']); cli.run('tagger', ['evaluate', '--help'])"
-    code = f"import sys; from pipelines import cli; {helps}"
-    assert os.system(f"{sys.executable} -c \"{code}; sys.exit('spacy' in sys.modules)\" > {os.devnull}") == 0

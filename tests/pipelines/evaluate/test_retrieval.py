@@ -4,27 +4,18 @@ import json
 from pathlib import Path
 
 import pytest
-import torch
 from mlflow import MlflowClient
 
 from pipelines.evaluate.command import split_task
 from pipelines.evaluate.evaluation_flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate, similarities
+from tests.builders.dual_checkpoints import capsule_checkpoint
 from tests.builders.toy import toy_dataset, written
-from vtr_core.config.override import override
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.schema import FeatureSpec
-from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.run.build import build_model
-from vtr_core.run.inputs import with_inputs
-from vtr_core.run.presets import preset
-from vtr_core.storage import locate
-from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
-
-SMALL = {"model.num_capsules": 2, "model.embedding_dim": 4, "model.words.hidden_dim": 4, "model.standardize": False}
 
 
 @pytest.fixture
@@ -34,13 +25,7 @@ def data(tmp_path: Path) -> Manifest:
 
 @pytest.fixture
 def checkpoint(data: Manifest, tmp_path: Path) -> str:
-    torch.manual_seed(0)
-    config = with_inputs(override(preset("capsule-howto-tiny"), SMALL), data)
-    model = build_model(config.model)
-    words = WordTable.load(data).vocabulary
-    uri = str(tmp_path / "checkpoint")
-    save_checkpoint(locate(uri), Checkpoint(config, model.state_dict(), {}, Progress(step=7), words))
-    return uri
+    return capsule_checkpoint(tmp_path / "checkpoint", data)
 
 
 def logged(store: str, experiment: str) -> tuple[dict[str, float], dict[str, str]]:
@@ -55,23 +40,20 @@ def test_every_figure_is_printed_logged_and_written(
     data: Manifest, checkpoint: str, tmp_path: Path, own_tracking_store: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bank = toy_dataset(tmp_path / "bank", clips_of=[3, 3])[0]
-    flags = EvaluateFlags(
-        checkpoint,
-        (data.uri,),
-        similarity=("all",),
-        aggregate="video",
-        normalize=("dual_softmax", "query_bank"),
-        query_bank=bank.uri,
-        bank_size=4,
-        experiment="everything",
-        out=str(tmp_path / "figures.json"),
-    )
+    every = {"similarity": ("all",), "aggregate": "video", "normalize": ("dual_softmax", "query_bank")}
+    bank_of = {"query_bank": bank.uri, "bank_size": 4}
+    out = str(tmp_path / "figures.json")
+    flags = EvaluateFlags(checkpoint, (data.uri,), **every, **bank_of, experiment="everything", out=out)
     (result,) = evaluate(flags)
     variants = ("plain", "video_mean", "video_captions", "dual_softmax", "query_bank")
     kinds = ("dot", "cosine", "neg_euclidean")
     assert [(v.similarity, v.name) for v in result.variants] == [(kind, name) for kind in kinds for name in variants]
     metrics, params = logged(own_tracking_store, "everything")
-    names = {f"test/data{kind}{name}/t2v/r1" for kind in KINDS for name in VARIANTS}
+    names = {
+        f"test/data{kind}{name}/t2v/r1"
+        for kind in ("", "/cosine", "/neg_euclidean")
+        for name in ("", "/video_mean", "/video_captions", "/dual_softmax", "/query_bank")
+    }
     assert {name for name in metrics if name.endswith("/t2v/r1")} == names
     written_figures = json.loads((tmp_path / "figures.json").read_text())["sets"]["data"]
     for variant, record in zip(result.variants, written_figures["variants"], strict=True):
@@ -84,17 +66,8 @@ def test_every_figure_is_printed_logged_and_written(
     assert params["similarity_trained_with"] == params["similarity_judged_by"] == "dot"
     assert (params["query_bank"], params["bank_size"]) == (bank.uri, "4")
     printed = " ".join(capsys.readouterr().out.split())  # titles are wrapped
-    for words in (
-        "dot similarity",
-        "neg_euclidean similarity",
-        "depends on all test queries",
-        f"4 captions of {bank.uri}",
-    ):
-        assert words in printed
-
-
-KINDS = ("", "/cosine", "/neg_euclidean")
-VARIANTS = ("", "/video_mean", "/video_captions", "/dual_softmax", "/query_bank")
+    remarks = ("dot similarity", "neg_euclidean similarity", "depends on all test queries")
+    assert all(words in printed for words in (*remarks, f"4 captions of {bank.uri}"))
 
 
 def test_report_configuration_and_environment_are_artifacts(

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.cli import run
 from pipelines.extract.command import ExtractFlags
 from pipelines.extract.command import run as extract
 from tests.builders.small_videos import grey_video
@@ -56,8 +55,3 @@ def test_weights_that_are_none(good_flags: ExtractFlags, tmp_path: Path) -> None
 def test_captions_that_are_no_table(good_flags: ExtractFlags) -> None:
     with pytest.raises(ConfigError, match=r"--captions is subtitle; give a table \(.*\), subtitles, or .* msrvtt"):
         extract(replace(good_flags, captions="subtitle"))
-
-
-def test_the_list_is_shown_beside_other_flags(capsys: pytest.CaptureFixture[str]) -> None:
-    run("extract", ["videos", "--list"])
-    assert "imagenet-lite: video, 1280 values" in capsys.readouterr().out
