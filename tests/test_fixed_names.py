@@ -1,14 +1,17 @@
-"""What people's scripts and stored models rely on: functions, commands, flags, settings, presets, loaders."""
+"""What people's scripts and stored models rely on: functions, commands, flags, presets, loaders, the version."""
 
 import difflib
 import inspect
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
+import vtr_core
 from pipelines.commands import COMMANDS
 from tests import command_lines
 from vtr_core.run.presets import PRESETS
@@ -91,3 +94,8 @@ def test_flags_settings_and_presets_are_the_recorded_ones() -> None:
 def test_what_stored_models_name_can_load_them() -> None:
     """MLflow keeps this name in the folder of every registered model."""
     assert callable(import_module("vtr_core.train.served_model")._load_pyfunc)
+
+
+def test_the_code_knows_the_version_that_it_is_installed_as() -> None:
+    project = Path(__file__).parents[1] / "pyproject.toml"
+    assert vtr_core.__version__ == tomllib.loads(project.read_text())["project"]["version"]

@@ -16,7 +16,7 @@ NOT_WALKED = {
     "siamese --lfw": "120 trainings; tests/integration/test_siamese.py makes one round of it",
     "sweep": "several trainings that are killed; tests/integration/test_sweep.py",
     "runs/dual runs/other": "a second model; tests/pipelines/explain/test_queries.py",
-    "routing-none": "a second model; tests/pipelines/explain/test_examples.py",
+    "routing-none": "the same",
     "runs/no-routing": "the same",
     "--queries ambiguous": "no made-up word is several parts of speech; tests/pipelines/evaluate/test_dual_spaces.py",
     "--keep-columns": "columns of one's own; tests/data/sources/pairs/test_pairs.py",

@@ -3,8 +3,12 @@
 import pytest
 
 from pipelines.systems.capsules.capsule_tables import PAPER
+from pipelines.systems.muse import muse_tables
 from pipelines.tables.layout import OwnSet, Results, markdown
+from pipelines.tables.row_settings import first_alike, variant_configs
+from pipelines.tables.runs import variants_of
 from vtr_core.metrics.intervals import estimate
+from vtr_core.run.presets import preset
 
 
 def cells(page: str, title: str) -> list[str]:
@@ -83,3 +87,30 @@ def test_rows_say_what_they_were_compared_by() -> None:
     page = markdown(table(1), Results(similarities=said))
     assert "- Ours, video, Ours, trained on video, Ours, video and audio: judged by neg_euclidean." in page
     assert "- MIL-NCE*: judged by dot." in page
+
+
+VARIANTS = variants_of(muse_tables.PAPER.tables)
+ABLATIONS = (4, 5, 6, 7, 8, 11)
+
+
+@pytest.mark.parametrize("base", ["muse-msrvtt", "muse-msrvtt-tiny", "muse-tokens-tiny"])
+def test_every_row_is_a_preset(base: str) -> None:
+    for variant in VARIANTS:
+        name = f"{base}-{variant}" if variant else base
+        assert preset(name).preset == name
+
+
+def test_ours_of_muse_is_the_same_in_all_tables() -> None:
+    assert [table.number for table in muse_tables.PAPER.tables] == list(range(1, 12))
+    for table in (table for table in muse_tables.PAPER.tables if table.number in ABLATIONS):
+        ours = [row.paper[:4] for row in table.rows if row.variant in ("", "scale", "scales-4", "layers-4")]
+        assert ours == [(44.8, 71.6, 82.1, 15.6)]
+
+
+def test_rows_of_one_configuration_are_trained_once() -> None:
+    published = first_alike(variant_configs("muse-msrvtt", ["", *VARIANTS], {}))
+    assert {name for name, trained in published.items() if trained == ""} == {"", "scale", "scales-4", "layers-4"}
+    assert all(published[name] in (name, "") for name in published)
+    small = first_alike(variant_configs("muse-tokens-tiny", ["", *VARIANTS], {"seed": 3}))
+    assert {name for name, trained in small.items() if trained == ""} >= {"", "scale"}
+    assert small["layers-4"] == "layers-4"

@@ -1,6 +1,7 @@
-"""Every loader delivers the rows of the shards, each once in a pass."""
+"""Every loader delivers the rows of the shards, each once in a pass; every way to read the same batches."""
 
 import json
+from collections.abc import Callable, Mapping
 from itertools import count, islice
 from pathlib import Path
 
@@ -13,6 +14,18 @@ from benchmarks.feeding.scan import Flags as ScanFlags
 from benchmarks.feeding.scan import one_pass
 from benchmarks.peers import deliver
 from benchmarks.peers.deliver import timed
+from benchmarks.reading import (
+    OURS,
+    OURS_OF_VIDEOS,
+    SCAN,
+    SCAN_OF_VIDEOS,
+    Batches,
+    clip_ways,
+    equal,
+    made_videos,
+    rate,
+    video_ways,
+)
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
@@ -125,3 +138,25 @@ def test_ray_datas_own_way_delivers_each_row(local_ray: None, tmp_path: Path):
     made.close()
     assert len({int(key) for batch in found for key in batch["clip_key"]}) == manifest.rows
     assert found[0]["video"].shape == (64, 4096)
+
+
+Ways = Mapping[str, Callable[[], Batches]]
+
+
+def give_the_same(ways: Ways, ours: str, scan: str) -> None:
+    assert rate(ways[scan](), seconds=0.01) > 0
+    assert rate(ways[ours](), seconds=0.01) > 0
+    for name, batches in ways.items():
+        assert name == scan or equal(ways[ours](), batches(), 3), name
+
+
+def test_all_ways_give_the_same_batches_of_clips(tmp_path: Path) -> None:
+    manifest = write_shards(FeedingClips(num_videos=5, num_raw=0), tmp_path / "shards", processes=1)
+    give_the_same(clip_ways(64, tmp_path, manifest), OURS, SCAN)
+
+
+def test_all_ways_give_the_same_batches_of_whole_videos(tmp_path: Path) -> None:
+    ways = video_ways(made_videos(tmp_path / "data", 90, dim=8))
+    give_the_same(ways, OURS_OF_VIDEOS, SCAN_OF_VIDEOS)
+    ours, with_means, _ = (next(islice(batches(), 1)).keys() for batches in ways.values())
+    assert with_means - ours == {"video.mean", "text.mean"}
