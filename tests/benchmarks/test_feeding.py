@@ -8,24 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import reading
 from benchmarks.feeding.data import FeedingClips, write_raw, write_shards
 from benchmarks.feeding.ray_data import planned
 from benchmarks.feeding.scan import Flags as ScanFlags
 from benchmarks.feeding.scan import one_pass
 from benchmarks.peers import deliver
 from benchmarks.peers.deliver import timed
-from benchmarks.reading import (
-    OURS,
-    OURS_OF_VIDEOS,
-    SCAN,
-    SCAN_OF_VIDEOS,
-    Batches,
-    clip_ways,
-    equal,
-    made_videos,
-    rate,
-    video_ways,
-)
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
@@ -140,23 +129,23 @@ def test_ray_datas_own_way_delivers_each_row(local_ray: None, tmp_path: Path):
     assert found[0]["video"].shape == (64, 4096)
 
 
-Ways = Mapping[str, Callable[[], Batches]]
+Ways = Mapping[str, Callable[[], reading.Batches]]
 
 
 def give_the_same(ways: Ways, ours: str, scan: str) -> None:
-    assert rate(ways[scan](), seconds=0.01) > 0
-    assert rate(ways[ours](), seconds=0.01) > 0
+    assert reading.rate(ways[scan](), seconds=0.01) > 0
+    assert reading.rate(ways[ours](), seconds=0.01) > 0
     for name, batches in ways.items():
-        assert name == scan or equal(ways[ours](), batches(), 3), name
+        assert name == scan or reading.equal(ways[ours](), batches(), 3), name
 
 
 def test_all_ways_give_the_same_batches_of_clips(tmp_path: Path) -> None:
     manifest = write_shards(FeedingClips(num_videos=5, num_raw=0), tmp_path / "shards", processes=1)
-    give_the_same(clip_ways(64, tmp_path, manifest), OURS, SCAN)
+    give_the_same(reading.clip_ways(64, tmp_path, manifest), reading.OURS, reading.SCAN)
 
 
 def test_all_ways_give_the_same_batches_of_whole_videos(tmp_path: Path) -> None:
-    ways = video_ways(made_videos(tmp_path / "data", 90, dim=8))
-    give_the_same(ways, OURS_OF_VIDEOS, SCAN_OF_VIDEOS)
+    ways = reading.video_ways(reading.made_videos(tmp_path / "data", 90, dim=8))
+    give_the_same(ways, reading.OURS_OF_VIDEOS, reading.SCAN_OF_VIDEOS)
     ours, with_means, _ = (next(islice(batches(), 1)).keys() for batches in ways.values())
     assert with_means - ours == {"video.mean", "text.mean"}

@@ -8,15 +8,7 @@ import pytest
 
 from cluster.profiles import PROFILE_NAMES, profile
 from pipelines.arguments import dotted_changes
-from pipelines.submit.job_command import (
-    JobCommand,
-    check_places,
-    check_submission_id,
-    checked,
-    remarks,
-    split,
-    with_profile,
-)
+from pipelines.submit import job_command
 from pipelines.train.command import TrainFlags
 from vtr_core.errors import ConfigError
 
@@ -24,10 +16,10 @@ TRAIN = ["train", "capsule-howto-tiny", "--data", "s3://b/d"]
 
 
 def test_words_before_and_after_the_dashes() -> None:
-    own, command = split(["--yes", "--", *TRAIN])
+    own, command = job_command.split(["--yes", "--", *TRAIN])
     assert own == ["--yes"]
     assert command.words == tuple(TRAIN)
-    assert split(["--", "vtr", *TRAIN])[1] == command
+    assert job_command.split(["--", "vtr", *TRAIN])[1] == command
 
 
 FAULTS = [
@@ -44,16 +36,16 @@ FAULTS = [
 @pytest.mark.parametrize(("words", "message"), FAULTS, ids=[" ".join(words) for words, _ in FAULTS])
 def test_faults(words: list[str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        checked(words)
+        job_command.checked(words)
 
 
 def test_what_train_checks_elsewhere_passes() -> None:
     for words in (["train", "--resume", "s3://b/run"], ["train", "--config", "c.json", "--data", "x"], ["train"]):
-        assert checked(words).words == tuple(words)
+        assert job_command.checked(words).words == tuple(words)
 
 
 def test_values_of_a_flag() -> None:
-    command = JobCommand(("evaluate", "c", "--data", "a", "b", "--json=x", "--data=c"))
+    command = job_command.JobCommand(("evaluate", "c", "--data", "a", "b", "--json=x", "--data=c"))
     assert command.values("--data") == ["a", "b", "c"]
     assert command.values("--json") == ["x"]
     assert command.values("--out") == []
@@ -66,46 +58,46 @@ def test_a_profile_adds_what_the_user_left_open() -> None:
         "scaling.device": "cuda",
         "scaling.min_workers": None,
     }
-    command = JobCommand((*TRAIN, "--scaling.cpus-per-worker", "3", "--scaling.device=cpu"))
-    added = with_profile(command, changes).words[len(command.words) :]
+    command = job_command.JobCommand((*TRAIN, "--scaling.cpus-per-worker", "3", "--scaling.device=cpu"))
+    added = job_command.with_profile(command, changes).words[len(command.words) :]
     assert dotted_changes(added, "vtr", TrainFlags) == {"scaling.workers": 8, "scaling.min_workers": None}
-    assert command.words == with_profile(command, {}).words
+    assert command.words == job_command.with_profile(command, {}).words
 
 
 @pytest.mark.parametrize("name", PROFILE_NAMES)
 def test_a_training_takes_every_profile(name: str) -> None:
-    command = with_profile(JobCommand(tuple(TRAIN)), profile(name).changes)
-    assert checked(command.words) == command
+    command = job_command.with_profile(job_command.JobCommand(tuple(TRAIN)), profile(name).changes)
+    assert job_command.checked(command.words) == command
     assert f"--scaling.workers={profile(name).changes['scaling.workers']}" in command.words
 
 
 @pytest.mark.parametrize("words", [["evaluate", "c"], ["train", "--resume", "r"]])
 def test_a_profile_needs_a_new_run(words: list[str]) -> None:
     with pytest.raises(ConfigError, match="leave it out"):
-        with_profile(JobCommand(tuple(words)), {"scaling.workers": 8})
+        job_command.with_profile(job_command.JobCommand(tuple(words)), {"scaling.workers": 8})
 
 
 def test_the_shell_gets_the_words_as_they_are() -> None:
     words = ["evaluate", "a b", "--x=$(rm -rf /);'\"", "--json", "*"]
-    far = shlex.split(JobCommand(tuple(words)).entrypoint(None))
+    far = shlex.split(job_command.JobCommand(tuple(words)).entrypoint(None))
     assert far == ["exec", "python", "-m", "pipelines.cli", *words]
-    here = shlex.split(JobCommand(tuple(words)).entrypoint("/my folder"))
+    here = shlex.split(job_command.JobCommand(tuple(words)).entrypoint("/my folder"))
     assert here == ["cd", "/my folder", "&&", "exec", sys.executable, "-P", "-m", "pipelines.cli", *words]
 
 
 def test_a_name_says_what_runs_and_when() -> None:
     now = datetime(2026, 1, 31, 12, tzinfo=UTC)
-    name = JobCommand(tuple(TRAIN)).fresh_id(now)
+    name = job_command.JobCommand(tuple(TRAIN)).fresh_id(now)
     assert name.startswith("train-capsule-howto-tiny-20260131-120000-")
-    assert name != JobCommand(tuple(TRAIN)).fresh_id(now)
-    check_submission_id(name)
-    check_submission_id(JobCommand(("evaluate", "s3://b/run", "--data", "x")).fresh_id())
+    assert name != job_command.JobCommand(tuple(TRAIN)).fresh_id(now)
+    job_command.check_submission_id(name)
+    job_command.check_submission_id(job_command.JobCommand(("evaluate", "s3://b/run", "--data", "x")).fresh_id())
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "../x", "a b", "-a", "x" * 101])
 def test_names_that_ray_could_not_use(name: str) -> None:
     with pytest.raises(ConfigError, match="--submission-id"):
-        check_submission_id(name)
+        job_command.check_submission_id(name)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +111,7 @@ def test_names_that_ray_could_not_use(name: str) -> None:
 )
 def test_results_that_would_be_lost(words: list[str]) -> None:
     with pytest.raises(ConfigError, match="removed after it"):
-        check_places(JobCommand(tuple(words)))
+        job_command.check_places(job_command.JobCommand(tuple(words)))
 
 
 @pytest.mark.parametrize(
@@ -132,12 +124,12 @@ def test_results_that_would_be_lost(words: list[str]) -> None:
     ],
 )
 def test_results_that_stay(words: list[str]) -> None:
-    check_places(JobCommand(tuple(words)))
+    job_command.check_places(job_command.JobCommand(tuple(words)))
 
 
 def test_remarks_on_places_that_the_cluster_may_not_reach() -> None:
-    far = JobCommand(("train", "p", "--data", "/data/a", "--out", "s3://b/r"))
-    assert remarks(far, "http://mlflow:5000") == ["/data/a must be there on every node of the cluster"]
-    assert "is not sent" in remarks(JobCommand(tuple(TRAIN)), None)[0]
+    far = job_command.JobCommand(("train", "p", "--data", "/data/a", "--out", "s3://b/r"))
+    assert job_command.remarks(far, "http://mlflow:5000") == ["/data/a must be there on every node of the cluster"]
+    assert "is not sent" in job_command.remarks(job_command.JobCommand(tuple(TRAIN)), None)[0]
     for uri in ("sqlite:///mlflow.db", "http://127.0.0.1:5000", "http://localhost:5000", "file:///mlruns"):
-        assert "another place" in remarks(JobCommand(tuple(TRAIN)), uri)[0]
+        assert "another place" in job_command.remarks(job_command.JobCommand(tuple(TRAIN)), uri)[0]
