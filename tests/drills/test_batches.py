@@ -18,7 +18,6 @@ from tests.drills.conftest import Record
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
 from vtr_core.data.shards.shard_file import GroupTable, write_shard
-from vtr_core.errors import TrainingError
 from vtr_core.storage import locate
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, load_checkpoint
@@ -111,13 +110,3 @@ def _assert_same_state(before: Checkpoint, after: Checkpoint) -> None:
     for index, moments in before.optimizer["state"].items():
         for name, value in moments.items():
             assert torch.equal(torch.as_tensor(value), torch.as_tensor(after.optimizer["state"][index][name]))
-
-
-def test_too_many_in_a_row_end_the_run(world: Path, tmp_path: Path) -> None:
-    data, _ = with_nan(world, tmp_path / "data", lambda group, row: True)
-    stopping = runs.config(**{"training.max_nonfinite": 2})
-    with pytest.raises(
-        TrainingError, match=r"in 2 steps in a row .*not finite in clip .* of video .*part-00000\.parquet"
-    ):
-        train(stopping, TrainFlags(data=str(data), out=str(tmp_path / "run")))
-    assert [event["step"] for event in runs.events(tmp_path / "run", "not_finite")] == [1, 2]

@@ -86,16 +86,6 @@ def test_a_shard_truncated_during_the_run_is_restored(
     record("a truncated shard, --on-bad-shard skip", "by itself, its rows replaced")
 
 
-def test_skipping_gives_the_same_run_on_any_number_of_workers(copied: Path, tmp_path: Path) -> None:
-    flip(copied)
-    for workers in (1, 2):
-        same = runs.config(workers, on_bad_shard="skip", **{"model.routing.dropout": 0.0})
-        train(same, TrainFlags(data=str(copied), out=str(tmp_path / str(workers))))
-    one, two = (replaced(tmp_path / str(workers)) for workers in (1, 2))
-    assert one == two
-    assert runs.losses(tmp_path / "2") == pytest.approx(runs.losses(tmp_path / "1"), rel=0, abs=1e-5)
-
-
 def test_a_run_may_be_resumed_with_skip(copied: Path, tmp_path: Path) -> None:
     run, _ = tmp_path / "run", flip(copied)
     with pytest.raises(DamagedShard):

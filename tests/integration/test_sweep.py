@@ -44,17 +44,6 @@ def children(client: MlflowClient, out: Path) -> tuple[Run, list[Run]]:
 
 
 @pytest.mark.long
-def test_trials_are_trained_compared_tracked_and_the_best_is_registered(
-    world: Path, tmp_path: Path, own_tracking_store: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "sweep"
-    flags = SweepFlags(data=str(world), num_samples=2, search="random", max_concurrent=2, out=str(out))
-    sweep("capsule-howto-tiny", flags, SMALL)
-    check_end(out, 2, capsys.readouterr().out, MlflowClient(own_tracking_store))
-    assert {group["state"] for group in placement_group_table().values()} <= {"REMOVED"}
-
-
-@pytest.mark.long
 def test_killed_and_resumed(world: Path, tmp_path: Path, own_tracking_store: str) -> None:
     out = tmp_path / "sweep"
     workers = ["--scaling.workers", "1"]
@@ -98,10 +87,8 @@ def check_end(out: Path, num_trials: int, said: str, client: MlflowClient) -> No
     best_row = max(rows, key=lambda row: row["objective"])
     assert parent.data.metrics["val/t2v/sum_r"] == pytest.approx(best_row["objective"], rel=1e-12)
     champion = client.get_model_version_by_alias("vtr-capsule-howto-tiny", "champion")
-    assert (
-        champion.run_id
-        == json.loads((out / "trials" / parent.data.tags["best_trial"] / "run.json").read_text())["mlflow_run_id"]
-    )
+    record = json.loads((out / "trials" / parent.data.tags["best_trial"] / "run.json").read_text())
+    assert champion.run_id == record["mlflow_run_id"]
     assert (out / "best_trials.json").exists()
 
 

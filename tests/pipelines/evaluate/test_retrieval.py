@@ -1,6 +1,7 @@
 """One evaluation: tables, JSON and MLflow say the same, and corrected figures never replace the plain ones."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,10 @@ from pipelines.evaluate.command import split_task
 from pipelines.evaluate.evaluation_flags import EvaluateFlags, RowsRead, short_names
 from pipelines.evaluate.retrieval import evaluate, similarities
 from tests.builders.dual_checkpoints import capsule_checkpoint
-from tests.builders.toy import toy_dataset, written
+from tests.builders.toy import Toy, toy_dataset, written
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
-from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry
 from vtr_core.errors import ConfigError, DatasetError
 
@@ -96,29 +96,15 @@ def test_the_similarity_of_training_is_the_main_one() -> None:
     assert similarities(("cosine",), "dot") == ["cosine"]
 
 
-class Hidden:
-    """Two clips with captions and nothing to see."""
+class Hidden(Toy):
+    """Clips with captions and nothing to see or hear."""
 
-    name = "hidden"
-
-    def settings(self) -> dict[str, object]:
-        return {}
-
-    def features(self) -> tuple[FeatureSpec, ...]:
-        return (FeatureSpec("video", 3),)
-
-    def videos(self, drops: Drops) -> list[VideoEntry]:
-        return [VideoEntry("a", 0), VideoEntry("b", 1)]
-
-    def captions(self, videos: list[VideoEntry]) -> list[str]:
-        return ["video"]
-
-    def clips(self, video: VideoEntry, drops: Drops) -> list[Clip]:
-        return [Clip(video.video_id, 0.0, 1.0, "video", {})]
+    def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
+        yield Clip(video.video_id, 0.0, 1.0, "video", {})
 
 
 def test_a_data_set_with_nothing_to_find_is_an_error(checkpoint: str, tmp_path: Path) -> None:
-    hidden = written(Hidden(), tmp_path / "hidden", IngestOptions())[0]  # type: ignore[arg-type]
+    hidden = written(Hidden(), tmp_path / "hidden", IngestOptions())[0]
     with pytest.raises(DatasetError, match="no clip has any of the features video, audio"):
         evaluate(EvaluateFlags(checkpoint, (hidden.uri,), experiment="hidden"))
 
