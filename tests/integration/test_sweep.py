@@ -14,7 +14,7 @@ from pipelines.sweep.run import sweep
 from tests.drills.runs import kill_group, start_command, wait_until
 from vtr_core.errors import DatasetError, TrainingError
 
-pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("local_ray")]
+pytestmark = pytest.mark.integration
 SMALL = {
     "model.embedding_dim": 16,
     "model.words.hidden_dim": 16,
@@ -93,6 +93,7 @@ def check_end(out: Path, num_trials: int, said: str, client: MlflowClient) -> No
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("local_ray")
 def test_trials_that_wait_get_the_room_of_those_that_were_stopped(world: Path, tmp_path: Path) -> None:
     """Four trials where two fit; afterwards nothing stays reserved."""
     out = tmp_path / "room"
@@ -103,6 +104,7 @@ def test_trials_that_wait_get_the_room_of_those_that_were_stopped(world: Path, t
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("local_ray")
 def test_failed_trials_do_not_end_a_sweep_before_its_time(
     world: Path, tmp_path: Path, own_tracking_store: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
