@@ -12,21 +12,15 @@ from vtr_core.storage import StorageError, locate
 from vtr_core.storage.location import below
 
 
-def test_a_failed_write_leaves_no_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("old", [b"old", None])
+def test_a_failed_write_keeps_the_old_file_or_none(old: bytes | None, tmp_path: Path) -> None:
     place = locate(str(tmp_path / "deep" / "file"))
-    with pytest.raises(RuntimeError), storage.open_for_writing(place) as sink:
-        sink.write(b"half")
-        raise RuntimeError
-    assert not any((tmp_path / "deep").iterdir())
-
-
-def test_a_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
-    place = locate(str(tmp_path / "file"))
-    storage.write_bytes(place, b"old")
+    if old is not None:
+        storage.write_bytes(place, old)
     with pytest.raises(RuntimeError), storage.open_for_writing(place) as sink:
         sink.write(b"new")
         raise RuntimeError
-    assert storage.read_bytes(place) == b"old"
+    assert [file.read_bytes() for file in (tmp_path / "deep").iterdir()] == ([] if old is None else [old])
 
 
 @pytest.mark.parametrize("name", ["folder", "file/below", "file/deep/below"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.report.pages import Benchmark, numbered, origin, table
+from benchmarks.report.pages import Benchmark
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,6 @@ def test_a_benchmark_asks_for_the_place_of_its_page_before_it_measures(tmp_path:
     assert (figures["double"], figures["device"], set(figures["versions"])) == (6, "a machine", {"numpy", "python"})
     assert figures["command"] == f"python -m benchmarks.made.up --number 3 --out {out}"
     assert (out / "made_up.md").read_text() == "# 6\n"
-
-
-def test_tables_and_origins() -> None:
-    assert table(["row", "R@1"], [["a", 1.5]]) == ["| row | R@1 |", "|---|---:|", "| a | 1.5 |"]
-    figures = {"device": "a machine", "versions": {"torch": "2", "python": "3"}, "command": "it"}
-    assert origin(figures) == "On a machine; torch 2, python 3; `it`."
-    assert numbered({"torch": "2"}) == "torch 2"
 
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"

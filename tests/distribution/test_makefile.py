@@ -44,12 +44,6 @@ def test_the_check_of_everything_builds_the_site() -> None:
     assert any(line.endswith("mkdocs build --quiet") for line in lines)
 
 
-def test_the_set_up_says_what_it_fetches_before_it_does() -> None:
-    lines = _would_run("install")
-    assert "packages, 3.1 GB with CUDA (0.6 GB with TORCH=cpu)" in lines[0]
-    assert "packages, 0.6 GB and 0.2 GB for dev" in _would_run("install", "TORCH=cpu", "EXTRAS=dev")[0]
-
-
 def test_a_locked_set_up_takes_nothing_without_a_hash() -> None:
     first, second, third = _pip(_would_run("install", "LOCKED=1", "EXTRAS=postgres,numba"))
     files = [f"--requirement requirements/{name}.txt" for name in ("core", "torch", "postgres", "numba")]
@@ -63,17 +57,6 @@ def test_torch_without_cuda_comes_first_and_alone() -> None:
     index = "https://download.pytorch.org/whl/cpu"
     assert first == f"install --no-deps --index-url {index} --constraint constraints.txt torch"
     assert second == "install --no-deps --require-hashes --requirement requirements/core.txt"
-    first, *_ = _pip(_would_run("install", "TORCH=cpu", "EXTRAS=clip"))
-    assert first.endswith(" torch torchvision"), "which belongs to one build of torch"
-
-
-def test_uv_takes_the_place_of_pip() -> None:
-    lines = _would_run("install", "UV=1", "LOCKED=1")
-    assert not _pip(lines)
-    assert [line.split()[:3] for line in lines if line.startswith("uv ")][1:] == [
-        *[["uv", "pip", "install"]] * 2,
-        ["uv", "pip", "check"],
-    ]
 
 
 def test_another_torch_is_refused() -> None:
@@ -106,13 +89,6 @@ def test_the_workflow_follows_its_schema(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_issue_forms_follow_theirs(form: Path) -> None:
     assert _faults(form, "github-issue-forms") == ""
-
-
-def test_its_targets_are_in_the_makefile() -> None:
-    targets = re.findall(r"run: make (\S+)", WORKFLOW.read_text())
-    makefile = (ROOT / "Makefile").read_text()
-    assert targets == ["check", "test", "test"]
-    assert all(re.search(rf"(?m)^{target}:", makefile) for target in targets)
 
 
 def test_it_tests_the_pythons_that_the_package_names() -> None:

@@ -16,10 +16,6 @@ def code(*sources: str) -> list[dict[str, Any]]:
     return [{"cell_type": "code", "id": str(n), "metadata": {}, "source": [text]} for n, text in enumerate(sources)]
 
 
-def test_there_are_three() -> None:
-    assert len(FILES) == 3
-
-
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_each_is_a_notebook_that_others_can_open(file: Path) -> None:
     """The keys that format 4.5 asks for; outputs are small and tell nothing of the machine."""

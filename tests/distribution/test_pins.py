@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.distribution.project import EXTRAS, PROJECT, ROOT, direct, names, pins
-from vtr_core.errors import how_to_install
 
 CONSTRAINTS = {name: version for name, (version, _) in pins(ROOT / "constraints.txt").items()}
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
@@ -50,11 +49,7 @@ def test_torch_can_be_left_to_another_index() -> None:
     changes = _locked("torch") - {"torch", "triton"}
     assert all(name.startswith(("nvidia-", "cuda-")) for name in changes)
     assert not any(_locked("torch") & _locked(file.stem) for file in LOCKS if file.stem != "torch")
-
-
-def test_nothing_is_locked_twice() -> None:
-    for extra in EXTRAS:
-        assert not _locked("core") & _locked(extra)
+    assert not any(_locked("core") & _locked(extra) for extra in EXTRAS), "nothing is locked twice"
 
 
 CODE = ("vtr_core", "pipelines", "cluster", "tune_spaces")
@@ -142,11 +137,3 @@ def test_every_hint_names_an_extra_that_there_is() -> None:
     }
     assert hinted >= {"captioning", "clip", "faiss", "numba"}
     assert hinted - {""} <= set(EXTRAS)
-
-
-def test_a_hint_is_what_the_makefile_does() -> None:
-    recipe = (ROOT / "Makefile").read_text()
-    assert how_to_install("a") == (
-        "in vtr's folder make install EXTRAS=a, or pip install --constraint constraints.txt --editable '.[a]'"
-    )
-    assert "--constraint constraints.txt --editable '.$(if $(chosen),[$*])'" in recipe

@@ -25,15 +25,8 @@ def test_rows_are_trained_evaluated_and_not_done_twice(
     ingest(
         SyntheticSteps(dim_2d=16, dim_3d=16, dim_audio=8, num_tasks=2, videos_per_task=2), IngestFlags(out=str(steps))
     )
-    flags = TablesFlags(
-        only=(6,),
-        preset="capsule-howto-tiny",
-        data=str(world),
-        test=(f"msrvtt={world}/test",),
-        steps=(f"mine={steps}",),
-        seeds=1,
-        out=str(tmp_path / "out"),
-    )
+    small = {"only": (6,), "preset": "capsule-howto-tiny", "seeds": 1, "out": str(tmp_path / "out")}
+    flags = TablesFlags(data=str(world), test=(f"msrvtt={world}/test",), steps=(f"mine={steps}",), **small)
     changes = {**SMALL, "model.num_capsules": 4, "model.embedding_dim": 16, "model.words.hidden_dim": 16}
     page = tables(flags, changes)
     (shared,) = [line for line in page.splitlines() if line.startswith("| Shared |")]
@@ -96,14 +89,8 @@ def test_faults_are_named(flags: dict[str, object], message: str, tmp_path: Path
 def test_rows_of_one_configuration_are_trained_once(tmp_path: Path) -> None:
     data = tmp_path / "data"
     ingest(SyntheticTokens(num_videos=200, dim=16), IngestFlags(out=str(data)))
-    flags = muse_tables.TablesFlags(
-        only=(6,),
-        preset="muse-tokens-tiny",
-        data=str(data),
-        test=(f"things={data}/test",),
-        seeds=1,
-        out=str(tmp_path / "out"),
-    )
+    small = {"only": (6,), "preset": "muse-tokens-tiny", "seeds": 1, "out": str(tmp_path / "out")}
+    flags = muse_tables.TablesFlags(data=str(data), test=(f"things={data}/test",), **small)
     page = muse_tables.tables(flags, {"training.max_steps": 3, "batch.videos": 16, "scaling.workers": 0})
     assert sorted(path.name for path in (tmp_path / "out").iterdir() if path.is_dir()) == ["base", "frame", "spatial"]
     figures = json.loads((tmp_path / "out" / "tables.json").read_text())["figures"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.arguments import dotted_changes, parse
-from pipelines.cli import main, run
+from pipelines.cli import main
 from pipelines.commands import COMMANDS, EXAMPLES
 from pipelines.systems.registry import SYSTEMS
 from pipelines.train.command import TrainFlags
@@ -185,15 +185,6 @@ def test_a_process_of_its_own_says_no_more(folder: Path) -> None:
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
 
 
-def test_help_shows_the_settings_of_the_record_kind(capsys: pytest.CaptureFixture[str]) -> None:
-    run("ingest", ["msrvtt", "--help"])
-    assert "--pool" in capsys.readouterr().out
-    run("ingest", ["msrvtt", "--help", "--records", "videos"])
-    whole = capsys.readouterr().out
-    assert "--feature-folder" in whole
-    assert "--pool" not in whole
-
-
 def test_dotted_flags() -> None:
     words = ["--loss.margin.value=0.5", "--model.num-capsules", "8", "--seed", "3", "--training.patience", "None"]
     assert dotted_changes(words, "vtr", TrainFlags) == {
@@ -359,14 +350,3 @@ EXAMPLES_GIVEN = [shlex.split(line.partition(" > ")[0])[1:] for lines in EXAMPLE
 @pytest.mark.parametrize("words", EXAMPLES_GIVEN, ids=" ".join)
 def test_every_example_is_understood(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     check(words, monkeypatch)
-
-
-def test_help_names_what_each_variant_brings(capsys: pytest.CaptureFixture[str]) -> None:
-    run("train", ["capsule-howto-tiny", "--help-all"])
-    said = " ".join(capsys.readouterr().out.split())
-    assert "--loss.kind" in said
-    assert "info_nce: InfoNCE on L2-normalised embeddings with a temperature. (" in said
-    assert "temperature, learnable-temperature, max-scale, positives)" in said
-    assert "dual_triplet" not in said, "which this model cannot take"
-    run("train", ["hybrid-msrvtt-tiny", "--help-all"])
-    assert "mil_nce: " not in " ".join(capsys.readouterr().out.split()), "which this model cannot take"

@@ -62,17 +62,8 @@ def test_a_page_and_its_json_are_written_and_logged(
     (tmp_path / "queries.txt").write_text(f"{QUERY}\nvideo number4\tv4\nnumber0\n")
     Transform("jaccard", 4.0, 0.0, 1.0).write(str(tmp_path / "t.json"))
     out = tmp_path / "out"
-    report = explain(
-        ExplainQueriesFlags(
-            checkpoint,
-            data.uri,
-            queries=str(tmp_path / "queries.txt"),
-            out=str(out),
-            transform=str(tmp_path / "t.json"),
-            k=2,
-            experiment="explain-queries",
-        )
-    )
+    files = {"queries": str(tmp_path / "queries.txt"), "out": str(out), "transform": str(tmp_path / "t.json")}
+    report = explain(ExplainQueriesFlags(checkpoint, data.uri, k=2, experiment="explain-queries", **files))
     page, values = (out / "explanations.html").read_text(), json.loads((out / "explanations.json").read_text())
     assert values == json.loads(json.dumps(report.to_json()))
     assert [query["right_videos"] for query in values["queries"]] == [["v2"], ["v4"], []]

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 import vtr_core
 from pipelines.cli import run
@@ -21,7 +20,6 @@ from pipelines.search.search import search
 from tests.builders.dual_checkpoints import capsule_checkpoint
 from tests.builders.small_videos import grey_video
 from tests.builders.toy import toy_dataset
-from vtr_core.analysis.causality import causality_at_k
 from vtr_core.encoders.encoder import encoder
 from vtr_core.errors import ConfigError, DatasetError, InputError, VtrError
 from vtr_core.extraction import outputs as in_process
@@ -95,20 +93,6 @@ def test_scores_and_classes_are_those_of_the_encoder(
         shares = [terms[i] / sum(map(abs, terms)) for i in order]
         assert [tag["share"] for tag in hit["tags"]] == pytest.approx(shares, rel=1e-3)
     assert hits["one.mp4#0"]["link"] == f"{(films / 'one.mp4').as_uri()}#t=0,1.3"
-
-
-def test_causality_at_k_is_the_share_of_the_strongest_terms(place: str) -> None:
-    stored = load_index(locate(place))
-    (text,) = encoder("bundled").encode_text([QUERY])
-    z = torch.from_numpy(stored.shards[0].tensors["concept"].astype(np.float32))
-    q = encoder("bundled").head().text_concepts(torch.from_numpy(text)[None])
-    assert q is not None
-    measured = causality_at_k(z, q.expand_as(z), 10, "dot").values
-    for row, value in zip(z, measured, strict=True):
-        terms = sorted((abs(float(a) * float(b)) for a, b in zip(row, q[0], strict=True)), reverse=True)
-        assert float(value) == pytest.approx(sum(terms[:10]) / sum(terms), rel=1e-4)
-    explained = vtr_core.Index.open(place).explain(QUERY, k=3)
-    assert sorted(hit.causality_few for hit in explained) == pytest.approx(sorted(measured.tolist()), rel=1e-4)
 
 
 def test_pages_show_pictures_and_escape_names(place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

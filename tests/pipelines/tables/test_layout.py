@@ -7,7 +7,6 @@ from pipelines.systems.muse import muse_tables
 from pipelines.tables.layout import OwnSet, Results, markdown
 from pipelines.tables.row_settings import first_alike, variant_configs
 from pipelines.tables.runs import variants_of
-from vtr_core.metrics.intervals import estimate
 from vtr_core.run.presets import preset
 
 
@@ -19,13 +18,6 @@ def cells(page: str, title: str) -> list[str]:
 
 def table(number: int):  # type: ignore[no-untyped-def]
     return PAPER.tables[number - 1]
-
-
-def test_an_interval_as_printed_in_statistics_books() -> None:
-    found = estimate([4.0, 5.0, 6.0, 7.0, 8.0])  # t(0.975, 4) = 2.776, s = 1.5811
-    assert (found.mean, found.seeds) == (6.0, 5)
-    assert found.half_width == pytest.approx(2.776445 * 1.581139 / 5**0.5, rel=1e-5)
-    assert estimate([3.0]).half_width is None
 
 
 def test_without_results_every_row_stands_with_the_papers_figures() -> None:

@@ -18,7 +18,6 @@ from pipelines.tables.layout import Results, markdown
 from pipelines.tables.runs import Sweep, TestSet
 from tests.builders.made_faces import ingested, made_faces, made_lfw, names
 from tests.pipelines.verify.test_command import saved
-from vtr_core import storage
 from vtr_core.data.manifest import Manifest, splits
 from vtr_core.data.plan import GroupSplit, folds, row_groups
 from vtr_core.data.reading.evaluated_rows import read_images
@@ -29,7 +28,6 @@ from vtr_core.errors import ConfigError, InputError, RunConflict
 from vtr_core.metrics.verification import equal_error_threshold
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
-from vtr_core.storage import locate
 from vtr_core.systems.siamese.config import PairContrastiveConfig
 from vtr_core.systems.siamese.verification import encode_faces, score_pairs
 from vtr_core.train.checkpoint import load_model
@@ -254,13 +252,6 @@ def test_the_margin_of_highest_mean_and_a_threshold_of_all_folds(
     assert judged == set(names(1, 6))
     assert choice.threshold == equal_error_threshold(np.concatenate(distance), np.concatenate(different))
     assert choice.threshold not in [equal_error_threshold(*fold) for fold in zip(distance, different, strict=True)]
-
-
-def test_figures_of_all_groups_are_a_rows(flags: SiameseTableFlags) -> None:
-    for number, accuracy in ((0, 94.0), (2, 96.0)):
-        place = locate(face_rounds.group_folder(flags, number)) / "base" / "seed-0" / "figures-test.json"
-        storage.write_json(place, {"uri": "", "figures": {"test/accuracy": accuracy}, "chance": {}})
-    assert face_rounds.finished(flags, face_rounds.face_rounds(flags)).figures[""] == {"test/accuracy": (94.0, 96.0)}
 
 
 @pytest.fixture

@@ -51,14 +51,8 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.long
 @pytest.mark.usefixtures("own_tracking_store")
 def test_rows_stand_beside_the_papers_figures(described: Path, tmp_path: Path) -> None:
-    flags = TablesFlags(
-        only=("3.1", "3.2", "4.1", "5.2", "5.3", "5.4"),
-        preset="hybrid-msrvtt-tiny",
-        data=str(described),
-        rows=("concept", FUSED, "concept-pos-spacy"),
-        seeds=2,
-        out=str(tmp_path / "out"),
-    )
+    rows = {"only": ("3.1", "3.2", "4.1", "5.2", "5.3", "5.4"), "rows": ("concept", FUSED, "concept-pos-spacy")}
+    flags = TablesFlags(preset="hybrid-msrvtt-tiny", data=str(described), seeds=2, out=str(tmp_path / "out"), **rows)
     page = tables(flags, SMALL)
     found = json.loads((tmp_path / "out" / "tables.json").read_text())["figures"]
     assert len(found["concept"]["msrvtt/concepts, improved/c10"]) == 2
@@ -85,11 +79,8 @@ def test_without_data_the_papers_figures_stand_alone(tmp_path: Path) -> None:
     assert "| 512-d (TT) | 32.3 | 60.7 | 71.7 | 3.1 |" in page
     assert "avs: not run. The collections IACC.3 and V3C1" in page
     assert "2048-d latent: not run. No training data was given: --data FOLDER." in page
-
-
-def test_the_hybrid_s_own_row_is_called_base(tmp_path: Path) -> None:
     page = tables(TablesFlags(out=str(tmp_path), only=("3.2",), rows=("base", "concept")), {})
-    assert "Dual Encoding TPAMI: not run. No training data was given" in page
+    assert "Dual Encoding TPAMI: not run. No training data was given" in page  # the hybrid's own row
 
 
 def test_every_row_is_a_training_of_a_preset() -> None:
@@ -135,17 +126,10 @@ def test_ad_hoc_search_is_of_joint_training_validated_elsewhere(tmp_path: Path) 
     build_concept_table([first, more], tagger, TableSettings(), str(tmp_path / "concepts"), training=(0, 1))
     (tmp_path / "topics").write_text("501 a red ball\n")
     (tmp_path / "judged").write_text("1501 0 val1 1 1\n")
-    flags = TablesFlags(
-        only=("3.4",),
-        preset="hybrid-msrvtt-tiny",
-        data=f"{first.uri} + {more.uri}",
-        validation=val.uri,
-        concepts=str(tmp_path / "concepts"),
-        avs=(f"2016={val.uri},{tmp_path}/topics,{tmp_path}/judged",),
-        rows=("concept",),
-        seeds=1,
-        out=str(tmp_path / "out"),
-    )
+    rows = {"only": ("3.4",), "rows": ("concept",), "preset": "hybrid-msrvtt-tiny", "seeds": 1}
+    data = {"data": f"{first.uri} + {more.uri}", "validation": val.uri, "concepts": str(tmp_path / "concepts")}
+    avs = (f"2016={val.uri},{tmp_path}/topics,{tmp_path}/judged",)
+    flags = TablesFlags(avs=avs, out=str(tmp_path / "out"), **rows, **data)
     small = {**SMALL, "model.num_concepts": 4, "batch.videos": 4, "batch.epoch": "captions"}
     tables(flags, small)
     (record,) = [json.loads(file.read_text()) for file in (tmp_path / "out").rglob("run.json")]
