@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +11,7 @@ import pytest
 from benchmarks import reading
 from benchmarks.feeding.data import FeedingClips, write_raw, write_shards
 from benchmarks.feeding.ray_data import planned
-from benchmarks.feeding.scan import Flags as ScanFlags
-from benchmarks.feeding.scan import one_pass
 from benchmarks.peers import deliver
-from benchmarks.peers.deliver import timed
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
@@ -59,13 +56,6 @@ def test_the_shards_hold_the_source_s_rows(manifest: Manifest, rows: Columns):
     assert (rows["tokens"] > 0).all()
 
 
-@pytest.mark.parametrize("way", ["memory_map", "read", "dataset"])
-def test_a_scan_sees_every_row(manifest: Manifest, way):
-    files = [Path(manifest.location.path) / shard.file for shard in manifest.shards]
-    columns = training_columns(manifest.schema)
-    assert one_pass(files, columns, ScanFlags(data="", way=way, rows=100)) == manifest.rows
-
-
 def test_the_planned_batches_are_rows_of_the_shards(manifest: Manifest, rows: Columns):
     """Each video once in a pass, 32 different clips of it."""
     batches = list(islice(planned(manifest, BatchConfig(videos=2, clips_per_video=32, window=2)), 3))
@@ -87,20 +77,6 @@ def test_the_per_video_loader_delivers_the_same_clips(rows: Columns, tmp_path: P
         np.testing.assert_allclose(values, expected[name], rtol=2e-3, err_msg=name)
 
 
-def test_the_warm_up_does_not_count():
-    taken = []
-
-    def batches():
-        for number in count():
-            taken.append(number)
-            yield number
-
-    timing = timed(batches(), lambda number: 10 * number, seconds=0.0, warm_up=3)
-    assert taken == [0, 1, 2, 3]
-    assert (timing.rows, timing.steps) == (30, 1)
-    assert timing.rate == timing.rows / timing.seconds
-
-
 @pytest.mark.integration
 @pytest.mark.long
 def test_a_train_worker_measures_what_ray_data_delivers(local_ray: None, tmp_path: Path):
@@ -113,20 +89,6 @@ def test_a_train_worker_measures_what_ray_data_delivers(local_ray: None, tmp_pat
     assert found["timing"]["rows"] == 64
     assert 0 <= found["data_wait"]["share"] <= 1
     assert list(found["profile"]) == ["assemble", "put", "get", "tensors"]
-
-
-@pytest.mark.integration
-@pytest.mark.long
-def test_ray_datas_own_way_delivers_each_row(local_ray: None, tmp_path: Path):
-    from benchmarks.feeding.ray_parquet import batches, write
-
-    manifest = write_shards(FeedingClips(num_videos=4, num_raw=0), tmp_path / "shards", processes=1)
-    write(str(tmp_path / "shards"), str(tmp_path / "written"))
-    made = batches(str(tmp_path / "written"), 64)
-    found = [next(made) for _ in range(manifest.rows // 64)]
-    made.close()
-    assert len({int(key) for batch in found for key in batch["clip_key"]}) == manifest.rows
-    assert found[0]["video"].shape == (64, 4096)
 
 
 Ways = Mapping[str, Callable[[], reading.Batches]]

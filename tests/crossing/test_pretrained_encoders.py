@@ -108,12 +108,3 @@ def test_half_precision_trains_a_source(films: Path, tmp_path: Path) -> None:
     half, whole = losses(tmp_path / "half"), losses(tmp_path / "whole")
     assert half == pytest.approx(whole, rel=0.05)
     assert half != whole
-
-
-@pytest.mark.long
-def test_a_frozen_clip_and_micro_batches_train(films: Path, tmp_path: Path) -> None:
-    changes = {"batch.micro_rows": 8, "model.backbone.freeze": "all"}
-    train(config(**changes), TrainFlags(data=str(films), out=str(tmp_path / "run")))
-    before, after = weights(tmp_path / "run", 2), weights(tmp_path / "run", STEPS)
-    changed = {name.split(".")[0] for name in before if not torch.equal(before[name], after[name])}
-    assert changed == {"temporal"}

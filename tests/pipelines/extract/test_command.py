@@ -278,6 +278,8 @@ def test_frames_and_sound_of_joined_files_are_equally_long_and_odd_times_are_tol
 
 def test_what_a_user_may_have_forgotten(films: Path, tmp_path: Path) -> None:
     captions = table(tmp_path, *GOOD)
+    with pytest.raises(ConfigError, match=r"--captions is subtitle; give a table \(.*\), subtitles, or .* msrvtt"):
+        extract(flags(films, "subtitle", tmp_path / "data"))
     with pytest.raises(ConfigError, match="--captions is missing"):
         extract(ExtractFlags(str(films), str(tmp_path / "data")))
     with pytest.raises(ConfigError, match=r"weights of howto-2d are not here: get resnet152-b121ed2d\.pth"):
@@ -330,12 +332,9 @@ def test_a_second_extraction_takes_the_words_of_the_first(films: Path, tmp_path:
 
 
 @pytest.fixture
-def good_flags(tmp_path: Path) -> ExtractFlags:
-    """A folder of one film with a table; by Ray, which must not be started here."""
-    (tmp_path / "films").mkdir()
-    grey_video(tmp_path / "films" / "one.mp4", [0.0, 0.2])
-    (tmp_path / "captions.csv").write_text("id,caption,video\na,a grey film,one.mp4\n")
-    return ExtractFlags(str(tmp_path / "films"), str(tmp_path / "data"), str(tmp_path / "captions.csv"))
+def good_flags(films: Path, tmp_path: Path) -> ExtractFlags:
+    """By Ray, which must not be started here."""
+    return ExtractFlags(str(films), str(tmp_path / "data"), table(tmp_path, *GOOD))
 
 
 def _refused(good_flags: ExtractFlags, error: type[Exception], words: str) -> None:
@@ -368,8 +367,3 @@ def test_weights_that_are_none(good_flags: ExtractFlags, tmp_path: Path) -> None
     file.write_text("no weights")
     wrong = replace(good_flags, recipe=("howto-2d",), weights={"howto-2d": str(file)})
     _refused(wrong, CheckpointError, r"w\.pth is not a file of weights")
-
-
-def test_captions_that_are_no_table(good_flags: ExtractFlags) -> None:
-    with pytest.raises(ConfigError, match=r"--captions is subtitle; give a table \(.*\), subtitles, or .* msrvtt"):
-        command.run(replace(good_flags, captions="subtitle"))
