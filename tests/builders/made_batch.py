@@ -24,7 +24,7 @@ KINDS: Mapping[FeatureKind, str] = MappingProxyType(
     }
 )
 """Feature statistics as of HowTo100M's loaders, of a ReLU, and of standardised features."""
-NUM_WORDS, ROWS = 2000, 64
+NUM_WORDS, ROWS = 2000, 32
 
 
 def made_signal(config: TrainConfig, kind: FeatureKind) -> Signal:

@@ -120,6 +120,7 @@ def test_rows_of_one_configuration_are_trained_once() -> None:
 
 
 BASE = "capsule-howto-tiny"
+MINE = table_runs.TestSet("mine", "data/test", "retrieval")
 
 
 def sweep(out: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch) -> Sweep:
@@ -130,7 +131,7 @@ def sweep(out: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch) -> Swe
         raise InterruptedError
 
     monkeypatch.setattr("pipelines.tables.runs.train", train)
-    return Sweep(str(out), "data", None, [table_runs.TestSet("mine", "data/test", "retrieval")], 1, "vtr-tables")
+    return Sweep(str(out), "data", None, [MINE], 1, "vtr-tables")
 
 
 def test_other_settings_in_the_same_folder_are_refused_before_any_training(
@@ -183,19 +184,17 @@ def test_runs_that_began_with_another_model_are_refused(tmp_path: Path) -> None:
     record = RunRecord(data.uri, None, data.fingerprint, "", "vtr", init=f"{language}/checkpoints/step-00000003")
     folder = run_folder(out, "", 0)
     RunFolder.at(folder).claim(record, preset(BASE))
-    one = table_runs.TestSet("mine", "data/test", "retrieval")
-    storage.write_json(locate(figures_file(folder, one)), {"uri": "data/test", "figures": {}, "chance": {}})
+    storage.write_json(locate(figures_file(folder, MINE)), {"uri": "data/test", "figures": {}, "chance": {}})
     for other in (None, str(tmp_path / "lang")):
         with pytest.raises(RunConflict, match=f"began with {language}/.*, not with {other or 'random weights'}"):
-            Sweep(out, data.uri, None, [one], 1, "vtr-tables", init=other).run_all(variant_configs(BASE, [""], {}))
-    Sweep(out, data.uri, None, [one], 1, "vtr-tables", init=language).run_all(variant_configs(BASE, [""], {}))
+            Sweep(out, data.uri, None, [MINE], 1, "vtr-tables", init=other).run_all(variant_configs(BASE, [""], {}))
+    Sweep(out, data.uri, None, [MINE], 1, "vtr-tables", init=language).run_all(variant_configs(BASE, [""], {}))
 
 
 def test_figures_of_another_test_set_of_the_same_name_are_refused(tmp_path: Path) -> None:
-    one = table_runs.TestSet("mine", "data/test", "retrieval")
-    place = figures_file(run_folder(str(tmp_path), "", 0), one)
+    place = figures_file(run_folder(str(tmp_path), "", 0), MINE)
     storage.write_json(locate(place), {"uri": "other/test", "figures": {}, "chance": {}})
-    runs = Sweep(str(tmp_path), "data", None, [one], 1, "vtr-tables")
+    runs = Sweep(str(tmp_path), "data", None, [MINE], 1, "vtr-tables")
     with pytest.raises(RunConflict, match="has figures for mine of other/test; give that data set, or these another"):
         runs.run_all(variant_configs(BASE, [""], {}))
 
@@ -204,9 +203,7 @@ def test_runs_of_other_training_data_are_refused(tmp_path: Path) -> None:
     data, other = (toy_dataset(tmp_path / name, clips_of=clips)[0] for name, clips in (("a", [1, 2]), ("b", [2, 3])))
     folder = RunFolder.at(run_folder(str(tmp_path / "out"), "", 0))
     folder.claim(RunRecord(other.uri, None, other.fingerprint, "", "vtr"), preset(BASE))
-    runs = Sweep(
-        str(tmp_path / "out"), data.uri, None, [table_runs.TestSet("mine", "data/test", "retrieval")], 1, "vtr-tables"
-    )
+    runs = Sweep(str(tmp_path / "out"), data.uri, None, [MINE], 1, "vtr-tables")
     with pytest.raises(RunConflict, match=f"was trained on {other.uri}"):
         runs.run_all(variant_configs(BASE, [""], {}))
 

@@ -21,9 +21,12 @@ SMALL = override(
 )
 
 
-def test_it_counts_rows_steps_and_weights(tmp_path: Path) -> None:
-    toy_dataset(tmp_path / "d")
-    data = Manifest.load(str(tmp_path / "d"))
+@pytest.fixture
+def data(tmp_path: Path) -> Manifest:
+    return toy_dataset(tmp_path / "d")[0]
+
+
+def test_it_counts_rows_steps_and_weights(data: Manifest) -> None:
     said = " ".join(intention(SMALL, data, None, Plan(data, SMALL.batch, 0), SHAPES))
     assert "15 rows of 5 videos; no validation" in said
     assert "8, 2 an epoch; 6 rows a step, 2 videos × 3; in this process" in said
@@ -36,10 +39,8 @@ def test_it_counts_rows_steps_and_weights(tmp_path: Path) -> None:
     assert "so few steps" not in " ".join(intention(long, data, None, Plan(data, long.batch, 0), SHAPES))
 
 
-def test_more_clips_than_videos_have_are_told(tmp_path: Path) -> None:
+def test_more_clips_than_videos_have_are_told(data: Manifest) -> None:
     """The videos of the data set have three clips each."""
-    toy_dataset(tmp_path / "d")
-    data = Manifest.load(str(tmp_path / "d"))
 
     def said(clips: int) -> str:
         config = override(SMALL, {"batch.clips_per_video": clips})
@@ -66,9 +67,7 @@ def test_what_cannot_fit_is_refused_with_the_largest_weight() -> None:
     require_memory(override(SMALL, {"scaling.workers": 2}), SHAPES, there=1)  # on machines that are not known yet
 
 
-def test_random_weights_at_a_rate_for_pretrained_ones_are_told(tmp_path: Path) -> None:
-    toy_dataset(tmp_path / "d")
-    data = Manifest.load(str(tmp_path / "d"))
+def test_random_weights_at_a_rate_for_pretrained_ones_are_told(data: Manifest) -> None:
 
     def said(init: str | None = None, **changes: object) -> str:
         config = override(preset("clip4clip-msrvtt"), changes)
