@@ -73,7 +73,7 @@ def test_what_was_killed_goes_on_to_the_same_data_set(kind: str, tmp_path: Path)
         ]
     out = tmp_path / "killed"
     process = start_command([*words, "--out", str(out)])
-    wait_until(lambda: len(list(out.glob("_ingest/*-*.json"))) >= 3, process)
+    wait_until(lambda: len(list(out.glob("_ingest/*-*.json"))) >= 3, process, 3600)
     kill_group(process)
     with pytest.raises(DatasetError, match="interrupted"):
         Manifest.load(str(out))

@@ -104,6 +104,9 @@ def test_two_models_are_compared_as_they_were_trained(data: Manifest, checkpoint
         run("explain", [*words, "--transform", "t.json"])
 
 
+ASKED = ("--query", "video", "--out", "o")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -112,19 +115,19 @@ def test_two_models_are_compared_as_they_were_trained(data: Manifest, checkpoint
         (["{c}", "--data", "{d}", "--query", " ", "--out", "o"], "a query is empty"),
         (["{c}", "--data", "{d}", "--query", "zzz", "--out", "o"], "no word of the query 'zzz'"),
         (["{c}", "--data", "{d}", "--queries", "none.txt", "--out", "o"], "none.txt does not exist"),
-        (["{c}", "--data", "{d}", "--query", "video", "--out", "o", "--k", "0"], "--k is 0"),
-        (["{c}", "--data", "{d}", "--query", "video", "--out", "o", "--tagss", "3"], "did you mean --tags?"),
-        (["{latent}", "--data", "{d}", "--query", "video", "--out", "o"], "latent space does not have"),
-        (["{capsules}", "--data", "{d}", "--query", "video", "--out", "o"], "this model reads clips/1"),
-        (["none", "--data", "{d}", "--query", "video", "--out", "o"], "is not a checkpoint"),
-        (["{c}", "--data", "{d}", "--query", "q", "--videos", "v", "--out", "o"], "has whole videos; give --keyframes"),
-        (["{c}", "{capsules}", "--data", "{d}", "--query", "video", "--out", "o"], "needs one of 'hybrid_encoder'"),
-        (["{capsules}", "{c}", "--data", "{clips}", "--query", "q", "--out", "o"], "compare models of one kind"),
-        (["{capsules}", *["{capsules}"] * 6, "--data", "{clips}", "--query", "q", "--out", "o"], "has room for 6"),
+        (["{c}", "--data", "{d}", *ASKED, "--k", "0"], "--k is 0"),
+        (["{c}", "--data", "{d}", *ASKED, "--tagss", "3"], "did you mean --tags?"),
+        (["{latent}", "--data", "{d}", *ASKED], "latent space does not have"),
+        (["{capsules}", "--data", "{d}", *ASKED], "this model reads clips/1"),
+        (["none", "--data", "{d}", *ASKED], "is not a checkpoint"),
+        (["{c}", "--data", "{d}", "--videos", "v", *ASKED], "has whole videos; give --keyframes"),
+        (["{c}", "{capsules}", "--data", "{d}", *ASKED], "needs one of 'hybrid_encoder'"),
+        (["{capsules}", "{c}", "--data", "{clips}", *ASKED], "compare models of one kind"),
+        (["{capsules}", *["{capsules}"] * 6, "--data", "{clips}", *ASKED], "has room for 6"),
         (["{capsules}", "--data", "{clips}", "--query", "zzz", "--out", "o"], "no word of the query 'zzz'"),
-        (["{capsules}", "--data", "{clips}", "--query", "q", "--space", "concept", "--out", "o"], "leave out --space"),
-        (["{capsules}", "--data", "{clips}", "--query", "q", "--keyframes", "k", "--out", "o"], "k does not exist"),
-        (["{capsules}", "--data", "{clips}", "--query", "q", "--videos", "none", "--out", "o"], "is no folder"),
+        (["{capsules}", "--data", "{clips}", "--space", "concept", *ASKED], "leave out --space"),
+        (["{capsules}", "--data", "{clips}", "--keyframes", "k", *ASKED], "k does not exist"),
+        (["{capsules}", "--data", "{clips}", "--videos", "none", *ASKED], "is no folder"),
     ],
 )
 def test_faults_are_named(

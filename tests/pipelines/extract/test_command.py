@@ -190,7 +190,7 @@ def test_clips_of_youcook2_and_howto100m_from_their_videos(films: Path, tmp_path
 def test_an_interrupted_extraction_goes_on(films: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was written stays, the rest is done once, and the data set is that of an extraction in one go."""
     captions = table(tmp_path, *GOOD)
-    options = {"recipe": ("log-mel",), "videos_per_shard": 1}
+    options = {"recipe": ("imagenet-lite",), "videos_per_shard": 1}
     whole = extract(flags(films, captions, tmp_path / "whole", **options))
     requested: list[int] = []
     real = in_process.extract_here

@@ -138,7 +138,8 @@ def test_other_refusals_are_not_repeated(
 ) -> None:  # fmt: skip
     url, handler = server
     handler.refusals[:] = [refusal]
+    job = SubmittedJob(connect(url), "mine", 60)
     monkeypatch.setenv("VTR_RAY_PATIENCE_S", "0")
     with pytest.raises(error, match=message):
-        send(SubmittedJob(connect(url), "mine", 60), "vtr train", ENVIRONMENT, 0.0)
+        send(job, "vtr train", ENVIRONMENT, 0.0)
     assert not handler.jobs
