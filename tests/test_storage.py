@@ -110,10 +110,6 @@ def test_names_in_a_bucket_are_quoted_once_and_read_once(name: str) -> None:
     assert locate(place.uri).s3 == place.s3
 
 
-def test_children_of_nothing_are_none(tmp_path: Path) -> None:
-    assert list(storage.children(locate(str(tmp_path / "none")))) == []
-
-
 STORE = "?endpoint_override=http://127.0.0.1:9000&region=x"
 
 

@@ -64,19 +64,6 @@ def test_progress_is_not_kept() -> None:
         assert not [line for line in texts if PROGRESS.match(line.rstrip("\n"))], file
 
 
-def test_figures_are_kept_as_pictures_and_closed() -> None:
-    cells = code("import matplotlib.pyplot as plt\nplt.figure(figsize=(1, 1))", "print(plt.get_fignums())")
-    drawn, after = executed(cells, {}, "/place/")
-    (picture,) = drawn["outputs"]
-    assert picture["data"]["image/png"].startswith("iVBORw0KGgo")
-    assert after["outputs"][0]["text"] == ["[]\n"]
-
-
-def test_a_cell_that_fails_ends_the_notebook() -> None:
-    with pytest.raises(ZeroDivisionError):
-        list(executed(code("1 / 0", "print(1)"), {}, "/place/"))
-
-
 @pytest.mark.long
 @pytest.mark.integration
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
