@@ -1,4 +1,4 @@
-"""A reader who follows a batch, a training or a search passes few files; and counting counts what runs."""
+"""A reader who follows a batch, a training or a search passes few files."""
 
 import subprocess
 import sys
