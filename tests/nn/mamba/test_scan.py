@@ -48,25 +48,14 @@ def _assert_equals_the_loop(arguments, atol, **flags):
         torch.testing.assert_close(found.double() / scale, true / scale, atol=atol, rtol=0)
 
 
-@pytest.mark.parametrize(
-    ("B", "C"),
-    [("variable", "grouped"), ("grouped", "constant"), ("constant", "variable"), ("constant", "constant")],
-)
+@pytest.mark.parametrize("C", list(FORMS))
+@pytest.mark.parametrize("B", list(FORMS))
 def test_every_form_of_b_and_c_equals_the_loop(B, C):
     _assert_equals_the_loop(_arguments(B, C), 1e-10, delta_softplus=True)
 
 
-@pytest.mark.parametrize(
-    ("missing", "delta_softplus"),
-    [
-        ((), True),
-        ((), False),
-        (("D",), True),
-        (("z",), True),
-        (("delta_bias",), False),
-        (("D", "z", "delta_bias"), True),
-    ],
-)
+@pytest.mark.parametrize("missing", [(), ("D",), ("z",), ("delta_bias",), ("D", "z"), ("D", "z", "delta_bias")])
+@pytest.mark.parametrize("delta_softplus", [False, True])
 def test_every_optional_argument_may_be_missing(missing, delta_softplus):
     arguments = {name: values for name, values in _arguments().items() if name not in missing}
     if not delta_softplus:  # steps are positive, as the softplus makes them

@@ -1,6 +1,5 @@
-"""What processes may take: memory, which they are refused or ended beyond; processors; and how long they wait."""
+"""A process that takes more memory than it may have is refused it by Linux, and is ended elsewhere."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from vtr_core import process_limits
-from vtr_core.errors import ConfigError
-from vtr_core.patience import RAY, SETTINGS
-from vtr_core.process_limits import EXCEEDED, free_memory, num_usable
+from vtr_core.process_limits import EXCEEDED, free_memory
 
 TAKES = "held = bytes(b'x' * {megabytes}) * 2**20\nimport time\ntime.sleep({seconds})\nprint('done')"
 
@@ -45,34 +42,3 @@ def test_a_watched_process_is_ended_beyond() -> None:
     assert _run("watch(64 * 2**20)", 16, 0.5).stdout == "done\n"
     ended = _run("watch(64 * 2**20)", 128, 60)
     assert (ended.returncode, ended.stdout) == (EXCEEDED, "")
-
-
-def test_what_the_system_allows_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3, 5}, raising=False)
-    assert num_usable() == 3
-
-
-@pytest.mark.parametrize(("cores", "usable"), [(8, 8), (None, 1)])
-def test_elsewhere_the_machine_counts(monkeypatch: pytest.MonkeyPatch, cores: int | None, usable: int) -> None:
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    assert num_usable() == usable
-
-
-@pytest.mark.parametrize(("text", "expected"), [("0", 0.0), ("2.5", 2.5), ("", RAY.default_s)])
-def test_the_variable_says_how_long(text: str, expected: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(RAY.variable, text)
-    assert RAY.seconds() == expected
-
-
-def test_without_the_variables_a_slow_machine_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    for setting in SETTINGS:
-        monkeypatch.delenv(setting.variable, raising=False)
-        assert setting.seconds() >= 120
-
-
-@pytest.mark.parametrize("text", ["soon", "-1", "inf", "nan"])
-def test_what_is_no_number_of_seconds_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(RAY.variable, text)
-    with pytest.raises(ConfigError, match=r"VTR_RAY_PATIENCE_S is .*; it must be a number of seconds, 0 or more"):
-        RAY.seconds()
