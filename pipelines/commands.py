@@ -37,7 +37,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "vtr extract videos --captions clips.csv --splits train .8 val .1 test .1 --out data/mine",
         "vtr extract videos --features-only --out features",
         "vtr extract videos --recipe hf:openai/clip-vit-base-patch32 --features-only --out features",
-        "vtr extract --list",
     ),
     "index": (
         "vtr index videos --out found",
@@ -95,7 +94,7 @@ class Command:
 
 
 COMMANDS = (
-    Command("extract", "features of video files by named backbones, as Parquet shards; --list describes the recipes"),
+    Command("extract", "features of video files by named backbones, as Parquet shards; vtr encoders lists the recipes"),
     Command("encoders", "pretrained encoders of text and frames: what there is, what each needs, what is here; --json"),
     Command("ingest", "precomputed features and annotations, as Parquet shards with a manifest"),
     Command("concepts", "concept vocabulary of captions and soft labels of videos, for models with a concept space"),

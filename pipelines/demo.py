@@ -4,21 +4,16 @@ import csv
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help
 from vtr_core.data.worlds.films import FRAME_RATE, film, frames, sound
 from vtr_core.errors import ConfigError, command_line
 from vtr_core.storage.location import below
 from vtr_core.video.streams import Codec, write_video
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 TABLE = "captions.csv"
 NUM_TEST, NUM_VALIDATION = 100, 60
@@ -53,7 +48,6 @@ def _split(from_end: int, test: int, validation: int) -> str:
 
 
 PRESET = "adapter"
-LOSS, RECALL = "train/loss", "val/t2v/r10"
 QUERY = "a green star moves to the right"
 _TEST, _VALIDATION, _FEWEST_TRAINING = 60, 40, 40
 
@@ -125,42 +119,7 @@ def _trained(data: str, out: str, films: str, seed: int) -> str:
         table = str(Path(films) / TABLE)
         settings = ["--captions", table, "--recipe", "bundled", "--thumbnails", "--workers", "0"]
         extract([films, *settings, "--out", data])
-    finished = train(override(preset(PRESET), {"seed": seed}), TrainFlags(data=data, out=out))
-    print(f"learning curve  {write_learning_curve(data, out)}")
-    return finished.checkpoint
-
-
-def write_learning_curve(data: str, run: str) -> str:
-    """Write the learning curve into the run's folder; returns its place."""
-    from pipelines.report.logged_run import write_figure
-    from vtr_core.data.manifest import Manifest
-    from vtr_core.storage import locate
-    from vtr_core.tracking.run_log import read_lines
-
-    place = locate(run) / "learning_curve.png"
-    chance = min(100.0, 100 * 10 / Manifest.load(below(data, "val")).rows)
-    write_figure(place, learning_curve(read_lines(locate(run) / "metrics.jsonl"), chance))
-    return str(place)
-
-
-def learning_curve(points: Sequence[Mapping[str, Any]], chance: float) -> "Figure":
-    """Figure of the loss by step (left) and of R@10 of validation captions by step, in percent, with chance (right).
-
-    points: the lines of a run's metrics.jsonl. chance: in percent.
-    """
-    from pipelines.report.figures import blank_figure, name_axes
-
-    figure = blank_figure(9, 3.6)
-    left, right = figure.subplots(1, 2)
-    for axes, name in ((left, LOSS), (right, RECALL)):
-        curve = [(point["step"], point[name]) for point in points if name in point]
-        axes.plot(*zip(*curve, strict=True), marker="." if len(curve) < 30 else "", color="#4c72b0")
-        axes.set_ylim(bottom=0)
-    right.axhline(chance, color="#c44e52", linestyle="--", label="chance")
-    right.legend(fontsize=8)
-    name_axes(left, "step", "", "training: loss")
-    name_axes(right, "step", "%", "validation: R@10, text → video")
-    return figure
+    return train(override(preset(PRESET), {"seed": seed}), TrainFlags(data=data, out=out)).checkpoint
 
 
 def _next_steps(out: str, checkpoint: str, page: str) -> str:

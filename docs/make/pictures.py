@@ -74,12 +74,28 @@ def explanation(folder: Path) -> bytes:
 
 
 def learning_curve(folder: Path) -> bytes:
-    """Loss and validation of a run, as `vtr demo` draws them."""
-    from pipelines.demo import write_learning_curve as write_curve
+    """Loss, and R@10 of validation captions in percent with chance, by step."""
+    from pipelines.report.figures import blank_figure, name_axes
+    from pipelines.report.logged_run import write_figure
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.storage import locate
+    from vtr_core.tracking.run_log import read_lines
 
     made(folder, WORLD, FIRST)
-    run = str(folder / "runs/first")
-    return Path(write_curve(str(folder / "world"), run)).read_bytes()
+    points = read_lines(locate(str(folder / "runs/first/metrics.jsonl")))
+    figure = blank_figure(9, 3.6)
+    left, right = figure.subplots(1, 2)
+    for axes, name in ((left, "train/loss"), (right, "val/t2v/r10")):
+        curve = [(point["step"], point[name]) for point in points if name in point]
+        axes.plot(*zip(*curve, strict=True), marker="." if len(curve) < 30 else "", color="#4c72b0")
+        axes.set_ylim(bottom=0)
+    chance = min(100.0, 100 * 10 / Manifest.load(str(folder / "world/val")).rows)
+    right.axhline(chance, color="#c44e52", linestyle="--", label="chance")
+    right.legend(fontsize=8)
+    name_axes(left, "step", "", "training: loss")
+    name_axes(right, "step", "%", "validation: R@10, text → video")
+    write_figure(locate(str(folder / "curve.png")), figure)
+    return (folder / "curve.png").read_bytes()
 
 
 def mlflow_run(folder: Path) -> bytes:

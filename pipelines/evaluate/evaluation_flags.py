@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
@@ -18,14 +17,8 @@ if TYPE_CHECKING:
 
 
 SimilarityName = Literal["dot", "cosine", "neg_euclidean", "all"]
-
-
 Normalization = Literal["dual_softmax", "query_bank"]
-
-
 Background = Literal["zero", "mean", "zero_text"]
-
-
 Rescale = Literal["matrix", "query", "train"]
 
 
@@ -39,9 +32,8 @@ class EvaluateFlags:
     """One or more data sets."""
     similarity: tuple[SimilarityName, ...] = ()
     """Similarities of embeddings, one table each; all: dot, cosine, neg_euclidean (default: as in training)."""
-    aggregate: Literal["none", "video", "captions"] = "none"
-    """video: also video-level retrieval with all captions of a video, by mean embeddings and by caption average.
-    captions: also video to text with a video's captions as one item, by its best, as CLIP4Clip evaluates MSVD."""
+    aggregate: Literal["none", "captions"] = "none"
+    """captions: also video to text with a video's captions as one item, by its best, as CLIP4Clip evaluates MSVD."""
     rescale: Rescale | None = None
     """Dual encoders: range by which the scores of each space are rescaled before they are added: query, train (training
     batches), or matrix (all scores, published) (default: as the run's evaluation.normalise, query)."""
@@ -152,28 +144,20 @@ def short_names(manifests: "Sequence[Manifest]") -> list[str]:
     return [f"{'-'.join(part[-2:])}-{number}" for number, part in enumerate(parts, start=1)]
 
 
-class RowsRead:
+class RowsRead(ExitStack):
     """Tells, in a with-statement, how many of a data set's rows have been worked on: a bar, or lines in a log.
 
     Nothing is told of row groups that are not watched, such as those whose embeddings are read from elsewhere.
     """
 
     def __init__(self, manifest: Manifest) -> None:
-        self._manifest, self._stack = manifest, ExitStack()
+        super().__init__()
+        self._manifest, self._done = manifest, 0
         self._meter: Meter | None = None
-        self._done = 0
-
-    def __enter__(self) -> "RowsRead":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
 
     def watch(self, places: Sequence[RowGroup]) -> Sequence[RowGroup]:
         """The row groups; each counts as worked on when the next one is asked for."""
-        self._meter = self._meter or self._stack.enter_context(Meter(self._manifest.rows, "rows"))
+        self._meter = self._meter or self.enter_context(Meter(self._manifest.rows, "rows"))
         return _Watched(places, self)
 
     def passed(self, place: RowGroup) -> None:

@@ -38,13 +38,11 @@ from vtr_core.retrieval.evaluate.protocols import (
     Bank,
     SameCaption,
     best_captions,
-    caption_average,
     caption_keys,
     check_bank,
     embed_bank,
     evaluate_dual_softmax,
     evaluate_query_bank,
-    mean_embeddings,
     sample_captions,
 )
 from vtr_core.run.inputs import usable_data
@@ -88,19 +86,11 @@ _REMARKS = {
 
 def _dual_settings(loaded: LoadedModel, flags: EvaluateFlags) -> EvaluationConfig:
     """The run's settings, changed by the command's; ConfigError for flags of other models."""
-    unused = {
-        "--similarity": flags.similarity,
-        "--normalize": flags.normalize,
-        "--query-bank": flags.query_bank,
-        "--aggregate": flags.aggregate != "none",
-        "--relevant same-caption": flags.relevant != "own",
-        "--missing-audio miss": flags.missing_audio != "video",
-    }
-    for flag, is_given in unused.items():
-        if is_given:
+    for name in ("similarity", "normalize", "query_bank", "aggregate", "relevant", "missing_audio"):
+        if getattr(flags, name) != getattr(EvaluateFlags, name):
             raise ConfigError(
-                f"vtr evaluate: {flag} is not for a dual encoder, whose spaces have similarities of their own, "
-                "and figures of each alone anyway; it has --latent-weight and --rescale"
+                f"vtr evaluate: --{name.replace('_', '-')} is not for a dual encoder, whose spaces have similarities "
+                "of their own, and figures of each alone anyway; it has --latent-weight and --rescale"
             )
     changes = {"latent_weight": flags.latent_weight, "normalise": flags.rescale}
     return override(loaded.config.evaluation, {name: v for name, v in changes.items() if v is not None})
@@ -236,37 +226,29 @@ def _check(flags: EvaluateFlags) -> None:
             "vtr evaluate: --normalize query_bank and --query-bank URI go together; "
             "the URI is a data set that is not evaluated, such as the training data"
         )
-    if flags.sample_queries is not None and (
-        flags.normalize or flags.aggregate != "none" or flags.missing_audio != "video"
-    ):
+    reworked = flags.normalize or flags.aggregate != "none"
+    if flags.sample_queries is not None and (reworked or flags.missing_audio != "video"):
         raise ConfigError(
-            "vtr evaluate: --sample-queries is for plain retrieval; leave out --normalize and --aggregate, "
-            "and --missing-audio"
+            "vtr evaluate: --sample-queries is for plain retrieval; leave out --normalize, --aggregate and "
+            "--missing-audio"
         )
-    if flags.relevant != "own" and (flags.normalize or flags.aggregate != "none"):
+    if flags.relevant != "own" and reworked:
         raise ConfigError(
             "vtr evaluate: --relevant same-caption is for plain retrieval; leave out --normalize and --aggregate"
         )
-    for name, value in (
-        ("sample-queries", 1 if flags.sample_queries is None else flags.sample_queries),
-        ("dual-softmax-temperature", flags.dual_softmax_temperature),
-        ("query-bank-temperature", flags.query_bank_temperature),
-        ("bank-size", flags.bank_size),
-    ):
-        if not value > 0:
-            raise ConfigError(f"vtr evaluate: --{name} is {value}; it must be greater than 0")
+    for name in ("sample_queries", "dual_softmax_temperature", "query_bank_temperature", "bank_size"):
+        value = getattr(flags, name)
+        if value is not None and not value > 0:
+            raise ConfigError(f"vtr evaluate: --{name.replace('_', '-')} is {value}; it must be greater than 0")
 
 
 def _check_single_space(flags: EvaluateFlags, loaded: LoadedModel) -> None:
     """ConfigError for a flag of dual encoders, whose two spaces the model lacks."""
-    if flags.queries != "all":
-        raise ConfigError(f"vtr evaluate: --queries {flags.queries} is for dual encoders, whose concepts name them")
-    unused = {"--latent-weight": flags.latent_weight, "--rescale": flags.rescale, "--concepts": flags.concepts}
-    for flag, is_given in unused.items():
-        if is_given is not None:
+    for name in ("queries", "latent_weight", "rescale", "concepts"):
+        if getattr(flags, name) != getattr(EvaluateFlags, name):
             raise ConfigError(
-                f"vtr evaluate: {flag} is for dual encoders, which have a latent and a concept space; leave it out for "
-                f"a {loaded.config.model.kind!r} model"
+                f"vtr evaluate: --{name.replace('_', '-')} is for dual encoders, which have a latent and a concept "
+                f"space; leave it out for a {loaded.config.model.kind!r} model"
             )
 
 
@@ -299,11 +281,6 @@ def _variants(
         directions = evaluate_retrieval(heard, kind, relevant=relevant)
         remark = f"{len(silent):,} clips have none"
         variants.append(Variant(kind, "missing_audio", "clips without audio as failures", remark, directions))
-    if flags.aggregate == "video":
-        remark = "all captions of a video search for it; their mean against the mean of its clips"
-        variants.append(Variant(kind, "video_mean", "videos, mean embeddings", remark, mean_embeddings(rows, kind)))
-        remark = "all captions of a video search for it; mean over them of the best clip's similarity"
-        variants.append(Variant(kind, "video_captions", "videos, caption average", remark, caption_average(rows, kind)))
     if flags.aggregate == "captions":
         remark = "a video searches for videos by their words; similarity of the best of a video's captions"
         variants.append(

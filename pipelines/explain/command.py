@@ -2,17 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import tyro
 
 from pipelines.arguments import parse, print_help, wants_help, written_as_json
 from pipelines.systems.registry import SYSTEMS
 from vtr_core.errors import ConfigError
-
-if TYPE_CHECKING:
-    from vtr_core.data.manifest import Manifest
-    from vtr_core.data.sources.video_files import Inventory
 
 PAGE, VALUES = "explanations.html", "explanations.json"
 MOST_MODELS = 6
@@ -49,8 +45,7 @@ class ExplainQueriesFlags:
     """Weight of latent space in the hybrid score (default: as the model is evaluated)."""
     keyframes: str | None = None
     """Folder of pictures, <video or clip id>.jpg or .png (default: the data set's thumbnails, where it has them)."""
-    videos: str | None = None
-    """Video files by video id, a folder, glob, list or table, for key frames of clips without a picture."""
+
     experiment: str = "vtr"
     """MLflow experiment."""
     json: bool = False
@@ -59,28 +54,6 @@ class ExplainQueriesFlags:
     """Index by an encoder that names concepts, instead of --data."""
     against: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
     """More checkpoints, whose answers to the same queries are shown beside those of the first."""
-
-
-def video_files(place: str | None, manifest: "Manifest") -> "Inventory | None":
-    """The files that `place` gives, None for none.
-
-    InputError where it gives no video, ConfigError for a data set of whole videos, which have no times to cut at.
-    """
-    from vtr_core.data.records.schema import VideoSchema
-    from vtr_core.data.sources.video_files import Inventory
-
-    if place is None:
-        return None
-    if isinstance(manifest.schema, VideoSchema):
-        raise ConfigError(
-            f"vtr explain --videos cuts key frames of clips, and {manifest.uri} has whole videos; give --keyframes, a "
-            "folder of pictures"
-        )
-    videos = Inventory(place)
-    assert videos.files  # an empty one raises InputError
-    for fault in videos.left_out:
-        print(f"left out: {fault}")
-    return videos
 
 
 EXPLANATIONS = tuple(explanation for system in SYSTEMS for explanation in system.explanations)

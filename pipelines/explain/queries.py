@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pipelines.evaluate.evaluation_flags import device, short_names
-from pipelines.explain.command import PAGE, VALUES, ExplainQueriesFlags, video_files
+from pipelines.explain.command import PAGE, VALUES, ExplainQueriesFlags
 from pipelines.report.figures import print_link
 from pipelines.report.logged_run import log_run
 from pipelines.systems.registry import SYSTEMS
@@ -13,7 +13,6 @@ from vtr_core.analysis.transforms import read_transform
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.errors import ConfigError, InputError
-from vtr_core.extraction.pictures import ClipFrames, ClipSpan
 from vtr_core.retrieval.explain.explained_queries import (
     Described,
     explain_report,
@@ -91,8 +90,6 @@ def explain(flags: ExplainQueriesFlags) -> Report:
     loaded = read_model(str(flags.checkpoint), SYSTEMS, device())
     space = spaces_of(loaded, "vtr explain")
     manifest = usable_data(loaded.config.model, flags.data)
-    videos = video_files(flags.videos, manifest)
-    spans: list[ClipSpan] = []
     if isinstance(space, DualSpaces):
         own = flags.transforms or (None,) * (1 + len(flags.against))
         reports = [
@@ -104,12 +101,9 @@ def explain(flags: ExplainQueriesFlags) -> Report:
         index = build_index(loaded, manifest, "exact")
         right = asked_of_items(manifest, queries, [item.item_id for item in index.items])
         report = _zero_shot(flags, index, loaded, right)
-        spans = [ClipSpan(i.item_id, i.video_id, i.start or 0.0, i.end or 0.0) for i in index.items]
     else:
         report = _examples(flags, loaded, manifest, queries)
-        hits = [hit for query in report.queries for answer in query.answers for hit in answer.hits]
-        spans = [ClipSpan(hit.item_id, hit.video_id, hit.start or 0.0, hit.end or 0.0) for hit in hits]
-    _publish(flags, report, loaded, manifest, ClipFrames(Thumbnails(manifest), videos, spans))
+    _publish(flags, report, loaded, manifest, Thumbnails(manifest))
     return report
 
 

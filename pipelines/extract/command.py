@@ -37,7 +37,7 @@ class ExtractFlags:
     youcook2, howto100m, with --annotations."""
     recipe: tuple[str, ...] = ("imagenet-lite", "log-mel")
     """Recipes or pretrained encoders that compute the features, such as bundled or hf:openai/clip-vit-base-patch32;
-    tokens:<encoder> keeps all tokens of a frame. vtr extract --list describes them."""
+    tokens:<encoder> keeps all tokens of a frame. vtr encoders lists them."""
     keep_columns: tuple[str, ...] = ()
     """Columns of the table of captions to keep as text, which vtr index lists with every item (--records clips)."""
     annotations: str | None = None
@@ -67,8 +67,6 @@ class ExtractFlags:
     """Allow absolute paths and URIs in tables and lists."""
     features_only: bool = False
     """Write .npy files (<out>/<recipe>/<video>.npy) instead of a data set; needs no captions."""
-    keep_features: str | None = None
-    """Also write .npy files of whole videos to this folder or URI."""
     splits: dict[str, float] = field(default_factory=dict)
     """Split randomly by video, for instance: --splits train .8 val .1 test .1 (default: the table's splits)."""
     split_seed: int = 0
@@ -157,11 +155,6 @@ def _here(chosen: "tuple[Chosen, ...]", limits: "Limits") -> "Extract":
 
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
-    if "--list" in argv:
-        from pipelines.extract.listing import print_recipes
-
-        print_recipes()
-        return
     if not argv or wants_help(argv):
         print_help("vtr extract", ExtractFlags)
         return
@@ -270,29 +263,23 @@ def _recipes(flags: ExtractFlags) -> "tuple[Chosen, ...]":
         chosen = choose(flags.recipe, flags.weights)
         check_weights(chosen, flags.weights)
         return chosen
-    if flags.recipe != ExtractFlags.recipe or flags.weights or flags.keep_features is not None:
+    if flags.recipe != ExtractFlags.recipe or flags.weights:
         raise ConfigError(
-            "--records frames keeps pictures and no features: leave out --recipe, --weights and --keep-features, or "
-            "extract features to another folder"
+            "--records frames keeps pictures and no features: leave out --recipe and --weights, or extract features to "
+            "another folder"
         )
     return ()
 
 
 def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", source: "VideoFiles", flags: ExtractFlags) -> None:
-    from vtr_core.extraction.outputs import NpyFolder, write_shards
-    from vtr_core.storage import locate
+    from vtr_core.extraction.outputs import write_shards
 
     if not tasks:
         return
     if len(tasks) < len(plan.tasks):
         print(f"  {len(plan.tasks) - len(tasks)} of {len(plan.tasks)} shards were written before", flush=True)
-    keep = None
-    if flags.keep_features is not None:
-        folder = NpyFolder(locate(flags.keep_features), source.chosen)
-        folder.claim()
-        keep = folder.write
     count = sum(len(task.videos) for task in tasks)
-    follow(write_shards(plan, tasks, extractor(source.requested, flags), keep), count)
+    follow(write_shards(plan, tasks, extractor(source.requested, flags)), count)
 
 
 def follow(steps: "Iterator[Progress]", count: int) -> None:

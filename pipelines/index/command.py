@@ -25,9 +25,9 @@ class IndexFlags:
     same size and time of change, are not encoded again, and those that are gone are dropped."""
     embeddings: str | None = None
     """The data set's embeddings by vtr embed, which are read instead of computed."""
-    backend: Literal["exact", "hnsw", "ivf-pq"] = "exact"
-    """hnsw, ivf-pq: also find candidates by approximate search, which are compared exactly. Both need the
-    extra faiss: make install EXTRAS=faiss."""
+    backend: Literal["exact", "ivf-pq"] = "exact"
+    """ivf-pq: also find candidates by approximate search, which are compared exactly; needs the extra faiss: make
+    install EXTRAS=faiss."""
     shards: int | None = None
     """Parts of the index, with files of their own; models with one joint space (default: one of each million rows)."""
     add: bool = False

@@ -92,7 +92,7 @@ def _index_data(flags: IndexFlags, out: Location) -> IndexRecord:
     if existing is not None and windows:
         raise ConfigError(f"vtr index: {flags.out} is an index of video files; --add takes videos, without --data")
     backend = flags.backend if existing is None else existing.record.backend
-    if backend != "exact":
+    if backend == "ivf-pq":
         load_faiss()  # before anything is embedded
     if flags.checkpoint is not None and flags.encoder is not None:
         raise ConfigError(f"vtr index: give {flags.checkpoint} or --encoder {flags.encoder} for the data set, not both")

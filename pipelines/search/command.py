@@ -22,8 +22,8 @@ class SearchFlags:
     space: Literal["hybrid", "latent", "concept"] | None = None
     """Dual encoders: rank by both spaces or by one of them (default: all spaces of the model)."""
     candidates: int | None = None
-    """Best videos of latent space that the hybrid score re-ranks, and candidates of hnsw and ivf-pq that are compared
-    exactly; in batch mode at least k (default: all of an exact index, else 200, of ivf-pq 800)."""
+    """Best videos of latent space that the hybrid score re-ranks, and candidates of ivf-pq that are compared exactly;
+    in batch mode at least k (default: all of an exact index, 800 of ivf-pq)."""
     latent_weight: float | None = None
     """Weight of latent space in the hybrid score (default: as the model is evaluated)."""
     normalise: Literal["query", "train"] | None = None
@@ -37,8 +37,6 @@ class SearchFlags:
     link: str | None = None
     """Address of each hit, with names in braces: "https://example.org/{video_id}?t={start}", {item_id}, {end} or a kept
     column (default: the kept column url or link)."""
-    thumbnails: str | None = None
-    """Write the hits' thumbnails to this folder, where the data set has them."""
     checkpoint: str | None = None
     """Checkpoint of the model, if it is no longer where the index says."""
     topics: str | None = None

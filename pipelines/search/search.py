@@ -18,7 +18,6 @@ from pipelines.systems.registry import SYSTEMS
 from vtr_core import storage
 from vtr_core.analysis.transforms import read_transform
 from vtr_core.errors import ConfigError, InputError, one_line
-from vtr_core.fingerprint import key64
 from vtr_core.retrieval.explain.pages import KeyFrames, read_pictures, render_hits
 from vtr_core.retrieval.index.index import IndexRecord, load_index
 from vtr_core.retrieval.index.windows import WindowFrames
@@ -40,12 +39,11 @@ from vtr_core.retrieval.search.topics import (
     parse_topics,
     run_lines,
 )
-from vtr_core.storage import Location, check_file_writable, check_writable, locate
+from vtr_core.storage import check_file_writable, locate
 from vtr_core.systems.spaces import dual_spaces_of, not_known, unknown_words
 from vtr_core.time_span import time_span
 from vtr_core.train.checkpoint.trained_model import LoadedModel, read_stated_model
 
-_JPEG = b"\xff\xd8\xff"
 _COLUMNS = ("query", "rank", "item_id", "video_id", "score", "latent", "concept", "start", "end", "caption", "link")
 _CAPTION = 60
 """Characters of a caption in the terminal."""
@@ -61,19 +59,6 @@ class QueryHits:
     hits: tuple[Hit, ...] | None
     not_known: tuple[str, ...] = ()
     """Words of the query that the model does not know."""
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where hits can be seen, by item id."""
-
-    links: Mapping[str, str]
-    thumbnails: Mapping[str, str]
-
-    def of(self, hit: Hit) -> dict[str, Any]:
-        """The hit as JSON, with its link and its thumbnail."""
-        seen_at = {"link": self.links.get(hit.item_id), "thumbnail": self.thumbnails.get(hit.item_id)}
-        return {**hit.to_json(), **seen_at}
 
 
 @dataclass(frozen=True)
@@ -131,12 +116,10 @@ def _check(flags: SearchFlags) -> None:
         raise ConfigError("vtr search: a query is empty; say what the video shows")
     if flags.page is not None and len(flags.query) != 1:
         raise ConfigError("vtr search: --page is for one query; leave it out for several and in batch mode")
-    if flags.topics is not None and (flags.csv or flags.link is not None or flags.thumbnails is not None):
-        raise ConfigError("vtr search: --csv, --link and --thumbnails are not for batch mode; it has --run and --json")
+    if flags.topics is not None and (flags.csv or flags.link is not None):
+        raise ConfigError("vtr search: --csv and --link are not for batch mode; it has --run and --json")
     if flags.csv and flags.json:
         raise ConfigError("vtr search: give --json or --csv")
-    if flags.thumbnails is not None:
-        check_writable(locate(flags.thumbnails))
     if flags.topics is None and (flags.run is not None or flags.judgements is not None):
         raise ConfigError("vtr search: --run and --judgements belong to batch mode; give --topics FILE")
     for file in (flags.page, flags.run):
@@ -145,80 +128,71 @@ def _check(flags: SearchFlags) -> None:
     check_counts("vtr search", k=flags.k, candidates=flags.candidates)
 
 
-def _answer(search: _Search, thumbnails: KeyFrames | None, hits: Sequence[tuple[Hit, ...] | None]) -> None:
+def _answer(search: _Search, frames: KeyFrames | None, hits: Sequence[tuple[Hit, ...] | None]) -> None:
     """Print the answers to the queries of the command line."""
     flags, unknown = search.flags, search.loaded.vocabulary.unknown_words
     answers = [QueryHits(query, best, unknown(query)) for query, best in zip(flags.query, hits, strict=True)]
     if all(answer.hits is None for answer in answers):
         raise unknown_words(flags.query[0], search.loaded)
-    folder = None if flags.thumbnails is None else locate(flags.thumbnails)
-    places = places_of(answers, flags.link, folder, thumbnails)
+    links = links_of(answers, flags.link, frames)
     if flags.page is not None:
-        page = _page(answers[0], search, thumbnails, places.links)
+        page = _page(answers[0], search, frames, links)
         storage.write_bytes(locate(flags.page), page.encode())
     if flags.json:
         values = [
             {
                 "query": answer.query,
                 "not_known": answer.not_known,
-                "hits": None if answer.hits is None else [places.of(hit) for hit in answer.hits],
+                "hits": None if answer.hits is None else [_as_json(hit, links) for hit in answer.hits],
             }
             for answer in answers
         ]
         print_json({**search.head(), **(values[0] if len(values) == 1 else {"queries": values})})
         return
     if flags.csv:
-        print_csv(answers, places)
+        print_csv(answers, links)
         return
     print(search.scoring)
-    print_tables(answers, places, search.record.kind == "joint")
-    if flags.thumbnails is not None:
-        print(f"thumbnails  {len(places.thumbnails)} in {flags.thumbnails}")
+    print_tables(answers, links, search.record.kind == "joint")
     if flags.page is not None:
         print(f"page        {flags.page}")
         print_link(locate(flags.page))
 
 
-def places_of(
-    answers: Sequence[QueryHits], template: str | None, folder: Location | None, thumbnails: KeyFrames | None
-) -> Places:
-    """The links of all hits, and their thumbnails, which are written to `folder`, where one is given."""
+def links_of(answers: Sequence[QueryHits], template: str | None, frames: KeyFrames | None) -> dict[str, str]:
+    """Where hits can be seen, by item id."""
     hits = {hit.item_id: hit for answer in answers for hit in answer.hits or ()}
-    if template is None and isinstance(thumbnails, WindowFrames):
-        links: Mapping[str, str | None] = thumbnails.links(hits)
-    else:
-        links = {item_id: link_of(hit, template) for item_id, hit in hits.items()}
-    written = {}
-    if folder is not None and thumbnails is not None:
-        for item_id, thumbnail in thumbnails.find(list(hits)).items():
-            if thumbnail.jpeg.startswith(_JPEG):
-                place = folder / f"{key64(item_id) % 2**64:016x}.jpg"
-                storage.write_bytes(place, thumbnail.jpeg)
-                written[item_id] = place.uri
-    return Places({item_id: link for item_id, link in links.items() if link is not None}, written)
+    if template is None and isinstance(frames, WindowFrames):
+        return frames.links(hits)
+    links = {item_id: link_of(hit, template) for item_id, hit in hits.items()}
+    return {item_id: link for item_id, link in links.items() if link is not None}
 
 
-def _page(answer: QueryHits, search: _Search, thumbnails: KeyFrames | None, links: Mapping[str, str]) -> str:
+def _as_json(hit: Hit, links: Mapping[str, str]) -> dict[str, Any]:
+    return {**hit.to_json(), "link": links.get(hit.item_id)}
+
+
+def _page(answer: QueryHits, search: _Search, frames: KeyFrames | None, links: Mapping[str, str]) -> str:
     hits = answer.hits or ()
-    pictures = read_pictures(None, [hit.item_id for hit in hits], thumbnails)
+    pictures = read_pictures(None, [hit.item_id for hit in hits], frames)
     unknown = not_known(answer.not_known)
     return render_hits(answer.query, search.scoring, search.record.data, hits, pictures, links, unknown)
 
 
-def print_csv(answers: Sequence[QueryHits], places: Places) -> None:
+def print_csv(answers: Sequence[QueryHits], links: Mapping[str, str]) -> None:
     """Print a row for each hit: what it is, where it is seen, and its kept columns, as `kept_<name>`."""
     hits = [(answer, hit) for answer in answers for hit in answer.hits or ()]
     columns = list(dict.fromkeys(name for _, hit in hits for name in hit.metadata))
-    names = [*_COLUMNS, "thumbnail", "not_known", *(f"kept_{name}" for name in columns)]
+    names = [*_COLUMNS, "not_known", *(f"kept_{name}" for name in columns)]
     writer = csv.DictWriter(sys.stdout, names, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     for answer, hit in hits:
         values = {f"kept_{name}": text for name, text in hit.metadata.items()}
         query = {"query": answer.query, "not_known": " ".join(answer.not_known)}
-        writer.writerow({**query, **places.of(hit), **values})
+        writer.writerow({**query, **_as_json(hit, links), **values})
 
 
-def print_tables(answers: Sequence[QueryHits], places: Places, joint: bool) -> None:
+def print_tables(answers: Sequence[QueryHits], links: Mapping[str, str], joint: bool) -> None:
     """Print a table for each query; texts of data are not interpreted as markup, nor as control of the terminal."""
     for answer in answers:
         if len(answers) > 1:
@@ -226,14 +200,14 @@ def print_tables(answers: Sequence[QueryHits], places: Places, joint: bool) -> N
         if answer.hits is None:
             print(f"no word of {one_line(answer.query)!r} is known; nothing found")
         else:
-            show([_table(answer.hits, places, joint)])
+            show([_table(answer.hits, links, joint)])
             if answer.not_known:
                 print(not_known(answer.not_known))
 
 
-def _table(hits: Sequence[Hit], places: Places, joint: bool) -> Table:
+def _table(hits: Sequence[Hit], links: Mapping[str, str], joint: bool) -> Table:
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-    columns = {name: cells for name, cells in _cells(hits, places, joint) if any(map(str, cells))}
+    columns = {name: cells for name, cells in _cells(hits, links, joint) if any(map(str, cells))}
     for name in columns:
         folded = name in ("clip", "video", "contributes", "caption", "link")
         table.add_column(name, justify="left" if folded or name == "time" else "right", overflow="fold")
@@ -242,7 +216,7 @@ def _table(hits: Sequence[Hit], places: Places, joint: bool) -> Table:
     return table
 
 
-def _cells(hits: Sequence[Hit], places: Places, joint: bool) -> Iterator[tuple[str, list[str | Text]]]:
+def _cells(hits: Sequence[Hit], links: Mapping[str, str], joint: bool) -> Iterator[tuple[str, list[str | Text]]]:
     """The columns of the table; those without a text in any row are not shown."""
     yield "rank", [str(hit.rank) for hit in hits]
     yield "clip" if joint else "video", [Text(one_line(hit.item_id)) for hit in hits]
@@ -254,8 +228,8 @@ def _cells(hits: Sequence[Hit], places: Places, joint: bool) -> Iterator[tuple[s
     captions = (one_line(hit.caption or "") for hit in hits)
     yield "caption", [Text(c if len(c) <= _CAPTION else f"{c[: _CAPTION - 1]}…") for c in captions]
     yield "contributes", [Text(one_line(", ".join(f"{tag.name} {tag.shown}" for tag in hit.tags))) for hit in hits]
-    links = (places.links.get(hit.item_id, "") for hit in hits)  # a local file's says what its clip's name does
-    yield "link", [Text("" if link.startswith("file:") else one_line(link)) for link in links]
+    shown = (links.get(hit.item_id, "") for hit in hits)  # a local file's says what its clip's name does
+    yield "link", [Text("" if link.startswith("file:") else one_line(link)) for link in shown]
 
 
 def _read(uri: str) -> bytes:

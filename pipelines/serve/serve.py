@@ -13,7 +13,7 @@ from vtr_core.retrieval.explain.pages import read_pictures, render_search
 from vtr_core.retrieval.index.index import IndexRecord, load_index
 from vtr_core.retrieval.search.index_search import key_frames
 from vtr_core.serving.applications import SearchSite, search_app
-from vtr_core.serving.engine import Catalogue, Engine, LocalEngine, Source, check_shards
+from vtr_core.serving.engine import Catalogue, Engine, Source, check_shards
 from vtr_core.serving.json_interface import DEFAULT_K
 from vtr_core.serving.server import AppServer, is_loopback
 from vtr_core.storage import locate
@@ -57,7 +57,7 @@ def serving(flags: ServeFlags) -> Iterator[AppServer]:
 def _engine(flags: ServeFlags, source: Source) -> Iterator[tuple[Engine, IndexRecord, Catalogue]]:
     if not flags.ray:
         shard = source.shard()
-        yield LocalEngine(shard), shard.record, shard.catalogue
+        yield shard, shard.record, shard.catalogue
         return
     from pipelines.ray_session import connect
     from vtr_core.serving.ray_engine import ray_engine

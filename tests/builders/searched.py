@@ -24,7 +24,7 @@ from vtr_core.retrieval.index.build import build_index
 from vtr_core.retrieval.index.index import Shard, save_index
 from vtr_core.retrieval.index.items import Item
 from vtr_core.serving.applications import SearchSite, search_app
-from vtr_core.serving.engine import LocalEngine, Source
+from vtr_core.serving.engine import Source
 from vtr_core.serving.server import Address, AppServer
 from vtr_core.storage import locate
 from vtr_core.train.checkpoint import load_model
@@ -76,9 +76,7 @@ def ask(
 def searched_app(index: str, token: str | None = None, rate: float | None = None, **parts: Any) -> ASGIApp:
     """The app of an index without a server, at 127.0.0.1:80; `parts` of its site are replaced."""
     shard = Source(index, SYSTEMS).shard()
-    site = SearchSite(
-        LocalEngine(shard), shard.catalogue, lambda item_id: Picture(0, item_id), lambda nonce: f"page {nonce}"
-    )
+    site = SearchSite(shard, shard.catalogue, lambda item_id: Picture(0, item_id), lambda nonce: f"page {nonce}")
     return search_app(replace(site, **parts), Address("127.0.0.1", 80), token, rate)
 
 

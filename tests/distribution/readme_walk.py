@@ -20,7 +20,7 @@ NOT_WALKED = {
     "runs/no-routing": "the same",
     "--queries ambiguous": "no made-up word is several parts of speech; tests/pipelines/evaluate/test_dual_spaces.py",
     "--keep-columns": "columns of one's own; tests/data/sources/pairs/test_pairs.py",
-    "--backend hnsw": "a model that compares by cosine; tests/retrieval/index/test_candidates.py",
+    "--backend ivf-pq": "a model that compares by cosine; tests/retrieval/index/test_candidates.py",
     "--shards 2": "more items than the walk has; tests/retrieval/index/test_index.py",
     "--add": "a second data set; tests/retrieval/index/test_change.py",
     "--delete": "names of somebody's videos; tests/retrieval/index/test_change.py",

@@ -13,7 +13,14 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.embedding.embedded_rows import EmbeddedRows, check_features, embed, embed_captions
-from vtr_core.embedding.rankings import Direction, evaluate_retrieval, metric_values, rankings, with_audio_alone
+from vtr_core.embedding.rankings import (
+    Direction,
+    Protocol,
+    evaluate_retrieval,
+    metric_values,
+    rankings,
+    with_audio_alone,
+)
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import key64
 from vtr_core.run.build import build_model
@@ -118,14 +125,6 @@ def test_audio_alone_is_searched_by_text() -> None:
     assert {name.split("/")[1] for name in values} == {"t2a", "a2t"}
 
 
-def test_metric_names_and_sum() -> None:
-    rows = rows_of([[1, 0], [0, 1]], [[1, 0], [0, 1]], [1, 2])
-    values = metric_values(evaluate_retrieval(rows, "dot"), "val")
-    assert values["val/t2v/r1"] == values["val/v2t/r1"] == 100.0
-    assert values["val/t2v/sum_r"] == 600.0
-    assert values["val/t2v/medr"] == 1.0
-
-
 @pytest.fixture
 def toy(tmp_path: Path) -> Manifest:
     return toy_dataset(tmp_path / "d", clips_of=[2, 3, 1, 4, 2, 2, 5])[0]
@@ -186,3 +185,8 @@ def test_unsuitable_features_are_named(toy: Manifest) -> None:
         check_features(toy, {"video": 5})
     with pytest.raises(DatasetError, match="none of the model's features depth"):
         check_features(toy, {"depth": 5})
+
+
+def test_the_papers_protocol_trains_with_dot_products_and_judges_by_the_euclidean_distance() -> None:
+    config = preset("capsule-howto-published")
+    assert Protocol.of(config, config.evaluation.similarity) == Protocol("dot", "neg_euclidean", "neg_euclidean")

@@ -30,7 +30,4 @@ def test_the_command_prints_text_and_json(capsys: pytest.CaptureFixture[str]) ->
     assert "howto-2d  (2048-d; frames)" in printed
     run("encoders", ["--json"])
     assert [one["name"] for one in json.loads(capsys.readouterr().out)] == [one.name for one in catalogue()]
-    run("extract", ["--list"])
-    listed = capsys.readouterr().out
-    assert "open-clip:<architecture>/<weights>" in listed
-    assert "howto-3d: video, 2048 values, 1.5 rows a second" in listed
+    assert "open-clip:<architecture>/<weights>" in printed

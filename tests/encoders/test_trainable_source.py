@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from safetensors.torch import load_file, save_file
 
 from tests.builders.clip_merges import LINES, MERGES, PIECES, clip_tokenizer
-from tests.builders.pretrained import save_bert, save_clip, save_siglip2, save_xclip
+from tests.builders.pretrained import save_clip, save_siglip2, save_xclip
 from tests.reference import byte_pairs as slow
 from vtr_core.config.override import override
 from vtr_core.config.pretrained import ClipConfig
@@ -94,35 +93,10 @@ def test_a_published_clip_takes_a_tokenizer_file(merges: Path) -> None:
 
 
 def test_sources_that_are_no_encoder_say_what_to_do(tmp_path: Path, merges: Path) -> None:
-    def fault(folder: Path) -> ClipConfig:
-        return recorded(ClipConfig(source=f"hf:{folder}"))
-
-    with pytest.raises(ConfigError, match="there is no folder"):
-        fault(tmp_path / "nowhere")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(CheckpointError, match="it has no weights"):
-        fault(tmp_path / "empty")
-    torch.save({}, tmp_path / "empty" / "pytorch_model.bin")
-    with pytest.raises(CheckpointError, match="its weights are pickled"):
-        fault(tmp_path / "empty")
-    whole = tmp_path / "clip"
-    save_clip(whole)
-    for name, message in (
-        ("preprocessor_config.json", "holds no image processor"),
-        ("tokenizer.json", "holds no tokenizer"),
-    ):
-        copy = shutil.copytree(whole, tmp_path / f"without-{name}")
-        (copy / name).unlink()
-        with pytest.raises((CheckpointError, ConfigError), match=message):
-            fault(copy)
-    clip_tokenizer().save_pretrained(copy)
+    save_clip(tmp_path / "clip")
+    clip_tokenizer().save_pretrained(tmp_path / "clip")
     with pytest.raises(CheckpointError, match=r"a tokenizer of 528 tokens, and a model of 18"):
-        fault(copy)
-    (copy / "tokenizer.json").unlink()
-    with pytest.raises(CheckpointError, match="holds no tokenizer"):
-        fault(copy)
-    with pytest.raises(CheckpointError, match="is a BertModel, which gives no features"):
-        of(tmp_path / "bert", save_bert)
+        recorded(ClipConfig(source=f"hf:{tmp_path / 'clip'}"))
     with pytest.raises(ConfigError, match="is a xclip, which reads no single square frames"):
         of(tmp_path / "xclip", save_xclip)
     for source in ("clip", "open-clip:ViT-B-32/openai", "hf:"):

@@ -90,13 +90,6 @@ def test_a_video_models_rows_are_windows_at_their_rate(films: Path, models: Path
     np.testing.assert_allclose(clips["end"], rows["long"][2], atol=1e-3)
 
 
-def test_tokens_of_an_encoder_are_stored_for_models_of_tokens(films: Path, models: Path, tmp_path: Path) -> None:
-    name = f"tokens:hf:{models / 'clip'}"
-    (data,) = extract(flags(films, tmp_path / "data", name, records="videos")).manifests
-    (video,) = data.schema.features
-    assert (video.name, video.dim) == ("video", 50 * 24)
-
-
 @pytest.mark.long
 @pytest.mark.integration
 def test_rays_workers_load_the_encoder_by_name(films: Path, models: Path, tmp_path: Path, local_ray: None) -> None:

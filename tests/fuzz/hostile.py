@@ -12,7 +12,6 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -48,14 +47,14 @@ def end_value(file: Path, random: Random) -> None:
 BYTES: tuple[Change, ...] = (flip_bytes, flip_bytes, truncate, insert, repeat_part, cut_part, end_value, end_value)
 
 
-def valid_index(folder: Path, kind: Any) -> None:
+def valid_index(folder: Path) -> None:
     """An index of items with candidates."""
     vectors = np.random.default_rng(0).standard_normal((ITEMS, DIM)).astype(np.float32)
     items = [Item(f"v{number}", "v", 0.0, 1.0, f"caption {number}", {"link": "x"}) for number in range(ITEMS)]
     shard = Shard.of({"video": vectors, "has_video": np.ones(ITEMS, np.bool_)}, items)
     candidates.FEWEST = 100
-    made = candidates.build_candidates(vectors, kind)
-    record = IndexRecord("joint", "/run", "m", "toy", "/data", "d", 0, {}, "cosine", 0.5, kind)
+    made = candidates.build_candidates(vectors)
+    record = IndexRecord("joint", "/run", "m", "toy", "/data", "d", 0, {}, "cosine", 0.5, "ivf-pq")
     parts = Shard(shard.tensors, shard.items, shard.lookup, made)
     save_index(locate(folder), VideoIndex.of(record, parts))
 
@@ -141,8 +140,7 @@ def read_shards(folder: Path) -> None:
 
 Kind = tuple[Callable[[Path], None], Callable[[Path, Random], str], Callable[[Path], None]]
 KINDS: Mapping[str, Kind] = {
-    "index-hnsw": (partial(valid_index, kind="hnsw"), change_index, read_index),
-    "index-ivf-pq": (partial(valid_index, kind="ivf-pq"), change_index, read_index),
+    "index": (valid_index, change_index, read_index),
     "shard-clips": (partial(valid_shards, kind="pairs_jsonl"), change_shards, read_shards),
     "shard-videos": (partial(valid_shards, kind="msrvtt_videos"), change_shards, read_shards),
 }

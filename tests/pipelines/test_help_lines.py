@@ -21,7 +21,7 @@ from vtr_core.run.presets import PRESETS, preset
 @pytest.mark.parametrize(
     ("of", "whole"),
     [
-        (SearchFlags, "candidates of hnsw and ivf-pq that are compared exactly; in batch mode"),
+        (SearchFlags, "candidates of ivf-pq that are compared exactly; in batch mode"),
         (preset("capsule-howto-tiny").training, "`off` by default, since it was tried on a CPU alone"),
     ],
     ids=["flags", "configuration"],

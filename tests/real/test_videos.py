@@ -1,5 +1,6 @@
 """Real video files: which frames are seen, what they show, and what all recipes that need no weights make of them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import av
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from pipelines.extract.command import ExtractFlags, extract
+from pipelines.extract.command import ExtractFlags, extract, run
 from tests.reference.video import frame_times, shown_at
 from vtr_core.backbones.imagenet_lite import NORMALIZATION, classifier
 from vtr_core.backbones.inputs import to_floats
@@ -75,11 +76,9 @@ def test_what_imagenet_lite_sees(name: str, videos: Path) -> None:
 def test_the_folder_is_extracted(videos: Path, tmp_path: Path) -> None:
     rows = [f"{name.partition('.')[0]},a film,{name}" for name in SEEN]
     (tmp_path / "captions.csv").write_text("\n".join(["id,caption,video", *rows]))
-    kept = str(tmp_path / "features")
-    flags = ExtractFlags(
-        str(videos), str(tmp_path / "d"), str(tmp_path / "captions.csv"), keep_features=kept, workers=0, strict=True
-    )
+    flags = ExtractFlags(str(videos), str(tmp_path / "d"), str(tmp_path / "captions.csv"), workers=0, strict=True)
     (manifest,) = extract(flags).manifests
     assert (manifest.rows, manifest.dropped) == (3, {})
+    run(replace(flags, out=str(tmp_path / "features"), captions=None, features_only=True))
     shapes = {file.stem: np.load(file).shape for file in (tmp_path / "features" / "log-mel").iterdir()}
     assert shapes == {"test": (7, 80), "v_GGSY1Qvo990": (18, 80)}

@@ -1,4 +1,4 @@
-"""Dual softmax, query bank and whole videos by loops, as their definitions read."""
+"""Dual softmax and query bank by loops, as their definitions read."""
 
 import numpy as np
 
@@ -21,19 +21,4 @@ def query_bank(scores, bank, temperature):
         if int(np.argmax(row)) in hubs:
             for j, value in enumerate(row):
                 out[i, j] = np.exp(value / temperature) / sum(np.exp(other[j] / temperature) for other in bank)
-    return out
-
-
-def caption_average(scores, caption_videos, clip_videos):
-    """Videos × videos, keys ascending: the mean over captions of the best clip."""
-    queries, items = sorted(set(caption_videos)), sorted(set(clip_videos))
-    out = np.zeros((len(queries), len(items)))
-    for i, query in enumerate(queries):
-        for j, item in enumerate(items):
-            best = [
-                max(value for value, clip in zip(row, clip_videos, strict=True) if clip == item)
-                for row, caption in zip(scores, caption_videos, strict=True)
-                if caption == query
-            ]
-            out[i, j] = sum(best) / len(best)
     return out

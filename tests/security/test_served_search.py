@@ -15,7 +15,7 @@ from tests.optional import optional
 from vtr_core.errors import ClusterError, DatasetError, InputError, VtrError
 from vtr_core.retrieval.explain.pages import Picture
 from vtr_core.serving import engine, middleware
-from vtr_core.serving.engine import Hits, LocalEngine, SearchQuery, Shard, Source
+from vtr_core.serving.engine import Hits, SearchQuery, Shard, Source
 from vtr_core.serving.middleware import Allowance
 from vtr_core.serving.server import AppServer
 
@@ -75,7 +75,7 @@ def test_what_takes_long_keeps_other_requests_waiting_no_more(
     slow: str, server: AppServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, go_on = Event(), Event()
-    owner, name = {"filters": (engine, "meeting"), "search": (Shard, "search"), "why": (Shard, "why")}[slow]
+    owner, name = {"filters": (engine, "meeting"), "search": (Shard, "_hits"), "why": (Shard, "_reason")}[slow]
     compute = getattr(owner, name)
 
     def slowly(*arguments: object) -> object:
@@ -139,7 +139,7 @@ def test_filters_of_several_queries_are_computed_once(index: str, monkeypatch: p
     assert len(computed) == 1
 
 
-class _Waiting(LocalEngine):
+class _Waiting(Shard):
     """Does not answer before it may, where it is told so."""
 
     go_on: asyncio.Event
@@ -150,8 +150,9 @@ class _Waiting(LocalEngine):
 
 
 def _waiting(index: str) -> _Waiting:
-    waiting = _Waiting(Source(index, SYSTEMS).shard())
-    object.__setattr__(waiting, "go_on", asyncio.Event())
+    shard = Source(index, SYSTEMS).shard()
+    waiting = _Waiting(shard.record, shard.searcher, shard.catalogue)
+    waiting.go_on = asyncio.Event()
     return waiting
 
 
@@ -287,6 +288,7 @@ def test_the_token_leaves_the_address_bar_and_leads_nowhere_else(
     status, answer, _ = asyncio.run(called(app, target.format(token=TOKEN), headers=headers))
     assert (status, answer["location"]) == (303, location)
     assert ("set-cookie" in answer) == (not cookie)
+    assert cookie or "HttpOnly" in answer["set-cookie"]
 
 
 @pytest.mark.parametrize("letter", ["a", "%20", "é"])
@@ -321,7 +323,7 @@ def test_places_of_the_server_are_not_told(
     def no_picture(item_id: str) -> Picture:
         raise kind(f"{SECRET_PLACE}/{item_id} cannot be read")
 
-    for owner, name in ((Shard, "search"), (Shard, "why"), (engine, "meeting")):
+    for owner, name in ((Shard, "_hits"), (Shard, "_reason"), (engine, "meeting")):
         monkeypatch.setattr(owner, name, fails)
     app = searched_app(index, picture=no_picture)
     for path in (

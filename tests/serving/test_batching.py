@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from vtr_core.serving.engine import Batcher, BusyError
+from vtr_core.serving.engine import Batcher
 
 
 def test_what_gathers_while_one_is_answered_is_one_batch() -> None:
@@ -45,25 +45,3 @@ def test_an_error_reaches_its_batch_alone() -> None:
         return await batcher.ask(1)
 
     assert asyncio.run(run()) == 1
-
-
-def test_more_than_may_wait_are_refused_at_once() -> None:
-    async def run() -> list[int]:
-        begun, go_on = asyncio.Event(), asyncio.Event()
-
-        async def same(numbers: Sequence[int]) -> Sequence[int]:
-            begun.set()
-            await go_on.wait()
-            return numbers
-
-        batcher = Batcher(same, most=1, most_waiting=2)
-        asked = [asyncio.ensure_future(batcher.ask(0))]
-        await begun.wait()
-        asked += [asyncio.ensure_future(batcher.ask(number)) for number in (1, 2)]
-        await asyncio.sleep(0)
-        with pytest.raises(BusyError):
-            await batcher.ask(3)
-        go_on.set()
-        return [*await asyncio.gather(*asked), await batcher.ask(4)]
-
-    assert asyncio.run(run()) == [0, 1, 2, 4]

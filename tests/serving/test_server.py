@@ -46,8 +46,17 @@ def test_names_of_a_server() -> None:
     assert Address("box.lan", 80).is_named_by("box.lan:80")
     assert not everywhere.is_named_by("evil.example:80")
     assert here.is_named_by("localhost")
-    assert not here.is_named_by("192.168.1.7:80")
-    assert not here.is_named_by(None)
+    assert here.is_named_by("[::1]")
+    for other in (
+        "192.168.1.7:80",
+        "127.0.0.1:1",
+        "localhost.evil.example",
+        "evil.example",
+        "a@127.0.0.1",
+        ":80",
+        None,
+    ):
+        assert not here.is_named_by(other)
     assert all(is_loopback(host) for host in ("127.0.0.1", "127.1.2.3", "::1", "localhost"))
     assert not any(is_loopback(host) for host in ("0.0.0.0", "10.0.0.1", "x"))
     assert (Address("127.0.0.1", 8000).url, Address("::1", 8000).url) == (

@@ -9,7 +9,6 @@ from tests.reference import concepts as slow_concepts
 from tests.text.tagged import tagged
 from vtr_core.data.concepts.concept_table import ConceptCounts, ConceptTable, CountedSet, TableHead
 from vtr_core.text.concepts import (
-    NLTK_STOP_WORDS,
     STOP_WORDS,
     ConceptSettings,
     ambiguous_lemmas,
@@ -17,8 +16,6 @@ from vtr_core.text.concepts import (
     caption_concepts,
     counted_concepts,
     frequencies,
-    is_ambiguous,
-    is_no_nltk_stop_word,
     kept_counts,
     part_counts,
     ranked,
@@ -68,11 +65,6 @@ def test_labels_count_occurrences_or_captions():
     twice = [["dog", "dog", "run"], ["dog"], ["run"]]
     assert kept_counts(twice, 2) == {"dog": 3, "run": 2}
     assert kept_counts([["dog", "dog"], ["cat"]], 2) == {}  # of two captions, not twice in one
-
-
-def test_a_caption_is_ambiguous_with_one_such_word():
-    assert is_ambiguous(["we", "play"], frozenset({"play"}))
-    assert not is_ambiguous(["we", "plays"], frozenset({"play"}))
 
 
 ALL = ConceptSettings(tuple(Part), pos=True)
@@ -140,12 +132,3 @@ def test_nltks_stop_words_leave_prepositions_and_adverbs_that_our_list_takes_awa
     assert caption_concepts(caption, ALL) == ["dog/noun", "man/noun"]
     nltk = ConceptSettings(tuple(Part), stop_words="nltk")
     assert caption_concepts(caption, nltk) == ["dog", "near", "man", "although", "really"]
-
-
-def test_the_list_is_as_long_as_that_of_2021_and_leaves_prepositions() -> None:
-    assert len(NLTK_STOP_WORDS) == 179
-    assert [word for word in ("the", "in", "near", "although", "and", "across", "t") if is_no_nltk_stop_word(word)] == [
-        "near",
-        "although",
-        "across",
-    ]

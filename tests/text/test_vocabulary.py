@@ -54,17 +54,13 @@ def _vocabulary(
     return Vocabulary.from_counts(word_counts(captions, tokenizer, tags), min_count, tokenizer, unknown, tags)
 
 
-def test_words_are_lower_case_runs_of_letters_digits_and_apostrophes():
-    assert tokenise("Don't STOP: 2 eggs—now! crème_brulée") == ["don't", "stop", "2", "eggs", "now", "crème_brulée"]
-    assert tokenise(" ... ") == []
-
-
 DECOMPOSED = unicodedata.normalize("NFD", "Le café brûlé")
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     {
+        "Latin": ("Don't STOP: 2 eggs—now! naïve_x ...", ["don't", "stop", "2", "eggs", "now", "naïve_x"]),
         "marks of vowels": ("दिन दान दून", ["दिन", "दान", "दून"]),
         "decomposed letters": (DECOMPOSED, ["le", "café", "brûlé"]),
         "a capital whose lower case has a mark": ("İSTANBUL", ["istanbul"]),
@@ -139,12 +135,6 @@ def test_json_round_trip_keeps_words_ids_and_fingerprint():
 def test_a_damaged_file_is_named(content):
     with pytest.raises(DatasetError, match=r"s3://b/vocabulary\.json .*vtr ingest"):
         Vocabulary.from_json(content, "s3://b/vocabulary.json")
-
-
-def test_a_changed_file_is_noticed():
-    content = Vocabulary(("a", "b")).to_json().replace(b'"b"', b'"c"')
-    with pytest.raises(DatasetError, match="does not match its fingerprint"):
-        Vocabulary.from_json(content)
 
 
 def test_the_tokenizer_decides_what_a_word_is():

@@ -12,7 +12,7 @@ from vtr_core.storage import locate
 from vtr_core.unusable import UnusableError
 from vtr_core.video.clock import DEPTH, Clock, OrderedTimes
 from vtr_core.video.decoding import decode
-from vtr_core.video.streams import Chunk, Codec, End, Picture, PictureStream, Rate, SoundStream, Span, Uniform
+from vtr_core.video.streams import Chunk, Codec, End, Picture, PictureStream, Rate, SoundStream, Uniform
 
 SMALL = Picture(32, 32)
 
@@ -106,19 +106,6 @@ def test_frames_in_equal_parts_are_of_all_parts_of_the_file(tmp_path: Path) -> N
     (chunk, _) = decode(locate(str(path)), [PictureStream(SMALL, Uniform(10), chunk=10)])
     assert isinstance(chunk, Chunk)
     assert _are([number(picture) for picture in chunk.values], 2 * SHOWN)
-
-
-@pytest.mark.parametrize("suffix", ["ts", "mkv"])
-def test_a_span_of_a_joined_file_has_the_chunks_of_a_whole_pass(suffix: str, tmp_path: Path) -> None:
-    part = _film(tmp_path / f"a.{suffix}", sound_s=8.0)
-    place = locate(str(_joined(tmp_path / f"v.{suffix}", part, part)))
-    streams = [PictureStream(SMALL, Rate(1.0), chunk=2)]
-    *whole, _ = decode(place, streams)
-    *chunks, _ = decode(place, streams, Span(10.0, 12.0))
-    expected = [chunk for chunk in whole if isinstance(chunk, Chunk) and chunk.index == 5]
-    assert len(chunks) == len(expected) == 1
-    assert isinstance(chunks[0], Chunk)
-    assert np.array_equal(chunks[0].values, expected[0].values)
 
 
 def test_a_gap_of_seconds_is_a_still_picture_and_silence(tmp_path: Path) -> None:

@@ -161,6 +161,7 @@ def test_a_video_without_sound_has_none(tmp_path: Path) -> None:
     (sound,), end = decoded(grey_video(tmp_path / "v.mp4", [0.0, 0.1]), SoundStream())
     assert len(sound) == 0
     assert not end.has_sound
+    assert end.frames == 0, "no picture is decoded for sound alone"
 
 
 def test_a_rotation_that_the_file_asks_for_is_applied(tmp_path: Path) -> None:

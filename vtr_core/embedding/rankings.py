@@ -66,22 +66,18 @@ def known_captions(rows: EmbeddedRows) -> Entries:
 
 
 def clips(rows: EmbeddedRows, names: Sequence[str]) -> Entries:
-    """One entry for each clip with any of the modalities `names`, in the order of the rows."""
-    entries = first_rows(rows, names)
-    return entries.select(entries.any_present)
-
-
-def first_rows(rows: EmbeddedRows, names: Sequence[str]) -> Entries:
-    """One entry for each clip, from its first row: rows of the same clip differ in their captions only."""
+    """One entry for each clip with any of the modalities `names`, from its first row: rows of the same clip differ in
+    their captions only."""
     first = first_of_clips(rows)
     parts = [np.where(rows.present[name][first, None], rows.vectors[name][first], 0) for name in names]
-    return Entries(
+    entries = Entries(
         parts=tuple(torch.from_numpy(part.astype(np.float32, copy=False)) for part in parts),
         present=tuple(rows.present[name][first] for name in names),
         key=rows.clip_key[first],
         rows=first,
         names=tuple(names),
     )
+    return entries.select(entries.any_present)
 
 
 def first_of_clips(rows: EmbeddedRows) -> Int64[np.ndarray, " clips"]:

@@ -91,7 +91,7 @@ def _recipes() -> Iterator[Listed]:
     for extractor in RECIPES:
         encodes = "frames" if extractor.modality == "video" else "sound"
         weights = extractor.weights
-        needs = "nothing" if weights is None else f"{weights.file} ({weights.where})"
+        needs = "nothing" if weights is None else f"{weights.file} ({weights.licence}; {weights.where})"
         here = weights is None or installed(extractor) is not None
         yield Listed(extractor.name, "recipe", extractor.network, extractor.dim, encodes, needs, here)
 

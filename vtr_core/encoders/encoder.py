@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Float32, UInt8
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from vtr_core.backbones.recipes import RECIPES, Extractor, Recipe
 from vtr_core.errors import CheckpointError, ConfigError, nearest
@@ -26,14 +27,10 @@ class TokenVectors:
 
 
 def token_vectors(rows: Sequence[Float[Tensor, "_ dim"]], dim: int) -> TokenVectors:
-    """The vectors of texts of different lengths, filled with zeros."""
-    longest = max((len(row) for row in rows), default=1)
-    vectors = torch.zeros(len(rows), longest, dim)
-    mask = torch.zeros(len(rows), longest, dtype=torch.bool)
-    for place, row in enumerate(rows):
-        vectors[place, : len(row)] = row.float().cpu()
-        mask[place, : len(row)] = True
-    return TokenVectors(vectors, mask)
+    """The vectors of texts of different lengths, filled with zeros, on the CPU."""
+    vectors = pad_sequence([torch.zeros(1, dim), *(row.float().cpu() for row in rows)], batch_first=True)[1:]
+    lengths = torch.tensor([len(row) for row in rows])
+    return TokenVectors(vectors, torch.arange(vectors.shape[1]) < lengths[:, None])
 
 
 class Encoder(ABC):
@@ -153,6 +150,11 @@ def unit(vectors: Float32[np.ndarray, "rows dim"]) -> Float32[np.ndarray, "rows 
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
 
 
+def joined_units(parts: Sequence[Float[Tensor, "_ dim"]], dim: int) -> Float32[np.ndarray, "rows dim"]:
+    """The rows of all parts, none or more, brought to length 1."""
+    return unit(torch.cat([torch.zeros(0, dim), *(part.float().cpu() for part in parts)]).numpy())
+
+
 def _rows(name: str, fingerprint: str, weights: str | None, device: str) -> Extractor:  # noqa: ARG001
     """The extractor of an encoder's rows, loaded on this machine; CheckpointError where it has other weights here."""
     loaded = encoder(name, device)
@@ -256,8 +258,6 @@ def encoder(name: str, device: str = "cpu") -> Encoder:
 
     ConfigError for an unknown name or missing weights, CheckpointError for files that are not what they should be.
     """
-    if not is_recipe(name):
-        source_of(name)
     return _loaded(name, device)
 
 

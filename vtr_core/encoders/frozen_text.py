@@ -217,11 +217,8 @@ class FrozenText(nn.Module):
 
         nothing, device = torch.zeros(0, self.token_dim, dtype=torch.float16), self.fingerprint.device
         rows = _kept_vectors(self._recorded, "tokens").of(_texts(tokens), encode, nothing)
-        vectors = nn.utils.rnn.pad_sequence([nothing.new_zeros(1, self.token_dim), *rows], batch_first=True)[1:]
-        lengths = torch.tensor([len(row) for row in rows], device=device)
-        return TokenVectors(
-            vectors.to(device).float(), torch.arange(vectors.shape[1], device=device) < lengths[:, None]
-        )
+        padded = token_vectors(rows, self.token_dim)
+        return TokenVectors(padded.vectors.to(device), padded.mask.to(device))
 
 
 def _texts(tokens: Int64[Tensor, "texts bytes"]) -> list[str]:

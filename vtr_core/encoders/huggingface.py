@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Float32, Int64, UInt8
 from torch import Tensor, nn
 
 from vtr_core.backbones.recipes import Recipe
-from vtr_core.encoders.encoder import Encoder, TokenVectors, UnitHead, token_vectors, unit
+from vtr_core.encoders.encoder import Encoder, TokenVectors, UnitHead, joined_units, token_vectors
 from vtr_core.encoders.preparation import FramePreparation
 from vtr_core.encoders.weights import checked_folder, folder_fingerprint, model_folder, one_line_fault, quiet_loading
 from vtr_core.errors import CheckpointError, ConfigError
@@ -97,17 +97,14 @@ class JointModel(nn.Module):
         CLIP itself projects [CLS] alone (Luo et al. 2021; Tang et al. 2025). ConfigError for a model that pools its
         patches otherwise, which are therefore not in the space of its texts.
         """
-        norm, project = getattr(self._vision, "post_layernorm", None), getattr(self.model, "visual_projection", None)
-        if self.kind != "frames" or norm is None or project is None or hasattr(self._vision, "head"):
+        vision, project = getattr(self.model, "vision_model", None), getattr(self.model, "visual_projection", None)
+        norm = getattr(vision, "post_layernorm", None)
+        if self.kind != "frames" or vision is None or norm is None or project is None or hasattr(vision, "head"):
             raise ConfigError(
                 f"{type(self.model).__name__} pools its patches, or sees windows, so that they are not in the space of "
                 "its texts; give a model with a [CLS] token, such as CLIP ViT-B/32"
             )
-        return project(norm(self._vision(**inputs).last_hidden_state))
-
-    @property
-    def _vision(self) -> Any:
-        return getattr(self.model, "vision_model", None)
+        return project(norm(vision(**inputs).last_hidden_state))
 
 
 class HuggingFaceEncoder(Encoder):
@@ -140,31 +137,27 @@ class HuggingFaceEncoder(Encoder):
         """The unit vector of each text."""
         texts = given_texts(texts)
         parts = [self._texts(texts[first : first + _TEXTS_AT_ONCE]).vectors for first in _starts(texts)]
-        return unit(torch.cat(parts).float().cpu().numpy()) if parts else np.zeros((0, self.dim), np.float32)
+        return joined_units(parts, self.dim)
 
     def encode_tokens(self, texts: Sequence[str]) -> TokenVectors:
         """The vector of each token, of the last layer; special tokens are tokens."""
         texts = given_texts(texts)
         parts = [self._texts(texts[first : first + _TEXTS_AT_ONCE]) for first in _starts(texts)]
         vectors = [row[mask] for part in parts for row, mask in zip(part.tokens, part.mask, strict=True)]
-        return token_vectors([row.float().cpu() for row in vectors], self.token_dim)
+        return token_vectors(vectors, self.token_dim)
 
     def encode_rows(self, frames: UInt8[np.ndarray, "frames height width 3"]) -> Float32[np.ndarray, "rows dim"]:
         """The unit vector of each picture, or of each window of them; the last window may be short, and its pictures
         are then repeated in equal steps."""
-        if not len(frames):
-            return np.zeros((0, self.dim), np.float32)
         at_once = _FRAMES_AT_ONCE.get(self._device.partition(":")[0], 32)
         with torch.inference_mode():
             if self.joint.kind == "frames":
-                parts = np.split(frames, range(at_once, len(frames), at_once))
+                parts = [frames[first : first + at_once] for first in range(0, len(frames), at_once)]
                 rows = [self.joint.frames(self.joint.preparation.inputs(part, self._device)) for part in parts]
             else:
-                rows = [
-                    self._window(part)
-                    for part in np.split(frames, range(self.joint.window, len(frames), self.joint.window))
-                ]
-        return unit(torch.cat(rows).float().cpu().numpy())
+                window = self.joint.window
+                rows = [self._window(frames[first : first + window]) for first in range(0, len(frames), window)]
+        return joined_units(rows, self.dim)
 
     def encode_patches(
         self, frames: UInt8[np.ndarray, "frames height width 3"]

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from vtr_core.backbones.recipes import file_sha256
 from vtr_core.backbones.weights import is_script_archive, read_state
-from vtr_core.encoders.encoder import Encoder, UnitHead, unit
+from vtr_core.encoders.encoder import Encoder, UnitHead, joined_units
 from vtr_core.encoders.preparation import FramePreparation
 from vtr_core.encoders.weights import model_folder, one_line_fault
 from vtr_core.errors import CheckpointError, ConfigError, how_to_install, nearest
@@ -66,13 +66,13 @@ class OpenClipEncoder(Encoder):
         """The unit vector of each text, cut where the model's context ends."""
         texts = given_texts(texts)
         parts = [self._texts(texts[first : first + _AT_ONCE]) for first in range(0, len(texts), _AT_ONCE)]
-        return unit(torch.cat(parts).float().cpu().numpy()) if parts else np.zeros((0, self.dim), np.float32)
+        return joined_units(parts, self.dim)
 
     def encode_rows(self, frames: UInt8[np.ndarray, "frames height width 3"]) -> Float32[np.ndarray, "frames dim"]:
         """The unit vector of each picture."""
         with torch.inference_mode():
             rows = [self._model.encode_image(pixels) for pixels in self._pixels(frames)]
-        return unit(torch.cat(rows).float().cpu().numpy()) if rows else np.zeros((0, self.dim), np.float32)
+        return joined_units(rows, self.dim)
 
     def encode_patches(
         self, frames: UInt8[np.ndarray, "frames height width 3"]

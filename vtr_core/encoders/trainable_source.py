@@ -1,6 +1,7 @@
 """Where the weights and the tokenizer of a trained joint encoder come from: an `hf:` source, or files of a CLIP."""
 
 import gzip
+import hashlib
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -177,13 +178,7 @@ def _clip_tokenizer(place: str, context: int) -> tuple[Tokenizer, str]:
     if end is None:
         raise InputError(f"{place} has no token <|endoftext|>, which ends CLIP's captions; give CLIP's tokenizer")
     made = _fitted(made, context, end, "right", fixed=False)
-    return made, _sha256(made)
-
-
-def _sha256(tokenizer: Tokenizer) -> str:
-    import hashlib
-
-    return hashlib.sha256(tokenizer.to_str().encode()).hexdigest()
+    return made, hashlib.sha256(made.to_str().encode()).hexdigest()
 
 
 def tokenizer_near(file: Path) -> str:

@@ -82,7 +82,7 @@ def _extracted(decoder: DecodingProcess, networks: Networks, chosen: Sequence[Ch
 
 
 Extract = Callable[[Sequence[str]], Iterator[tuple[int, Extracted]]]
-"""URIs to (position, features), in any order: `in_process.extract_here` or `on_ray.extract_on_ray`."""
+"""URIs to (position, features), in any order: `extract_here` or `on_ray.extract_on_ray`."""
 _WRITERS = 2
 
 
@@ -111,10 +111,8 @@ class Progress:
         return replace(done, remarks=self.remarks + 1, examples=examples)
 
 
-def write_shards(
-    plan: IngestPlan, tasks: Sequence[ShardTask], extract: Extract, keep: Callable[[str, VideoFeatures], None] | None
-) -> Iterator[Progress]:
-    """Extract the videos of `tasks` and write their shards and records; keep: called with each video's features.
+def write_shards(plan: IngestPlan, tasks: Sequence[ShardTask], extract: Extract) -> Iterator[Progress]:
+    """Extract the videos of `tasks` and write their shards and records.
 
     The features of a shard's videos, and the pictures that it stores, are kept in memory until it is written.
     """
@@ -127,8 +125,6 @@ def write_shards(
         writing: list[Future[dict[str, Any]]] = []
         for position, extracted in extract([video.content.uri for _, video in videos]):
             task, video = videos[position]
-            if keep is not None and isinstance(extracted, VideoFeatures):
-                keep(video.video_id, extracted)
             waiting.setdefault(task.name, {})[video.video_id] = plan.source.trimmed(video, extracted)
             left[task.name] -= 1
             if not left[task.name]:
@@ -147,12 +143,9 @@ def _write(plan: IngestPlan, task: ShardTask, extracted: dict[str, Extracted]) -
     return do(replace(plan, source=source, tasks=()), task)
 
 
-"""The record of a folder: the recipes with their fingerprints; once `complete`, also the dropped videos."""
-
-
 @dataclass(frozen=True)
 class NpyFolder:
-    """A folder of feature files of one set of recipes."""
+    """A folder of feature files of one set of recipes, with a record of them; complete, also of the dropped videos."""
 
     location: Location
     chosen: tuple[Chosen, ...]

@@ -1,7 +1,7 @@
 """Pictures of a video: frames in a folder, thumbnails."""
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -15,19 +15,16 @@ from vtr_core.backbones.recipes import Extractor, Recipe
 from vtr_core.config.override import PositiveInt
 from vtr_core.data.reading.stored_rows import taken_frames
 from vtr_core.data.records.schema import CAPTION_VECTORS, FeatureSpec
-from vtr_core.data.shards.thumbnails import Thumbnail, Thumbnails
 from vtr_core.data.sources.annotated_videos import Features, ListedVideo
 from vtr_core.data.sources.clip_tokens import CaptionListing, zero_vectors
 from vtr_core.data.sources.faces import by_number
 from vtr_core.data.sources.features.feature_arrays import to_float16
 from vtr_core.data.sources.files import read_file
-from vtr_core.data.sources.video_files import Inventory
 from vtr_core.errors import ConfigError
 from vtr_core.extraction.features import Chosen
-from vtr_core.storage import Location, StorageError, locate
+from vtr_core.storage import Location, locate
 from vtr_core.unusable import Reason, UnusableError
-from vtr_core.video.process import DecodingProcess, Limits
-from vtr_core.video.streams import Chunk, Picture, PictureStream, Rate, Span, WholePicture
+from vtr_core.video.streams import Picture, PictureStream, Rate, WholePicture
 
 if TYPE_CHECKING:
     from vtr_core.encoders.encoder import Encoder
@@ -202,58 +199,3 @@ def _stored(name: str, stream: PictureStream, per_second: float, quality: int) -
 
 def _load(quality: int, _weights: str | None, _device: str) -> Extractor:
     return partial(jpegs, quality=quality)
-
-
-LONG_SIDE = 320
-_STREAM = PictureStream(WholePicture(LONG_SIDE), Rate(THUMBNAILS_PER_SECOND), chunk=1)
-
-
-@dataclass(frozen=True)
-class ClipSpan:
-    """A clip of a video, in seconds."""
-
-    item_id: str
-    video_id: str
-    start: float
-    end: float
-
-
-@dataclass(frozen=True)
-class ClipFrames:
-    """The key frames of a data set's items, by their ids."""
-
-    thumbnails: Thumbnails
-    videos: Inventory | None = None
-    """Video files, each named by its video's id; None for none."""
-    spans: Sequence[ClipSpan] = ()
-    """The items that may be cut out of them."""
-
-    def find(self, ids: Iterable[str]) -> Mapping[str, Thumbnail]:
-        """The frames there are. A file that is missing, damaged or shorter than the clip gives none."""
-        items = list(ids)
-        stored = self.thumbnails.find(items)
-        if self.videos is None:
-            return stored
-        lacking = {span.item_id: span for span in self.spans if span.item_id in items and span.item_id not in stored}
-        return {**stored, **{frame.item_id: frame for frame in decoded(self.videos, lacking.values())}}
-
-
-def decoded(videos: Inventory, spans: Iterable[ClipSpan]) -> Iterator[Thumbnail]:
-    """The picture at the middle of every clip whose video is among the files, decoded in a process of its own."""
-    with DecodingProcess(Limits()) as process:
-        for clip in spans:
-            picture = _picture(process, videos, clip) if clip.video_id in videos else None
-            if picture is not None:
-                (jpeg,) = jpegs(picture, THUMBNAIL_QUALITY)
-                yield Thumbnail(clip.item_id, clip.start, clip.end, jpeg)
-
-
-def _picture(process: DecodingProcess, videos: Inventory, clip: ClipSpan) -> np.ndarray | None:
-    """One picture (1, height, width, 3); None where the file has none, or several files may be meant."""
-    place = int((clip.start + clip.end) / 2 * THUMBNAILS_PER_SECOND)
-    span = Span(place / THUMBNAILS_PER_SECOND, (place + 1) / THUMBNAILS_PER_SECOND)
-    try:
-        parts = list(process.decode(videos.by_id(clip.video_id), [_STREAM], span))
-    except (UnusableError, StorageError):
-        return None
-    return next((part.values for part in parts if isinstance(part, Chunk)), None)

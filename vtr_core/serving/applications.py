@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 
 from vtr_core.errors import InputError, one_line
 from vtr_core.retrieval.explain.explanation import HitExplanation
-from vtr_core.retrieval.explain.pages import Picture
+from vtr_core.retrieval.explain.pages import PLACEHOLDER, Picture
 from vtr_core.retrieval.index.items import Item
 from vtr_core.retrieval.search.filters import Condition
 from vtr_core.retrieval.search.index_search import Hit
@@ -51,7 +51,7 @@ from vtr_core.serving.json_interface import (
     queries,
     refused,
 )
-from vtr_core.serving.middleware import FAULTS, Allowance, Guard, Metrics, client_of, fault, policy, refused_for
+from vtr_core.serving.middleware import FAULTS, Allowance, Guard, Metrics, client_of, failed, fault, policy, refused_for
 from vtr_core.serving.server import Address
 from vtr_core.time_span import time_span
 
@@ -97,8 +97,9 @@ def search_app(site: SearchSite, address: Address, token: str | None, rate: floa
         max_body_size=BODY_BYTES,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # queries are private
     )
-    for kind, handler in {**FAULTS, RequestValidationError: _refused}.items():
-        app.add_exception_handler(kind, handler)
+    for kind in FAULTS:
+        app.add_exception_handler(kind, failed)
+    app.add_exception_handler(RequestValidationError, lambda _, error: fault(HTTPStatus.BAD_REQUEST, refused(error)))
     app.get("/api/search", summary="the best items for a query")(answers.search)
     app.post("/api/search", summary="the best items for several queries")(answers.search_many)
     app.get("/api/items/{item_id:path}", summary="an item and, given a query, why it is found")(answers.item)
@@ -116,11 +117,6 @@ def search_app(site: SearchSite, address: Address, token: str | None, rate: floa
 async def _page(page: Callable[[str], str], _request: Request) -> Response:
     nonce = secrets.token_urlsafe(16)
     return HTMLResponse(page(nonce), headers={"Content-Security-Policy": policy(nonce)})
-
-
-def _refused(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    return fault(HTTPStatus.BAD_REQUEST, refused(error))
 
 
 _Chosen = Int64[np.ndarray, " chosen"] | None
@@ -247,7 +243,7 @@ def _picture(picture: Picture) -> Response:
     """The key frame, or its placeholder."""
     if picture.content:
         return Response(picture.content, media_type=picture.media_type)
-    return Response(picture.placeholder, media_type="image/svg+xml")
+    return Response(PLACEHOLDER, media_type="image/svg+xml")
 
 
 def _when(item: Hit | Item) -> dict[str, str]:

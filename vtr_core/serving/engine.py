@@ -178,13 +178,22 @@ class Engine(Protocol):
 
 
 class Shard:
-    """A searcher with its items."""
+    """A searcher with its items: an `Engine` in this process, which answers in threads beside the event loop."""
 
     def __init__(self, record: IndexRecord, searcher: Searcher, catalogue: Catalogue) -> None:
         self.record, self.searcher, self.catalogue = record, searcher, catalogue
         self.info = SearchInfo(searcher.description, searcher.vocabulary, searcher.comparison)
 
-    def search(self, queries: Sequence[SearchQuery]) -> list[Hits]:
+    async def search(self, queries: Sequence[SearchQuery]) -> list[Hits]:
+        """See `Engine`."""
+        return await asyncio.to_thread(self._hits, queries)
+
+    async def why(self, text: str, item_id: str, transform: Parameters | None = None) -> HitExplanation | None:
+        """See `Engine`; None also for an item that is not in this shard."""
+        position = self.catalogue.index.position(item_id)
+        return None if position is None else await asyncio.to_thread(self._reason, text, position, transform)
+
+    def _hits(self, queries: Sequence[SearchQuery]) -> list[Hits]:
         """The hits of several queries: one forward and one product for all that have the same filters and transform."""
         answers: dict[int, Hits] = {}
         for filters, transform in dict.fromkeys((query.filters, query.transform) for query in queries):
@@ -196,33 +205,11 @@ class Shard:
                 answers[number] = None if of_query is None else of_query[: queries[number].k]
         return [answers[number] for number in range(len(queries))]
 
-    def why(self, text: str, item_id: str, transform: Parameters | None = None) -> HitExplanation | None:
-        """See `Engine`; None also for an item that is not in this shard."""
-        position = self.catalogue.index.position(item_id)
-        return None if position is None else self._under(transform).why(text, position, NUM_TAGS)
+    def _reason(self, text: str, position: int, transform: Parameters | None) -> HitExplanation | None:
+        return self._under(transform).why(text, position, NUM_TAGS)
 
     def _under(self, transform: Parameters | None) -> Searcher:
         return self.searcher if transform is None else self.searcher.transformed(*transform)
-
-
-@dataclass(frozen=True)
-class LocalEngine:
-    """A shard in this process; the app asks for one batch at a time, in a thread beside the event loop."""
-
-    shard: Shard
-
-    @property
-    def info(self) -> SearchInfo:
-        """See `Engine`."""
-        return self.shard.info
-
-    async def search(self, queries: Sequence[SearchQuery]) -> list[Hits]:
-        """See `Engine`."""
-        return await asyncio.to_thread(self.shard.search, queries)
-
-    async def why(self, text: str, item_id: str, transform: Parameters | None = None) -> HitExplanation | None:
-        """See `Engine`."""
-        return await asyncio.to_thread(self.shard.why, text, item_id, transform)
 
 
 @dataclass(frozen=True)

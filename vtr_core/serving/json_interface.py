@@ -74,8 +74,9 @@ def parameters(scale: float | None, shift: float | None, power: float | None) ->
     return 1.0 if scale is None else scale, shift or 0.0, 1.0 if power is None else power
 
 
-def refused(error: RequestValidationError) -> str:
-    """What is wrong with a request, in one line: where, why, and what was given."""
+def refused(error: Exception) -> str:
+    """What is wrong with a request that FastAPI refuses, in one line: where, why, and what was given."""
+    assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(map(str, first["loc"][1:])) if first["type"] != "json_invalid" else ""
     value = first.get("input")

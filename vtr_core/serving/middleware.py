@@ -152,8 +152,10 @@ class Guard:
         client = client_of(request)
         wait_s = self._wrong_tokens.wait_s(client)
         if wait_s and client not in self._known_clients:
-            return _of_http(request, refused_for(wait_s, "this address has sent too many wrong tokens"))
-        given, in_address = _given(request), request.query_params.get("token", "")
+            return failed(request, refused_for(wait_s, "this address has sent too many wrong tokens"))
+        scheme, _, word = request.headers.get("authorization", "").partition(" ")
+        given = word.strip() if scheme.lower() == "bearer" else request.cookies.get(COOKIE, "")
+        in_address = request.query_params.get("token", "")
         is_known = _equal(token, given)
         if is_known or (request.method == "GET" and _equal(token, in_address)):
             self._known_clients.add(client)
@@ -166,7 +168,7 @@ class Guard:
         if given or in_address:
             self._wrong_tokens.take(client)
         if wait_s:
-            return _of_http(request, refused_for(wait_s, "this address has sent too many wrong tokens"))
+            return failed(request, refused_for(wait_s, "this address has sent too many wrong tokens"))
         refusal = fault(HTTPStatus.UNAUTHORIZED, "give the server's token: Authorization: Bearer …, or /?token=…")
         refusal.headers["WWW-Authenticate"] = "Bearer"
         return refusal
@@ -201,11 +203,6 @@ def _path(request: Request) -> str:
     return path
 
 
-def _given(request: Request) -> str:
-    scheme, _, word = request.headers.get("authorization", "").partition(" ")
-    return word.strip() if scheme.lower() == "bearer" else request.cookies.get(COOKIE, "")
-
-
 def _equal(token: str, given: str) -> bool:
     """Compared in a time that does not tell how much of it is right."""
     return hmac.compare_digest(token.encode(), given.encode())
@@ -232,38 +229,25 @@ def refused_for(wait_s: float, reason: str) -> HTTPException:
     return HTTPException(HTTPStatus.TOO_MANY_REQUESTS, message, {"Retry-After": str(seconds)})
 
 
-def _not_usable(_request: Request, error: Exception) -> Response:
-    return fault(HTTPStatus.BAD_REQUEST, str(error))
+FAULTS = (InputError, VtrError, BusyError, HTTPException, Exception)
+"""What an application behind `Guard` answers by `failed`."""
 
 
-def _unavailable(_request: Request, error: Exception) -> Response:
-    """The answer where the index, its data set or the cluster is not as it must be: its places are not for clients."""
-    logger.error("%s", error)
-    return fault(HTTPStatus.SERVICE_UNAVAILABLE, "this cannot be answered now; the server's terminal says why")
-
-
-def _busy(_request: Request, _error: Exception) -> Response:
-    return fault(HTTPStatus.SERVICE_UNAVAILABLE, "too many requests wait; ask again soon", {"Retry-After": "1"})
-
-
-def _of_http(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return fault(error.status_code, error.detail, error.headers)
-
-
-def failed(_request: Request, _error: Exception) -> Response:
-    """The answer to what fails inside, which says nothing of it."""
-    return fault(HTTPStatus.INTERNAL_SERVER_ERROR, "the server failed; its terminal says why")
-
-
-FAULTS: dict[type[Exception], Callable[[Request, Exception], Response]] = {
-    InputError: _not_usable,
-    VtrError: _unavailable,
-    BusyError: _busy,
-    HTTPException: _of_http,
-    Exception: failed,
-}
-"""Handlers of an application behind `Guard`."""
+def failed(_request: Request, error: Exception) -> Response:
+    """The answer to what is raised inside; places of the server, and what fails in its code, are not for clients."""
+    match error:
+        case HTTPException():
+            return fault(error.status_code, error.detail, error.headers)
+        case InputError():
+            return fault(HTTPStatus.BAD_REQUEST, str(error))
+        case BusyError():
+            return fault(HTTPStatus.SERVICE_UNAVAILABLE, "too many requests wait; ask again soon", {"Retry-After": "1"})
+        case VtrError():
+            logger.error("%s", error)
+            message = "this cannot be answered now; the server's terminal says why"
+            return fault(HTTPStatus.SERVICE_UNAVAILABLE, message)
+        case _:
+            return fault(HTTPStatus.INTERNAL_SERVER_ERROR, "the server failed; its terminal says why")
 
 
 def policy(nonce: str) -> str:

@@ -43,11 +43,11 @@ class Replica:
     async def search(self, queries: Sequence[SearchQuery]) -> list[Hits]:
         """See `Engine`."""
         async with self._one_at_a_time:
-            return await asyncio.to_thread(self._shard.search, queries)
+            return await self._shard.search(queries)
 
     async def why(self, text: str, item_id: str, transform: Parameters | None) -> HitExplanation | None:
         """See `Shard`."""
-        return await asyncio.to_thread(self._shard.why, text, item_id, transform)
+        return await self._shard.why(text, item_id, transform)
 
     async def info(self) -> SearchInfo:
         """See `Engine`."""

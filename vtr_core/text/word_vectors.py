@@ -20,7 +20,7 @@ _LONGEST_WORD = 4096
 
 
 def binary_records(
-    stream: io.BufferedReader, location: Location, words: Collection[str] | None, header: tuple[int, int]
+    stream: io.BufferedReader, location: Location, words: Collection[str], header: tuple[int, int]
 ) -> Iterator[tuple[str, Float32[np.ndarray, " dim"]]]:
     """(word, vector) of the wanted words, from a stream positioned after the header (words, dim).
 
@@ -37,8 +37,9 @@ def binary_records(
             raise _damaged(location, number, count, ended=len(buffer) - position < width + _LONGEST_WORD)
         word = buffer[position:space].lstrip(b"\n").decode(errors="replace")
         position = space + 1 + width
-        if words is None or word in words:
-            yield word, _vector(buffer[space + 1 : position], word, number, location)
+        if word in words:
+            vector = np.frombuffer(buffer[space + 1 : position], "<f4").astype(np.float32)
+            yield word, _finite(vector, word, f"{location}, word {number}")
     rest = (buffer[position:] + stream.read(_LONGEST_WORD)).strip()
     if rest:
         raise InputError(f"{location} goes on after the {count} words of its header; download it again")
@@ -49,15 +50,14 @@ def _damaged(location: Location, number: int, count: int, ended: bool) -> InputE
     return InputError(f"{location} {fault} at word {number} of {count}; download it again")
 
 
-def _vector(content: bytes, word: str, number: int, location: Location) -> Float32[np.ndarray, " dim"]:
-    vector = np.frombuffer(content, "<f4").astype(np.float32)
+def _finite(vector: Float32[np.ndarray, " dim"], word: str, where: str) -> Float32[np.ndarray, " dim"]:
     if not np.isfinite(vector).all():
-        raise InputError(f"{location}, word {number}: the values of {word!r} are not all finite; download it again")
+        raise InputError(f"{where}: the values of {word!r} are not all finite; download it again")
     return vector
 
 
 def text_records(
-    stream: io.BufferedReader, location: Location, words: Collection[str] | None, header: tuple[int, int] | None
+    stream: io.BufferedReader, location: Location, words: Collection[str], header: tuple[int, int] | None
 ) -> Iterator[tuple[str, Float32[np.ndarray, " dim"]]]:
     """(word, vector) of the wanted words, from a stream positioned after the header (words, dim), if there is one.
 
@@ -77,8 +77,12 @@ def text_records(
         phrase, _, last = word.rpartition(" ")
         if len(values) != dim or (phrase and _is_number(last)):
             raise InputError(f"{where}: {len(text.split()) - 1} values where the file has {dim}; download it again")
-        if words is None or word in words:
-            yield word, _text_vector(values, word, where)
+        if word in words:
+            try:
+                vector = np.array(values, dtype=np.float32)
+            except ValueError as error:
+                raise InputError(f"{where}: the values of {word!r} are not all numbers ({error})") from error
+            yield word, _finite(vector, word, where)
     if count is not None and count_read != count:
         raise InputError(f"{location} has {count_read} words where its header says {count}; download it again")
 
@@ -106,19 +110,8 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _text_vector(values: list[str], word: str, where: str) -> Float32[np.ndarray, " dim"]:
-    try:
-        vector = np.array(values, dtype=np.float32)
-    except ValueError as error:
-        raise InputError(f"{where}: the values of {word!r} are not all numbers ({error})") from error
-    if not np.isfinite(vector).all():
-        raise InputError(f"{where}: the values of {word!r} are not all finite")
-    return vector
-
-
 _HEAD = 1 << 14
 _BUFFER = 1 << 20
-_FIRST_ROWS = 1024
 _DIGITS = 18
 
 
@@ -130,8 +123,8 @@ class WordVectors:
     vectors: Float32[np.ndarray, "words dim"]
 
 
-def read_word_vectors(uri: str, words: Collection[str] | None = None) -> WordVectors:
-    """The vectors of `words` (None: all) in a word-vector file of any of the formats, plain or gzipped.
+def read_word_vectors(uri: str, words: Collection[str]) -> WordVectors:
+    """The vectors of `words` in a word-vector file of any of the formats, plain or gzipped.
 
     A folder is a BigFile, whose names are the words in UTF-8, as in the published word2vec of Flickr tags. A file's
     format is recognised by its content: a first line of two counts is word2vec's, which is binary where control bytes
@@ -146,7 +139,7 @@ def read_word_vectors(uri: str, words: Collection[str] | None = None) -> WordVec
         with _open(location) as stream:
             head = stream.read(_HEAD)
         with _open(location) as stream:
-            vectors = _collect(_records(stream, head, location, words), words)
+            vectors = _distinct(_records(stream, head, location, words))
     except FileNotFoundError as error:
         raise InputError(f"there is no word-vector file {location}") from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -156,19 +149,20 @@ def read_word_vectors(uri: str, words: Collection[str] | None = None) -> WordVec
     return _not_empty(vectors, location, words)
 
 
-def _not_empty(vectors: WordVectors, location: Location, words: Collection[str] | None) -> WordVectors:
+def _not_empty(vectors: WordVectors, location: Location, words: Collection[str]) -> WordVectors:
     if not vectors.words:
-        content = "no word" if words is None else f"none of the {len(words)} words of the captions"
-        raise InputError(f"{location} holds {content}; give a file in the language of the captions")
+        raise InputError(
+            f"{location} holds none of the {len(words)} words of the captions; give a file in their language"
+        )
     return vectors
 
 
-def _from_big_file(file: BigFile, words: Collection[str] | None) -> WordVectors:
+def _from_big_file(file: BigFile, words: Collection[str]) -> WordVectors:
     """The wanted words in the order of the file."""
     names: dict[str, str] = {}
     for name in file.row:
         word = name.encode("latin-1").decode("utf-8", "replace")
-        if words is None or word in words:
+        if word in words:
             names.setdefault(word, name)
     vectors = file.read(list(names.values()))
     if not np.isfinite(vectors).all():
@@ -185,7 +179,7 @@ def _open(location: Location) -> io.BufferedReader:
 
 
 def _records(
-    stream: io.BufferedReader, head: bytes, location: Location, words: Collection[str] | None
+    stream: io.BufferedReader, head: bytes, location: Location, words: Collection[str]
 ) -> Iterator[tuple[str, np.ndarray]]:
     """(word, vector) of the wanted words; `head` is the beginning of the stream."""
     first, _, rest = head.partition(b"\n")
@@ -216,18 +210,9 @@ def _is_text(content: bytes) -> bool:
     return True
 
 
-def _collect(records: Iterator[tuple[str, np.ndarray]], words: Collection[str] | None) -> WordVectors:
-    """The records in an array that grows by doubling, each word once."""
-    rows: dict[str, int] = {}
-    vectors = np.empty((0, 0), np.float32)
+def _distinct(records: Iterator[tuple[str, np.ndarray]]) -> WordVectors:
+    """Each word once, with its first vector."""
+    first: dict[str, np.ndarray] = {}
     for word, vector in records:
-        if word in rows:
-            continue
-        if len(rows) == len(vectors):
-            size = max(_FIRST_ROWS, 2 * len(rows))
-            grown = np.empty((size if words is None else min(size, len(words)), len(vector)), np.float32)
-            grown[: len(rows)] = vectors if len(rows) else 0
-            vectors = grown
-        vectors[len(rows)] = vector
-        rows[word] = len(rows)
-    return WordVectors(tuple(rows), vectors[: len(rows)].copy() if len(rows) < len(vectors) else vectors)
+        first.setdefault(word, vector)
+    return WordVectors(tuple(first), np.stack(list(first.values())) if first else np.zeros((0, 0), np.float32))

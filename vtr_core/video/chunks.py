@@ -8,7 +8,7 @@ from av import AudioFrame, AudioResampler, VideoFrame
 from jaxtyping import Float32, UInt8
 
 from vtr_core.unusable import Reason, UnusableError
-from vtr_core.video.streams import Chunk, PictureStream, Sampler, SoundStream, Span, picture
+from vtr_core.video.streams import Chunk, PictureStream, Sampler, SoundStream, picture
 
 MAX_LEAP_S = 600.0
 """The longest accepted silence or still picture in seconds: longer gaps come from damaged times."""
@@ -68,22 +68,12 @@ class SoundReader:
 
 
 class PictureChunks:
-    """The chunks of one stream of pictures, or those that begin in a span. Only frames that are samples are scaled.
+    """The chunks of one stream of pictures. Only frames that are samples are scaled."""
 
-    `due` is the time of the next picture in seconds from the beginning; None where the span is complete.
-    """
-
-    def __init__(self, position: int, stream: PictureStream, duration: float, span: Span | None) -> None:
-        self._position, self._stream = position, stream
-        self._index, end = (0, None) if span is None else span.chunks(stream)
-        last = None if end is None else end * stream.chunk
-        self._sampler = Sampler(stream.rate, duration, self._index * stream.chunk, last)
+    def __init__(self, position: int, stream: PictureStream, duration: float) -> None:
+        self._position, self._stream, self._index = position, stream, 0
+        self._sampler = Sampler(stream.rate, duration)
         self._pictures: list[UInt8[np.ndarray, "height width 3"]] = []
-
-    @property
-    def due(self) -> float | None:
-        """See the class."""
-        return self._sampler.next_time
 
     def shown(self, frame: VideoFrame, until: float) -> Iterator[Chunk]:
         """The chunks that are completed by `frame`, which is shown until `until`, in seconds."""

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from fractions import Fraction
 
 import av.error
 import pyarrow as pa
 from av import AudioFrame, Packet, VideoFrame
 from av.container import InputContainer
-from av.stream import Discard, Disposition
+from av.stream import Disposition
 from av.stream import Stream as AnyStream
 from av.video.stream import VideoStream
 
@@ -17,16 +16,7 @@ from vtr_core.storage import Location, StorageError, locate
 from vtr_core.unusable import Reason, UnusableError
 from vtr_core.video.chunks import MAX_LEAP_S, PictureChunks, SoundChunks
 from vtr_core.video.clock import USUAL_FRAME_S, Clock, OrderedTimes, stated_end
-from vtr_core.video.streams import (
-    MARGIN_S,
-    Chunk,
-    End,
-    PictureStream,
-    SoundStream,
-    Span,
-    Stream,
-    Uniform,
-)
+from vtr_core.video.streams import Chunk, End, PictureStream, SoundStream, Stream, Uniform
 
 FORMATS = (
     *("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "avi", "mpegts", "mpeg", "mpegvideo", "flv", "asf", "ogg", "gif"),
@@ -93,52 +83,24 @@ _SHORTEST = 0.9
 """A file that ends before this share of its stated duration is truncated (a second less is always allowed)."""
 _APART_S = 1.0
 """Seconds by which the end of the sound may differ from that of the pictures without a word."""
-_PRESENTED = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm")
-"""Formats with the presentation time of every frame, which allow seeking; others are decoded from the start."""
 
 
-class _NotEnteredError(Exception):
-    """Frames decoded after seeking may differ from those of a pass from the beginning."""
-
-
-def decode(location: Location, streams: Sequence[Stream], span: Span | None = None) -> Iterator[Chunk | End]:
+def decode(location: Location, streams: Sequence[Stream]) -> Iterator[Chunk | End]:
     """The chunks of `streams`, in order within each, and an End. Sound streams of a silent video file are empty.
 
     Times in seconds are relative to the beginning of the container's content, as in players, by one clock for pictures
     and sound. UnusableError where the file cannot be opened or decoded to its end, or ends much earlier than it states;
     this invalidates the chunks before it.
-
-    With `span` only its chunks of the streams, all of pictures, which equal those of a whole pass: where seeking is not
-    exact, the file is decoded from its beginning.
     """
-    sent: set[tuple[int, int]] = set()
-    try:
-        for part in _passed(location, streams, span, entered=span is not None and span.start > 0):
-            if isinstance(part, Chunk):
-                sent.add((part.stream, part.index))
-            yield part
-    except _NotEnteredError:
-        for part in _passed(location, streams, span, entered=False):
-            if isinstance(part, End) or (part.stream, part.index) not in sent:
-                yield part
-
-
-def _passed(
-    location: Location, streams: Sequence[Stream], span: Span | None, *, entered: bool
-) -> Iterator[Chunk | End]:
     needs_length = any(isinstance(stream, PictureStream) and isinstance(stream.rate, Uniform) for stream in streams)
     length = _length(location) if needs_length else 0.0
     with opened(location) as container:
-        state = _Pass(container, streams, str(location), length, span)
+        state = _Pass(container, streams, str(location), length)
         try:
-            if entered:
-                state.enter()
             yield from state.chunks()
         except MemoryError as error:
             raise UnusableError(Reason.DECODING_TOO_LARGE, f"{location} needs more memory than it may have") from error
         except DECODER_FAULTS as error:
-            if entered:
-                raise _NotEnteredError from error
             message = f"{location} cannot be decoded ({ffmpeg_message(error)})"
             raise UnusableError(Reason.DAMAGED_VIDEO, message) from error
 
@@ -165,14 +127,7 @@ def _read_streams(container: InputContainer, video: VideoStream) -> list[AnyStre
 class _Pass:
     """The state of one pass: the current frame, and the chunk buffer of every stream."""
 
-    def __init__(
-        self,
-        container: InputContainer,
-        streams: Sequence[Stream],
-        where: str,
-        length: float,
-        span: Span | None,
-    ) -> None:
+    def __init__(self, container: InputContainer, streams: Sequence[Stream], where: str, length: float) -> None:
         self._container, self._where = container, where
         self._video = _video_stream(container, where)
         self._video.codec_context.thread_count = 1
@@ -181,13 +136,10 @@ class _Pass:
         self._read = _read_streams(container, self._video)
         self._has_sound = len(self._read) > 1
         self._stated = stated_end(container, self._read)
-        self._pictures = [
-            PictureChunks(i, s, length, span) for i, s in enumerate(streams) if isinstance(s, PictureStream)
-        ]
+        self._pictures = [PictureChunks(i, s, length) for i, s in enumerate(streams) if isinstance(s, PictureStream)]
         self._sounds = [SoundChunks(i, s, where) for i, s in enumerate(streams) if isinstance(s, SoundStream)]
         if self._sounds and any(stream.codec_context is None for stream in self._read[1:]):
             raise UnusableError(Reason.DAMAGED_VIDEO, f"{where}: there is no decoder for its sound")
-        self._is_part, self._is_entered = span is not None, False
         self._order: OrderedTimes[VideoFrame] = OrderedTimes()
         self._last_time = 0.0
         self._shown: VideoFrame | None = None
@@ -195,48 +147,20 @@ class _Pass:
         self._frames = 0
         self._pictures_end = 0.0
 
-    def enter(self) -> None:
-        """Seek to a key frame before the first picture of the span, by the margin.
-
-        What lies behind the stated end is of a further part, whose time stamps begin again.
-        """
-        due, base = self._due(), self._video.time_base
-        stated = self._stated or (self._container.duration or 0) / 1e6
-        if self._container.format.name not in _PRESENTED or due is None or 0 < stated < due:
-            return
-        if base and due > MARGIN_S:
-            place = (Fraction(due - MARGIN_S) + Fraction(self._container.start_time or 0, 1_000_000)) / base
-            self._container.seek(int(place), stream=self._video)
-            self._is_entered = True
-
     def chunks(self) -> Iterator[Chunk | End]:
-        """All chunks, and the end; UnusableError for a whole pass that ends much earlier than the file states."""
+        """All chunks, and the end; UnusableError for a file that ends much earlier than it states."""
         for packet in self._packets():
             self._clock.set(packet)
-            if self._is_entered and self._clock.restarts:
-                raise _NotEnteredError
             if packet.stream in self._read and (self._pictures if packet.stream is self._video else self._sounds):
                 for frame in packet.decode():
                     yield from self._taken(frame)
-            if self._has_all():
-                break
-        else:
-            yield from self._rest()
-        if not self._is_part:
-            self._check_end()
-        duration = max(self._pictures_end, self._clock.end(self._read))
-        yield End(duration, self._frames, self._has_sound, "" if self._is_part else self._remark())
+        yield from self._rest()
+        self._check_end()
+        yield End(max(self._pictures_end, self._clock.end(self._read)), self._frames, self._has_sound, self._remark())
 
     def _packets(self) -> Iterator[Packet]:
-        """The packets of pictures and sound; where the file states their durations together with those of other
-        streams alone, the packets of all, and after seeking only those that are decoded.
-        """
-        streams = self._read if self._stated is not None or self._is_part else list(self._container.streams)
-        if self._is_entered:
-            streams = [s for s in streams if (self._pictures if s is self._video else self._sounds)]
-            for other in self._container.streams:
-                other.discard = Discard.default if other in streams else Discard.all
-        return self._container.demux(streams) if streams else iter(())
+        """The packets of pictures and sound; of all streams where the file states their durations together alone."""
+        return self._container.demux(self._read if self._stated is not None else list(self._container.streams))
 
     def _check_end(self) -> None:
         ends, stated = self._clock.end(self._read), self._stated
@@ -258,19 +182,9 @@ class _Pass:
                 remarks.append(f"its pictures end at {pictures:.1f} s and its sound at {sound:.1f} s")
         return f"{self._where}: {'; '.join(remarks)}" if remarks else ""
 
-    def _has_all(self) -> bool:
-        """Whether the pictures of a span are complete; always false in a whole pass, which goes to the end."""
-        return self._is_part and not self._sounds and self._due() is None
-
-    def _due(self) -> float | None:
-        """The time of the next sample of any stream; None when all are complete."""
-        return min((chunks.due for chunks in self._pictures if chunks.due is not None), default=None)
-
     def _taken(self, frame: object) -> Iterator[Chunk]:
         if isinstance(frame, VideoFrame):
             time = self._clock.seconds(frame.pts, frame.time_base)
-            if time is None and self._is_entered:
-                raise _NotEnteredError
             self._last_time = self._last_time + self._frame_s() if time is None else time
             for due, start in self._order.add(frame, self._last_time):
                 yield from self._next_picture(due, start)
@@ -279,8 +193,6 @@ class _Pass:
                 yield from sound.take(frame, self._clock.seconds(frame.pts, frame.time_base))
 
     def _next_picture(self, frame: VideoFrame, start: float) -> Iterator[Chunk]:
-        if self._shown is None and self._is_entered:
-            self._check_entry(start)
         start = max(start, self._shown_from)
         if start - self._shown_from > MAX_LEAP_S:
             message = f"{self._where}: the times of its frames leap by {start - self._shown_from:.0f} s"
@@ -291,13 +203,6 @@ class _Pass:
         self._shown, self._shown_from = frame, start
         self._frames += 1
 
-    def _check_entry(self, start: float) -> None:
-        """Raise _NotEnteredError where the first frame after seeking begins after the first sample of the span."""
-        due = self._due()
-        if due is None or start > due:
-            raise _NotEnteredError
-        self._shown_from = start
-
     def _rest(self) -> Iterator[Chunk]:
         for due, start in self._order.rest():
             yield from self._next_picture(due, start)
@@ -307,8 +212,6 @@ class _Pass:
             yield from sound.last()
 
     def _last_picture(self) -> Iterator[Chunk]:
-        if self._shown is None and self._is_entered:
-            raise _NotEnteredError
         if self._shown is None:
             raise UnusableError(Reason.DAMAGED_VIDEO, f"{self._where} holds no frame that can be decoded")
         duration = self._shown.duration * (self._shown.time_base or 0)

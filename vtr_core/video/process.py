@@ -23,7 +23,7 @@ from vtr_core.process_limits import limit
 from vtr_core.storage import StorageError
 from vtr_core.unusable import Reason, UnusableError
 from vtr_core.video.decoding import decode, located
-from vtr_core.video.streams import Chunk, End, Span, Stream
+from vtr_core.video.streams import Chunk, End, Stream
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,6 @@ class Request:
 
     uri: str
     streams: tuple[Stream, ...]
-    span: Span | None
 
 
 class DecoderError(VtrError):
@@ -68,7 +67,7 @@ class DecodingProcess:
         """What the process writes to its standard error."""
         self._closing = threading.Lock()
 
-    def decode(self, uri: str, streams: Sequence[Stream], span: Span | None = None) -> Iterator[Chunk | End]:
+    def decode(self, uri: str, streams: Sequence[Stream]) -> Iterator[Chunk | End]:
         """As `decoding.decode`, within the limits; UnusableError also where they are exceeded.
 
         StorageError for an unreachable store, DecoderError where no process begins. The process is ended where it is
@@ -77,7 +76,7 @@ class DecodingProcess:
         connection = self._ready()
         complete = False
         try:
-            connection.send(Request(uri, tuple(streams), span))
+            connection.send(Request(uri, tuple(streams)))
             while not complete:
                 part = self._received(connection, uri)
                 complete = not isinstance(part, Chunk)
@@ -181,7 +180,7 @@ def main(descriptor: int, max_bytes: int) -> None:
         except EOFError:
             return
         try:
-            for part in decode(located(request.uri), request.streams, request.span):
+            for part in decode(located(request.uri), request.streams):
                 connection.send(part)
         except (UnusableError, StorageError) as fault:
             connection.send(fault)

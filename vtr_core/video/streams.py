@@ -241,25 +241,16 @@ class Sampler:
     A frame is shown until the next one; the first one also before its time, the last one for its own duration.
     """
 
-    def __init__(self, sampling: Rate | Uniform, duration: float, first: int = 0, end: int | None = None) -> None:
-        """duration: the video's, in seconds, for Uniform alone; where the video is shorter, its last frame is repeated.
-
-        first, end: the range [first, end) of samples.
-        """
+    def __init__(self, sampling: Rate | Uniform, duration: float) -> None:
+        """duration: the video's in seconds, for Uniform alone; of a shorter one the last frame is repeated."""
         self._exactly = sampling.count if isinstance(sampling, Uniform) else None
         self._rate = Rate(sampling.count / duration) if isinstance(sampling, Uniform) else sampling
-        self._taken = first
-        self._end = self._exactly or end
-
-    @property
-    def next_time(self) -> float | None:
-        """The time of the next sample, in seconds from the beginning; None where there is none."""
-        return None if self._taken == self._end else self._rate.time(self._taken)
+        self._taken = 0
 
     def shown_until(self, end: float) -> int:
         """The number of samples on the frame that is shown until `end`, in seconds from the beginning."""
         before = self._taken
-        while self._rate.time(self._taken) < end and self._taken != self._end:
+        while self._rate.time(self._taken) < end and self._taken != self._exactly:
             self._taken += 1
         return self._taken - before
 
@@ -308,7 +299,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class End:
-    """Duration and frame count of a completely decoded video or span."""
+    """Duration and frame count of a completely decoded video."""
 
     duration: float
     """Seconds from its beginning to the end of its last frame or sound."""
@@ -317,23 +308,3 @@ class End:
     has_sound: bool
     remark: str = ""
     """What a person may have to know of its times: that they begin again, or that pictures and sound end apart."""
-
-
-MARGIN_S = 10.0
-"""Decoding begins at a key frame at least this long before the first sample: with gradual refresh, encoders mark frames
-as key frames whose pictures are complete only later."""
-
-
-@dataclass(frozen=True)
-class Span:
-    """The chunks of pictures that begin in an interval, in seconds from the video's beginning."""
-
-    start: float
-    end: float
-
-    def chunks(self, stream: PictureStream) -> tuple[int, int | None]:
-        """The first chunk of the stream that begins in the span, and the one after the last; None: until the end."""
-        if not isinstance(stream.rate, Rate):
-            return 0, None
-        seconds = stream.chunk / stream.rate.per_second
-        return math.ceil(self.start / seconds), math.ceil(self.end / seconds)

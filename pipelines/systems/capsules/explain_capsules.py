@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from pipelines.arguments import parse, print_help, wants_help, written_as_json
-from pipelines.explain.command import video_files
 from pipelines.systems.registry import SYSTEMS
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
     from vtr_core.data.shards.thumbnails import Thumbnail
-    from vtr_core.data.sources.video_files import Inventory
     from vtr_core.systems.capsules.activation_report import ReportOptions
     from vtr_core.tracking.run import TrackedRun
     from vtr_core.train.checkpoint.trained_model import LoadedModel
@@ -48,8 +46,7 @@ class ExplainFlags:
     """Clips sampled per data set, for concepts and top clips."""
     seed: int = 0
     """Random seed of that sample."""
-    videos: str | None = None
-    """Video files by video id, a folder, glob, list or table, for key frames of clips without a thumbnail."""
+
     experiment: str = "vtr"
     """MLflow experiment."""
     json: bool = False
@@ -83,13 +80,13 @@ def explain(flags: ExplainFlags) -> dict[str, Any]:
     options = ReportOptions(**{option.name: getattr(flags, option.name) for option in fields(ReportOptions)})
     check_writable(locate(flags.out))
     manifests = [usable(uri, require_clips) for uri in flags.data]
-    videos = video_files(flags.videos, manifests[0])
+
     loaded = read_model(flags.checkpoint, SYSTEMS, device())
     capsule_model(loaded.model, loaded.config.model.kind)
     for manifest in manifests:
         check_features(manifest, loaded.config.model.inputs.features)
     report = _report(loaded, manifests, options)
-    frames = [_frames(report, place, manifest, videos) for place, manifest in enumerate(manifests)]
+    frames = [_frames(report, place, manifest) for place, manifest in enumerate(manifests)]
     page = render_page(report, frames)
     out = locate(flags.out)
     storage.write_bytes(out / PAGE, page.encode())
@@ -101,17 +98,13 @@ def explain(flags: ExplainFlags) -> dict[str, Any]:
     return report
 
 
-def _frames(
-    report: dict[str, Any], place: int, manifest: "Manifest", videos: "Inventory | None"
-) -> "Mapping[str, Thumbnail]":
-    """Key frames of the shown clips of one data set: its thumbnails, else from the video files."""
+def _frames(report: dict[str, Any], place: int, manifest: "Manifest") -> "Mapping[str, Thumbnail]":
+    """The thumbnails of the shown clips of one data set, as far as it has them."""
     from vtr_core.data.shards.thumbnails import Thumbnails
-    from vtr_core.extraction.pictures import ClipFrames, ClipSpan
 
     parts = [part for capsule in report["capsules"] for part in capsule["modalities"]]
-    clips = [clip for part in parts for cell in part["cells"] if cell["dataset"] == place for clip in cell["clips"]]
-    spans = [ClipSpan(clip["clip_id"], clip["video_id"], clip["start"], clip["end"]) for clip in clips]
-    return ClipFrames(Thumbnails(manifest), videos, spans).find(span.item_id for span in spans)
+    cells = [cell for part in parts for cell in part["cells"] if cell["dataset"] == place]
+    return Thumbnails(manifest).find(clip["clip_id"] for cell in cells for clip in cell["clips"])
 
 
 def _report(loaded: "LoadedModel", manifests: "Sequence[Manifest]", options: "ReportOptions") -> dict[str, Any]:

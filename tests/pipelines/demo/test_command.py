@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipelines import demo as demo
-from pipelines.demo import LOSS, NUM_TEST, NUM_VALIDATION, RECALL, DemoFlags, learning_curve, render
+from pipelines.demo import NUM_TEST, NUM_VALIDATION, DemoFlags, render
 from tests.distribution.project import ROOT
 from vtr_core.data.worlds.films import film, frames, sound
 from vtr_core.errors import ConfigError
@@ -33,14 +33,6 @@ def test_films_have_a_table_with_splits(tmp_path: Path, monkeypatch: pytest.Monk
     assert all((tmp_path / row["video"]).stat().st_size for row in rows)
 
 
-def test_the_curve_holds_every_point_and_chance() -> None:
-    points = [{"step": 10, LOSS: 3.0}, {"step": 20, LOSS: 2.0}, {"step": 20, RECALL: 30.0}, {"step": 30, "skipped": 1}]
-    left, right = learning_curve(points, chance=2.0).axes
-    assert left.lines[0].get_xydata().tolist() == [[10, 3], [20, 2]]
-    assert right.lines[0].get_xydata().tolist() == [[20, 30]]
-    assert set(right.lines[1].get_ydata()) == {2.0}
-
-
 def test_too_few_films_are_refused() -> None:
     with pytest.raises(ConfigError, match="--films is 100; 140 at least"):
         demo.demo(DemoFlags(films=100))
@@ -58,7 +50,6 @@ def test_the_demonstration_finds_unseen_films(
     assert after > before
     assert after >= 45, said  # chance: 17
     assert "film" in said.partition("5/5")[2]
-    assert (tmp_path / "run" / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "run" / "hits.html").read_text().count("data:image/jpeg;base64,") == 3
     readme = (ROOT / "README.md").read_text()
     commands = ("index", "search", "extract", "train", "evaluate")

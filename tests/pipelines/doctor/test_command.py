@@ -49,7 +49,7 @@ def test_packages_that_are_not_installed_or_cannot_be_imported() -> None:
     assert findings["ray"].remedy == "take 2.60: pip install 'ray[default,data,train,tune]==2.60.*'"
     findings = by_name(checks.package_findings())
     for name in ("ray", "mlflow", "pyarrow", "spacy", "boto3"):
-        assert findings[name] == Finding("packages", name, "ok", metadata.version(name))
+        assert findings[name] == Finding(name, "ok", metadata.version(name))
 
 
 def test_the_bundled_weights_are_told_from_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

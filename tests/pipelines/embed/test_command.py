@@ -168,7 +168,7 @@ def test_sampled_queries_are_told_with_intervals(
     run("evaluate", [checkpoint, "--data", data.uri, "--sample-queries", "4"])
     assert "95 % intervals: text" in " ".join(capsys.readouterr().out.split())
     with pytest.raises(VtrError, match="is for plain retrieval"):
-        run("evaluate", [checkpoint, "--data", data.uri, "--sample-queries", "4", "--aggregate", "video"])
+        run("evaluate", [checkpoint, "--data", data.uri, "--sample-queries", "4", "--aggregate", "captions"])
     with pytest.raises(VtrError, match="--sample-queries is 0"):
         run("evaluate", [checkpoint, "--data", data.uri, "--sample-queries", "0"])
 

@@ -91,7 +91,12 @@ def test_weight_and_rescaling_are_those_of_the_command(data: Manifest, checkpoin
 
 @pytest.mark.parametrize(
     "given",
-    [{"similarity": ("dot",)}, {"aggregate": "video"}, {"normalize": ("dual_softmax",)}, {"missing_audio": "miss"}],
+    [
+        {"similarity": ("dot",)},
+        {"aggregate": "captions"},
+        {"normalize": ("dual_softmax",)},
+        {"missing_audio": "miss"},
+    ],
     ids=str,
 )
 def test_flags_of_other_models_are_refused(given: dict[str, object], data: Manifest, checkpoint: str) -> None:

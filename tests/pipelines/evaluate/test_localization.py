@@ -27,8 +27,10 @@ def flags(tmp_path: Path) -> LocalizationFlags:
     return LocalizationFlags(checkpoint, (str(tmp_path / "steps"),), draws=3, out=str(tmp_path / "figures.json"))
 
 
-def test_figures_are_printed_written_and_named(flags: LocalizationFlags, capsys: pytest.CaptureFixture[str]) -> None:
-    (result,) = evaluate(flags)
+def test_figures_are_printed_written_and_logged(
+    flags: LocalizationFlags, own_tracking_store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (result,) = evaluate(replace(flags, experiment="localization-test"))
     printed = capsys.readouterr().out
     for part in ("one second per step", "chance", "IoD (segment)", "MLflow run"):
         assert part in printed
@@ -46,15 +48,10 @@ def test_figures_are_printed_written_and_named(flags: LocalizationFlags, capsys:
     written = json.loads(Path(flags.out).read_text())
     assert written["sets"]["steps"]["decodings"]["spans"]["model"] == spans
     assert (written["sets"]["steps"]["videos"], written["sets"]["steps"]["without_frames"]) == (5, 1)
-
-
-def test_figures_are_logged_at_the_checkpoints_step(flags: LocalizationFlags, own_tracking_store: str) -> None:
-    (result,) = evaluate(replace(flags, experiment="localization-test"))
     client = MlflowClient(own_tracking_store)
     experiment = client.get_experiment_by_name("localization-test")
     assert experiment is not None
     (run,) = client.search_runs([experiment.experiment_id])
-    values = result.metric_values("test/steps")
     assert {name: run.data.metrics[name] for name in values} == pytest.approx(values)
     assert client.get_metric_history(run.info.run_id, "test/steps/recall_task")[0].step == 7
     assert (run.data.params["task"], run.data.params["window"]) == ("localization", "1")

@@ -43,19 +43,19 @@ def test_every_figure_is_printed_logged_and_written(
     data: Manifest, checkpoint: str, tmp_path: Path, own_tracking_store: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bank = toy_dataset(tmp_path / "bank", clips_of=[3, 3])[0]
-    every = {"similarity": ("all",), "aggregate": "video", "normalize": ("dual_softmax", "query_bank")}
+    every = {"similarity": ("all",), "aggregate": "captions", "normalize": ("dual_softmax", "query_bank")}
     bank_of = {"query_bank": bank.uri, "bank_size": 4}
     out = str(tmp_path / "figures.json")
     flags = EvaluateFlags(checkpoint, (data.uri,), **every, **bank_of, experiment="everything", out=out)
     (result,) = evaluate(flags)
-    variants = ("plain", "video_mean", "video_captions", "dual_softmax", "query_bank")
+    variants = ("plain", "best_captions", "dual_softmax", "query_bank")
     kinds = ("dot", "cosine", "neg_euclidean")
     assert [(v.similarity, v.name) for v in result.variants] == [(kind, name) for kind in kinds for name in variants]
     metrics, params = logged(own_tracking_store, "everything")
     names = {
         f"test/data{kind}{name}/t2v/r1"
         for kind in ("", "/cosine", "/neg_euclidean")
-        for name in ("", "/video_mean", "/video_captions", "/dual_softmax", "/query_bank")
+        for name in ("", "/dual_softmax", "/query_bank")
     }
     assert {name for name in metrics if name.endswith("/t2v/r1")} == names
     written_figures = json.loads((tmp_path / "figures.json").read_text())["sets"]["data"]
@@ -122,11 +122,6 @@ def test_the_task_is_taken_out_of_the_words() -> None:
     assert split_task(["c", "--task=retrieval", "--data", "d"]) == ("retrieval", ["c", "--data", "d"])
     with pytest.raises(ConfigError, match="--task needs a value"):
         split_task(["c", "--task"])
-
-
-def test_a_sample_of_queries_leaves_no_flag_without_effect(data: Manifest, checkpoint: str) -> None:
-    with pytest.raises(ConfigError, match=r"--sample-queries is for plain retrieval.* and --missing-audio"):
-        evaluate(EvaluateFlags(checkpoint, (data.uri,), sample_queries=2, missing_audio="miss"))
 
 
 @dataclass

@@ -15,7 +15,6 @@ from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.analysis.transforms import Transform
 from vtr_core.data.manifest import Manifest
-from vtr_core.embedding.embedded_rows import embed_captions
 from vtr_core.errors import VtrError
 from vtr_core.retrieval.explain.explanation import ExplainReport
 from vtr_core.retrieval.index.build import build_index
@@ -98,12 +97,6 @@ def test_two_models_answer_side_by_side(data: Manifest, checkpoint: str, tmp_pat
         assert hit.concept == pytest.approx(hit.min_sum / hit.max_sum, abs=1e-6)
 
 
-def test_two_models_are_compared_as_they_were_trained(data: Manifest, checkpoint: str, tmp_path: Path) -> None:
-    words = [checkpoint, checkpoint, "--data", data.uri, "--query", QUERY, "--out", str(tmp_path)]
-    with pytest.raises(VtrError, match="give --transforms, or leave out --transform, or all checkpoints but one"):
-        run("explain", [*words, "--transform", "t.json"])
-
-
 ASKED = ("--query", "video", "--out", "o")
 
 
@@ -120,14 +113,13 @@ ASKED = ("--query", "video", "--out", "o")
         (["{latent}", "--data", "{d}", *ASKED], "latent space does not have"),
         (["{capsules}", "--data", "{d}", *ASKED], "this model reads clips/1"),
         (["none", "--data", "{d}", *ASKED], "is not a checkpoint"),
-        (["{c}", "--data", "{d}", "--videos", "v", *ASKED], "has whole videos; give --keyframes"),
+        (["{c}", "{c}", "--data", "{d}", *ASKED, "--transform", "t"], "give --transforms, or"),
         (["{c}", "{capsules}", "--data", "{d}", *ASKED], "needs one of 'hybrid_encoder'"),
         (["{capsules}", "{c}", "--data", "{clips}", *ASKED], "compare models of one kind"),
         (["{capsules}", *["{capsules}"] * 6, "--data", "{clips}", *ASKED], "has room for 6"),
         (["{capsules}", "--data", "{clips}", "--query", "zzz", "--out", "o"], "no word of the query 'zzz'"),
         (["{capsules}", "--data", "{clips}", "--space", "concept", *ASKED], "leave out --space"),
         (["{capsules}", "--data", "{clips}", "--keyframes", "k", *ASKED], "k does not exist"),
-        (["{capsules}", "--data", "{clips}", "--videos", "none", *ASKED], "is no folder"),
     ],
 )
 def test_faults_are_named(
@@ -143,13 +135,6 @@ def test_faults_are_named(
         run("explain", [word.format(**names) for word in words])
     assert message in str(fault.value)
     assert not (tmp_path / "o").exists()
-
-
-def test_help_shows_both_pages(capsys: pytest.CaptureFixture[str]) -> None:
-    run("explain", ["--help"])
-    said = capsys.readouterr().out
-    assert "--capsules" in said
-    assert "--queries" in said
 
 
 def test_several_models_answer_under_a_transform_of_their_own(
@@ -212,11 +197,3 @@ def test_responses_are_activations_over_their_means(clips: Manifest, capsules: s
         np.testing.assert_allclose(np.mean(heard, axis=0), 1, rtol=1e-5)
     assert found.texts.shape == (2, 4)
     assert [len(names) for names in found.names.values()] == [4, 4, 4]
-    _, known = embed_captions(
-        loaded.model, loaded.config.model.inputs.features, loaded.vocabulary, QUERIES, clips.schema.max_words, 8
-    )
-    assert known.all()
-
-
-def test_a_baseline_has_no_responses(clips: Manifest, baseline: str) -> None:
-    assert responses(load_model(baseline), clips, QUERIES, ["v2:0"]) is None

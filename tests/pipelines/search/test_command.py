@@ -15,7 +15,6 @@ from pipelines.search.command import SearchFlags
 from pipelines.search.search import search
 from tests.builders.dual_checkpoints import CONCEPTS, capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import ToyVideos, toy_dataset, toy_videos, written
-from tests.optional import optional
 from vtr_core.analysis.transforms import Transform
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
@@ -191,16 +190,29 @@ def test_topics_become_a_run_and_infap(place: str, tmp_path: Path, capsys: pytes
     assert "mean  infAP 0.25" in shown
 
 
-def test_a_graph_finds_the_same(
-    data: Manifest, checkpoint: str, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_candidates_find_the_same(
+    data: Manifest,
+    checkpoint: str,
+    place: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    optional("faiss", "faiss")
-    record = index(IndexFlags(checkpoint, data.uri, str(tmp_path / "i"), backend="hnsw"))
-    assert (record.backend, "candidates.levels" in record.shards[0].files) == ("hnsw", True)
+    monkeypatch.setattr("pipelines.index.indexing.load_faiss", lambda: None)
+    monkeypatch.setattr("vtr_core.retrieval.search.index_search.candidates_of", lambda *_: AllItems())
+    record = index(IndexFlags(checkpoint, data.uri, str(tmp_path / "i"), backend="ivf-pq"))
+    assert record.backend == "ivf-pq"
     near = found(capsys, SearchFlags((QUERY,), index=str(tmp_path / "i"), k=3, candidates=7))
     exact = found(capsys, SearchFlags((QUERY,), index=place, k=3, candidates=7))
     assert near["hits"] == exact["hits"]
-    assert "(hnsw)" in near["scoring"]
+    assert "(ivf-pq)" in near["scoring"]
+
+
+class AllItems:
+    """Candidates of a small index."""
+
+    def find(self, queries: np.ndarray, count: int) -> list[np.ndarray]:
+        return [np.arange(count)] * len(queries)
 
 
 @pytest.mark.parametrize(

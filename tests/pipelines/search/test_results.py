@@ -1,4 +1,4 @@
-"""What a search tells of its hits: captions, times, kept columns, links, thumbnails; as a table, JSON and CSV."""
+"""What a search tells of its hits: captions, times, kept columns, links; as a table, JSON and CSV."""
 
 import csv
 import io
@@ -10,14 +10,11 @@ import pytest
 
 import vtr_core
 from pipelines.cli import run
-from pipelines.search.search import QueryHits, places_of
 from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
-from vtr_core.data.shards.thumbnails import Thumbnail, Thumbnails, write_thumbnails
 from vtr_core.errors import InputError
 from vtr_core.retrieval.index.build import build_index
 from vtr_core.retrieval.index.index import Shard, save_index
-from vtr_core.retrieval.search.index_search import Hit
 from vtr_core.storage import locate
 from vtr_core.train.checkpoint import load_model
 
@@ -53,7 +50,6 @@ def test_json_tells_everything(place: str, capsys: pytest.CaptureFixture[str]) -
         assert hit["metadata"]["colour"] in ("red", "=blue")
         colour = hit["metadata"]["colour"].replace("=", "%3D")
         assert hit["link"] == f"https://e.org/v{v}?t={int(hit['start'] or 0)}&c={colour}"
-        assert hit["thumbnail"] is None
 
 
 def test_several_queries_at_once(place: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,15 +120,3 @@ def test_the_same_in_python(place: str, capsys: pytest.CaptureFixture[str]) -> N
         index.search("xylophone")
     with pytest.raises(InputError, match="k is 0"):
         index.search("video", 0)
-
-
-def test_thumbnails_are_written(tmp_path: Path) -> None:
-    data = toy_videos(tmp_path / "data", (1, 1))
-    jpeg = b"\xff\xd8\xff some picture"
-    pictures = [Thumbnail("v0", 0.0, 1.0, jpeg), Thumbnail("v1", 0.0, 1.0, b"<svg onload=alert(1)>")]
-    file = write_thumbnails(locate(str(tmp_path / "data" / "t.thumbnails")), pictures)
-    shards = (replace(data.shards[0], thumbnails=file), *data.shards[1:])
-    found = [QueryHits("q", (Hit(1, "v0", "v0", 1.0), Hit(2, "v1", "v1", 0.5), Hit(3, "v2", "v2", 0.2)))]
-    places = places_of(found, None, locate(str(tmp_path / "out")), Thumbnails(replace(data, shards=shards)))
-    assert list(places.thumbnails) == ["v0"]
-    assert Path(places.thumbnails["v0"]).read_bytes() == jpeg

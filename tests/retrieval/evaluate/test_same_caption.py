@@ -68,15 +68,6 @@ def test_chance_is_that_of_a_random_order_of_so_many_right_items() -> None:
     assert t2v.chance.recall[1] == pytest.approx((4 * 2 / 4 + 2 * 1 / 4) / 6)
 
 
-def test_own_is_what_it_was_where_no_caption_is_of_two_clips() -> None:
-    rows = _rows()
-    by_caption = SameCaption(rows, np.arange(6))
-    for plain, same in zip(
-        evaluate_retrieval(rows, "cosine"), evaluate_retrieval(rows, "cosine", relevant=by_caption), strict=True
-    ):
-        assert plain == same
-
-
 def test_a_caption_without_a_known_word_finds_nothing_and_sampled_queries_keep_their_captions() -> None:
     rows = _rows(known=(True, False, True, True, True, True))
     relevant = SameCaption(rows, CAPTIONS)

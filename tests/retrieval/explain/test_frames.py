@@ -8,8 +8,7 @@ import pytest
 
 from tests.builders.toy import toy_videos
 from vtr_core.data.shards.thumbnails import Thumbnail, Thumbnails, write_thumbnails
-from vtr_core.errors import InputError
-from vtr_core.retrieval.explain.pages import LARGEST_IMAGE, check_frames, read_pictures
+from vtr_core.retrieval.explain.pages import LARGEST_IMAGE, read_pictures
 from vtr_core.storage import locate
 
 JPEG, PNG = b"\xff\xd8\xff\xe0 picture", b"\x89PNG\r\n picture"
@@ -37,18 +36,6 @@ def test_an_id_names_no_file_elsewhere(video: str, tmp_path: Path) -> None:
     (tmp_path / "frames" / "a").mkdir()
     (tmp_path / "frames" / "a" / "b.jpg").write_bytes(JPEG)
     assert read_pictures(locate(str(tmp_path / "frames")), [video])[video].content == b""
-
-
-def test_placeholders_differ_and_do_not_change() -> None:
-    one, other = read_pictures(None, ["video1"])["video1"], read_pictures(None, ["video2"])["video2"]
-    assert one.placeholder == read_pictures(None, ["video1"])["video1"].placeholder
-    assert one.placeholder != other.placeholder
-
-
-def test_a_folder_must_be_there(tmp_path: Path) -> None:
-    check_frames(None)
-    with pytest.raises(InputError, match="does not exist"):
-        check_frames(locate(str(tmp_path / "none")))
 
 
 def test_thumbnails_stand_in_for_files_and_tell_the_time_span(tmp_path: Path) -> None:

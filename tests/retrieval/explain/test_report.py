@@ -12,7 +12,7 @@ from vtr_core.analysis.transforms import Transform
 from vtr_core.embedding.video_ranking import Scoring, prepare, rank_of
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.explain.explained_queries import explainable
-from vtr_core.retrieval.explain.explanation import ExplainOptions, ExplainReport, described
+from vtr_core.retrieval.explain.explanation import ExplainOptions, ExplainReport
 from vtr_core.retrieval.explain.pages import read_pictures, render_explanations
 
 SHARP = Transform("jaccard", 3.0, 0.0, 2.0)
@@ -76,8 +76,3 @@ def test_what_explains_nothing_is_refused() -> None:
         ExplainOptions(hits=0)
     with pytest.raises(ConfigError, match="--tags is 31; it must be from 1 to 30"):
         ExplainOptions(tags=31)
-
-
-def test_a_transform_for_people() -> None:
-    assert described(Transform("cosine")) == "as trained (a = 1, b = 0, p = 1)"
-    assert described(SHARP) == "a = 3, b = 0, p = 2"

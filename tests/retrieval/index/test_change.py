@@ -14,13 +14,13 @@ from pipelines.index.indexing import index
 from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import Toy, toy_dataset, toy_videos, written
 from tests.optional import optional
+from tests.retrieval.index.test_index import toy_index
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, DatasetError, RunConflict
 from vtr_core.retrieval.index.build import extended, new_shard, searched, without
-from vtr_core.retrieval.index.candidates import candidates_of
-from vtr_core.retrieval.index.index import Backend, IndexRecord, Kind, Shard, VideoIndex, load_index, save_index
+from vtr_core.retrieval.index.index import Backend, Kind, Shard, VideoIndex, load_index, save_index
 from vtr_core.retrieval.index.items import Item, Items
 from vtr_core.retrieval.search.index_search import SearchOptions, searcher
 from vtr_core.storage import locate
@@ -31,19 +31,7 @@ def joint(
     *shards: str, modalities: tuple[str, ...] = ("audio", "video"), backend: Backend = "exact", kind: Kind = "joint"
 ) -> VideoIndex:
     """Shards of clips named by letters, two of each video; vectors are a function of a clip's name and modality."""
-    record = IndexRecord(
-        kind=kind,
-        checkpoint="/runs/one",
-        model_fingerprint="m" * 64,
-        preset="p",
-        data="/data/a",
-        data_fingerprint="d" * 64,
-        num_items=0,
-        sizes={},
-        similarity="dot",
-        latent_weight=0.5,
-        backend=backend,
-    )
+    record = replace(toy_index().record, kind=kind, similarity="dot", concepts=(), backend=backend)
     return VideoIndex.of(record, *(_shard(names, modalities, backend) for names in shards))
 
 
@@ -134,17 +122,16 @@ def test_items_are_deleted_from_the_shards_that_have_them() -> None:
     assert found.shards[0] is before.shards[0]
 
 
-def test_the_graph_follows(data: Manifest) -> None:
-    optional("faiss", "faiss")
-    for found in (
-        extended(joint("abc", backend="hnsw"), joint("def", backend="hnsw"), data),
-        extended(joint("abcd", backend="hnsw"), joint("de", backend="hnsw"), data),
-        without(joint("abcdex", backend="hnsw"), ["x"]),
+def test_candidates_follow(data: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vtr_core.retrieval.index.build.build_candidates", lambda vectors: {"sums": vectors})
+    for changed in (
+        extended(joint("abc", backend="ivf-pq"), joint("def", backend="ivf-pq"), data),
+        extended(joint("abcd", backend="ivf-pq"), joint("de", backend="ivf-pq"), data),
+        without(joint("abcdex", backend="ivf-pq"), ["x"]),
     ):
-        for shard in found.shards:
-            graph, vectors = candidates_of(shard, "video"), searched(shard)
-            assert graph is not None
-            assert [near.tolist() for near in graph.find(vectors, 1)] == [[place] for place in range(len(shard.items))]
+        for shard in changed.shards:
+            assert shard.candidates is not None
+            assert np.array_equal(shard.candidates["sums"], searched(shard))
 
 
 def test_of_two_changes_of_one_revision_the_second_is_refused(tmp_path: Path) -> None:
@@ -180,16 +167,6 @@ def test_the_command_adds_deletes_and_reads_embeddings(data: Manifest, tmp_path:
         index(IndexFlags(out=place.uri))
     with pytest.raises(ConfigError, match="--delete takes --out alone"):
         index(IndexFlags(checkpoint, out=place.uri, delete=("a",)))
-
-
-def test_the_command_adds_another_data_set_of_the_same_words(tmp_path: Path) -> None:
-    first, second = toy_dataset(tmp_path / "a")[0], toy_dataset(tmp_path / "b")[0]
-    checkpoint = capsule_checkpoint(tmp_path / "c", first)
-    out = str(tmp_path / "i")
-    whole = index(IndexFlags(checkpoint, first.uri, out))
-    added = index(IndexFlags(checkpoint, second.uri, out, add=True))
-    assert (added.num_items, added.revision) == (whole.num_items, 2)  # the same ids are replaced
-    assert added.data_fingerprint == Manifest.load(added.data).fingerprint
 
 
 def test_the_command_adds_a_data_set_that_grew(tmp_path: Path) -> None:

@@ -198,16 +198,6 @@ def test_local_vectors_are_mapped_and_large_ones_checked_by_size(
         load_index(locate(str(tmp_path)))
 
 
-def test_a_folder_without_the_marker_is_no_index(tmp_path: Path) -> None:
-    place = locate(str(tmp_path))
-    with pytest.raises(DatasetError, match=r"is not an index: it has no index\.json; make one with vtr index"):
-        load_index(place)
-    save_index(place, toy_index())
-    (tmp_path / MARKER).unlink()
-    with pytest.raises(DatasetError, match="is not an index"):
-        load_index(place)
-
-
 def _change(folder: Path, change: str) -> None:
     marker = json.loads((folder / MARKER).read_text())
     files = marker["shards"][0]["files"]
@@ -223,6 +213,8 @@ def _change(folder: Path, change: str) -> None:
             (folder / MARKER).write_text(json.dumps({**marker, "version": 2}))
         case "list":
             (folder / MARKER).write_text("[]")
+        case "no marker":
+            (folder / MARKER).unlink()
 
 
 @pytest.mark.parametrize(
@@ -233,6 +225,7 @@ def _change(folder: Path, change: str) -> None:
         ("record", "does not match its fingerprint"),
         ("version", "version 2, this code reads 3; make it anew with vtr index /runs/one --data /data/test --out"),
         ("list", "is damaged"),
+        ("no marker", r"is not an index: it has no index\.json; make one with vtr index"),
     ],
 )
 def test_damage_is_named(change: str, message: str, tmp_path: Path) -> None:

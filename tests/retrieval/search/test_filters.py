@@ -44,7 +44,9 @@ def slowly(item: Item, condition: Condition) -> bool:
         "category= animals ",
     ],
 )  # fmt: skip
-def test_a_condition_holds_where_a_reading_of_the_rows_says(text: str) -> None:
+def test_a_condition_holds_where_a_reading_of_the_rows_says(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in blocks of two rows."""
+    monkeypatch.setattr(filters, "_ROWS", 2)
     conditions = parse_conditions([text])
     expected = [row for row, item in enumerate(ITEMS) if slowly(item, conditions[0])]
     for items in (ITEMS, Items.of(ITEMS)):
@@ -84,14 +86,6 @@ def test_links() -> None:
     with pytest.raises(InputError, match=r"there is no \{colour\}; names are end, item_id, key, start, url, video_id"):
         link_of(hit, "{colour}")
     assert link_of(hit, "{item_id.__class__}") == "{item_id.__class__}"
-
-
-def test_conditions_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    conditions = parse_conditions(["category!=animals", "year<2000"]), parse_conditions(["caption~cat"])
-    whole = [meeting(ITEMS, of_search) for of_search in conditions]
-    monkeypatch.setattr(filters, "_ROWS", 2)
-    for positions, of_search in zip(whole, conditions, strict=True):
-        assert np.array_equal(meeting(ITEMS, of_search), positions)
 
 
 def test_filters_that_take_too_long_are_refused() -> None:

@@ -76,14 +76,6 @@ def test_it_prints_and_logs_both_directions(
     assert {"test/videos/t2v/sum_r", "test/videos/t2v/meanr", "test/videos/v2t/meanr"} <= run.data.metrics.keys()
 
 
-def test_corrections_and_whole_videos_are_there_too(data: Manifest, checkpoint: str) -> None:
-    flags = EvaluateFlags(checkpoint=checkpoint, data=(data.uri,), normalize=("dual_softmax",), aggregate="video")
-    (result,) = evaluate(flags)
-    names = [variant.name for variant in result.variants]
-    assert names == ["plain", "video_mean", "video_captions", "dual_softmax"]
-    assert result.variants[1].directions[0].metrics.num_queries == 12
-
-
 def test_an_index_holds_every_video_once_and_finds_it(
     data: Manifest, checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

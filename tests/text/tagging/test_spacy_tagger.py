@@ -11,7 +11,7 @@ import spacy
 from tests.security.payload import FORMS, forms
 from vtr_core.errors import InputError
 from vtr_core.text.tagging.spacy_tagger import SHIPPED, SpacyTagger, shipped_tagger
-from vtr_core.text.tagging.tagger import PosTagger, TaggerMissing, choose_tagger
+from vtr_core.text.tagging.tagger import PosTagger, TaggerMissing
 
 
 def test_it_gives_one_tagged_word_per_word() -> None:
@@ -91,7 +91,3 @@ def test_the_shipped_tagger_knows_captions() -> None:
         "a/DET man/NOUN be/AUX play/VERB guitar/NOUN",
         "a/DET woman/NOUN play/VERB in/ADP a/DET play/NOUN",
     ]
-
-
-def test_the_default_is_the_shipped_one() -> None:
-    assert choose_tagger("default").fingerprint == shipped_tagger().fingerprint

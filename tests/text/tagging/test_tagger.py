@@ -7,7 +7,7 @@ from tests.text.tagging.test_treetagger import install
 from vtr_core.errors import ConfigError
 from vtr_core.text.tagging.lemmatiser import WordNetTagger
 from vtr_core.text.tagging.spacy_tagger import SHIPPED, SpacyTagger
-from vtr_core.text.tagging.tagger import UNIVERSAL_TAGS, Part, TaggerMissing, choose_tagger, parse_parts, part_of
+from vtr_core.text.tagging.tagger import Part, TaggerMissing, choose_tagger, parse_parts
 from vtr_core.text.tagging.treetagger import TreeTagger
 
 
@@ -31,22 +31,6 @@ def test_a_tagger_that_is_not_there_is_told_at_once(choice):
 def test_what_is_no_tagger(choice):
     with pytest.raises(ConfigError, match=r"give one of default, spacy:NAME"):
         choose_tagger(choice)
-
-
-def test_seventeen_tags_and_six_parts():
-    assert len(UNIVERSAL_TAGS) == 17
-    parts = {tag: part_of(tag) for tag in UNIVERSAL_TAGS}
-    assert {tag: part.value for tag, part in parts.items() if part is not None} == {
-        "NOUN": "noun",
-        "PROPN": "noun",
-        "VERB": "verb",
-        "ADJ": "adjective",
-        "ADV": "adverb",
-        "ADP": "preposition",
-        "CCONJ": "conjunction",
-        "SCONJ": "conjunction",
-    }
-    assert [part.letter for part in Part] == list("nvjapc")
 
 
 def test_parts_are_given_by_letter():

@@ -23,7 +23,6 @@ from vtr_core.data.shards.thumbnails import Thumbnail
 from vtr_core.data.sources.files import spellings
 from vtr_core.embedding.video_ranking import JointItems, best
 from vtr_core.errors import DatasetError, InputError
-from vtr_core.fingerprint import key64
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.page_templates import page_environment
 from vtr_core.retrieval.explain.explanation import (
@@ -50,6 +49,10 @@ _KINDS = {
     "jpeg": ("image/jpeg", b"\xff\xd8\xff"),
     "png": ("image/png", b"\x89PNG"),
 }
+PLACEHOLDER = (
+    b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 160 90"><rect width="160" height="90" fill="#b8bcc2"/></svg>'
+)
+"""Shown where there is no key frame."""
 
 
 @runtime_checkable
@@ -63,7 +66,7 @@ class KeyFrames(Protocol):
 
 @dataclass(frozen=True)
 class Picture:
-    """The key frame of a video or clip as image bytes; without them a coloured placeholder."""
+    """The key frame of a video or clip as image bytes; without them a grey placeholder."""
 
     number: int
     item_id: str
@@ -73,26 +76,10 @@ class Picture:
     """The time span of the frame, for display; empty where unknown."""
 
     @property
-    def hue(self) -> int:
-        """The hue of the placeholder in degrees, a function of the video's id."""
-        return key64(self.item_id) % 360
-
-    @property
     def href(self) -> str:
         """The picture or placeholder as a data URI."""
         media_type = self.media_type or "image/svg+xml"
-        return f"data:{media_type};base64,{base64.b64encode(self.content or self.placeholder.encode()).decode()}"
-
-    @property
-    def placeholder(self) -> str:
-        """The placeholder as an SVG file."""
-        hue = self.hue
-        return (
-            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 160 90">'
-            f'<rect width="160" height="90" fill="hsl({hue} 32% 62%)"/>'
-            f'<path d="M0 90 L52 34 L88 72 L112 50 L160 90 Z" fill="hsl({(hue + 24) % 360} 36% 42%)"/>'
-            f'<circle cx="122" cy="26" r="11" fill="hsl({(hue + 60) % 360} 60% 78%)"/></svg>'
-        )
+        return f"data:{media_type};base64,{base64.b64encode(self.content or PLACEHOLDER).decode()}"
 
 
 def check_frames(folder: Location | None) -> None:

@@ -265,7 +265,7 @@ def _remaining(index: VideoIndex, ids: pa.ChunkedArray, *columns: str) -> list[S
 def new_shard(tensors: dict[str, np.ndarray], items: Items, backend: Backend) -> Shard:
     """A shard with the candidates of `backend`."""
     shard = Shard.of(tensors, items)
-    return shard if backend == "exact" else replace(shard, candidates=build_candidates(searched(shard), backend))
+    return shard if backend != "ivf-pq" else replace(shard, candidates=build_candidates(searched(shard)))
 
 
 def merged(first: Shard, second: Shard, backend: Backend) -> Shard:

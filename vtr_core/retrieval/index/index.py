@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -31,7 +30,7 @@ MARKER, ITEMS, KEYS, ORDER = "index.json", "items", "id_keys", "id_order"
 CANDIDATES = "candidates."
 """Before the name of an array of candidates."""
 _FAISS = "candidates"
-"""The file of an earlier version: what faiss itself wrote, which is not parsed."""
+"""The file of an earlier version: what faiss itself wrote, which is not read."""
 VERSION = 3
 CONCEPTS = "concept"
 """The tensor of concept scores (dual), or of z of the concepts that explain a similarity (joint)."""
@@ -39,11 +38,9 @@ LARGEST_HASHED = 64 * 2**20
 """Local vectors of more bytes are checked by their size alone, so that opening does not read them."""
 _AT_ONCE = 65_536
 
-Approximate = Literal["hnsw", "ivf-pq"]
-Backend = Literal["exact"] | Approximate
+Backend = Literal["exact", "ivf-pq", "hnsw"]
+"""hnsw: of an earlier version, whose graph is not read: all items are compared with each query."""
 Kind = Literal["dual", "joint"]
-DEFAULT_CANDIDATES: Mapping[Backend, int] = MappingProxyType({"exact": 200, "hnsw": 200, "ivf-pq": 800})
-"""Candidates compared by their vectors unless another number is given; coarser codes order them less well."""
 
 
 @dataclass(frozen=True)
@@ -132,12 +129,6 @@ def load_record(location: Location) -> IndexRecord:
             raise ValueError("it lists candidates, which an exact index does not have")
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise _damaged(location / MARKER, error) from error
-    if any(_FAISS in shard.files for shard in shards):
-        made_of = [loaded.checkpoint, "--data", loaded.data, "--out", location, "--backend", loaded.backend]
-        raise DatasetError(
-            f"{location} has candidates as faiss wrote them, which are not read; make it anew with "
-            + command_line("index", *made_of)
-        )
     return loaded
 
 
@@ -369,7 +360,9 @@ def load_index(location: Location, part: int = 0, parts: int = 1) -> VideoIndex:
 
 
 def _load(location: Location, whole: IndexRecord, stored: StoredShard) -> Shard:
-    buffers = {name: _read(location / file.file, file) for name, file in stored.files.items()}
+    is_graph = whole.backend == "hnsw"
+    used = [name for name in stored.files if name != _FAISS and not (is_graph and name.startswith(CANDIDATES))]
+    buffers = {name: _read(location / stored.files[name].file, stored.files[name]) for name in used}
     items = Items.from_buffer(pa.py_buffer(buffers.pop(ITEMS)))
     arrays = {name: _as_array(buffer) for name, buffer in buffers.items()}
     listed = [name for name in arrays if name.startswith(CANDIDATES)]

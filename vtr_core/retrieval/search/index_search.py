@@ -40,7 +40,7 @@ from vtr_core.fingerprint import short
 from vtr_core.retrieval.explain.explanation import HitExplanation, Tag, explain_hits, percent, strongest
 from vtr_core.retrieval.explain.pages import KeyFrames
 from vtr_core.retrieval.index.candidates import Candidates, candidates_of
-from vtr_core.retrieval.index.index import CONCEPTS, DEFAULT_CANDIDATES, Backend, IndexRecord, Shard, VideoIndex
+from vtr_core.retrieval.index.index import CONCEPTS, Backend, IndexRecord, Shard, VideoIndex
 from vtr_core.retrieval.index.items import Item, VideoIds
 from vtr_core.retrieval.index.windows import WindowFrames, WindowStore
 from vtr_core.similarity import SimilarityKind, contributions, raising
@@ -114,8 +114,8 @@ class SearchOptions:
     candidates: int | None = None
 
     def num_candidates(self, backend: Backend) -> int:
-        """How many candidates of an index of this kind are ranked."""
-        return DEFAULT_CANDIDATES[backend] if self.candidates is None else self.candidates
+        """How many candidates are ranked: more of ivf-pq unless a number is given, as its codes order them coarsely."""
+        return self.candidates or (800 if backend == "ivf-pq" else 200)
 
 
 class Searcher(ABC):
