@@ -87,18 +87,6 @@ def test_with_pos_a_measure_is_not_to_measure():
     assert caption_concepts(caption, ConceptSettings()) == ["measure"]
 
 
-def test_a_video_keeps_what_enough_captions_mention():
-    captions = [["dog", "run"], ["dog"], [], ["ball", "dog", "run"]]
-    assert kept_counts(captions, 2) == {"dog": 3, "run": 2}
-    assert kept_counts(captions, 1) == {"dog": 3, "run": 2, "ball": 1}
-    assert kept_counts([], 1) == {}
-
-
-def test_ties_go_to_the_first_that_was_kept():
-    total = frequencies([{"b": 2, "c": 1}, {"a": 3}, {"c": 1, "d": 9}])
-    assert ranked(total) == ("d", "a", "b", "c")
-
-
 @pytest.mark.parametrize("pos", [False, True])
 @pytest.mark.parametrize("min_captions", [1, 2])
 def test_names_and_labels_agree_with_the_slow_reference(pos, min_captions):

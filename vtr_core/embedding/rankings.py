@@ -23,7 +23,7 @@ from vtr_core.metrics.ranking import (
 )
 from vtr_core.metrics.ranks import Relevance, ScoreChunk, Standing, from_labels, standing
 from vtr_core.nn.embeddings import TEXT
-from vtr_core.similarity import Similarity, SimilarityKind, mean_over_modalities, similarity_function
+from vtr_core.similarity import SimilarityKind, mean_over_modalities, similarity_function
 
 
 @dataclass(frozen=True)
@@ -90,15 +90,14 @@ def block_scores(queries: Entries, items: Entries, similarity: SimilarityKind) -
 
     Of several modalities the similarities are averaged, see `mean_over_modalities`.
     """
-    score = similarity_function(similarity)
-    return lambda query_part, item_part: _mean_scores(
-        queries.select(query_part), items.select(item_part), score
-    ).numpy()
+    by_modality = [similarity_function(similarity)] * len(items.parts)
 
+    def scores(query_part: slice, item_part: slice) -> np.ndarray:
+        asked, found = queries.select(query_part), items.select(item_part)
+        has_query, has_item = (list(map(torch.from_numpy, side.present)) for side in (asked, found))
+        return mean_over_modalities(asked.parts, found.parts, has_query, has_item, by_modality).numpy()
 
-def _mean_scores(queries: Entries, items: Entries, score: Similarity) -> Float[Tensor, "queries items"]:
-    has_query, has_item = (list(map(torch.from_numpy, side.present)) for side in (queries, items))
-    return mean_over_modalities(queries.parts, items.parts, has_query, has_item, [score] * len(items.parts))
+    return scores
 
 
 @dataclass(frozen=True)
@@ -221,7 +220,9 @@ def rankings(rows: EmbeddedRows, relevant: Relevant | None = None) -> list[Ranki
         if item not in by_modality or query not in by_modality:
             continue
         items = by_modality[item]
-        queries = captions(rows) if query == TEXT else _with_a_match(by_modality[query], items)
+        queries = captions(rows) if query == TEXT else by_modality[query]
+        if query != TEXT:
+            queries = queries.select(np.isin(queries.key, items.key))
         if len(queries.key) and len(items.key):
             every.append(Ranking(name, title, queries, items, (relevant or match)(queries, items)))
     return every
@@ -286,10 +287,6 @@ def _items(rows: EmbeddedRows) -> dict[str, Entries]:
     if TEXT in rows.vectors:
         by_modality[TEXT] = known_captions(rows)
     return by_modality
-
-
-def _with_a_match(queries: Entries, items: Entries) -> Entries:
-    return queries.select(np.isin(queries.key, items.key))
 
 
 def metric_values(directions: Sequence[Direction], prefix: str) -> dict[str, float]:

@@ -35,6 +35,7 @@ class DualVideos:
     """The searched videos: latent vectors, concept logits, or both."""
 
     video_id: Sequence[str]
+    """() where ids come from elsewhere, as those of an index."""
     latent: Float32[Tensor, "videos dim"] | None
     concept: Float32[Tensor, "videos concepts"] | None
     concepts: tuple[str, ...]

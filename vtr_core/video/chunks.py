@@ -128,12 +128,9 @@ class SoundChunks:
             self._samples.append(part)
             self._count += len(part)
             while self._count >= self._stream.chunk + self._stream.overlap:
-                yield self._full()
-
-    def _full(self) -> Chunk:
-        size, samples = self._stream.chunk, np.concatenate(self._samples)
-        self._samples, self._count = [samples[size:]], len(samples) - size
-        return self._chunk(samples[: size + self._stream.overlap])
+                size, samples = self._stream.chunk, np.concatenate(self._samples)
+                self._samples, self._count = [samples[size:]], len(samples) - size
+                yield self._chunk(samples[: size + self._stream.overlap])
 
     def _chunk(self, samples: Float32[np.ndarray, " samples"]) -> Chunk:
         chunk = Chunk(self._position, self._index, samples)

@@ -39,7 +39,7 @@ def explained(scoring: Scoring, num_tags: int = 5) -> tuple[HitExplanation, ...]
         scoring.transform.apply(asked.concept),
         scoring,
         concepts=WORDS,
-        video_ids=system.videos.video_id,
+        video_ids=[system.videos.video_id[position] for position in positions.tolist()],
         right=(int(positions[1]),),
         num_tags=num_tags,
     )

@@ -72,7 +72,7 @@ def answer(
         system.scoring.transform.apply(query.concept),
         system.scoring,
         concepts=system.videos.concepts,
-        video_ids=system.videos.video_id,
+        video_ids=[system.videos.video_id[position] for position in positions.tolist()],
         right=right,
         num_tags=options.tags,
     )

@@ -196,7 +196,7 @@ def explain_hits(
 ) -> tuple[HitExplanation, ...]:
     """Explanations of the videos at `positions`, best first.
 
-    video, text: transformed concept scores of these videos and of the query. video_ids, scores: of all videos.
+    video, video_ids, text: transformed concept scores and ids of these videos, and scores of the query. scores: of all.
     Contributions and causality are shares of the total score: those of the concept similarity, times 1 − α under hybrid
     scoring.
     """
@@ -215,7 +215,7 @@ def explain_hits(
         hits.append(
             HitExplanation(
                 rank=row + 1,
-                video_id=video_ids[position],
+                video_id=video_ids[row],
                 right=position in right,
                 score=float(scores.total[position]),
                 latent=None if scores.latent is None else float(scores.latent[position]),

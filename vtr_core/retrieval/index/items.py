@@ -43,24 +43,6 @@ class Item:
     """The texts of the columns that ingest kept, see --keep-columns."""
 
 
-class VideoIds(Sequence[str]):
-    """The video ids of items, each made when it is asked for."""
-
-    def __init__(self, items: Sequence[Item]) -> None:
-        self._items = items
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    @overload
-    def __getitem__(self, position: int) -> str: ...
-    @overload
-    def __getitem__(self, position: slice) -> "VideoIds": ...
-    def __getitem__(self, position: int | slice) -> "str | VideoIds":
-        item = self._items[position]
-        return item.video_id if isinstance(item, Item) else VideoIds(item)
-
-
 def _expected(schema: pa.Schema) -> pa.Schema:
     """The columns of items, and those of a schema that are kept."""
     kept_names = [name for name in schema.names if name.startswith(_KEPT)]

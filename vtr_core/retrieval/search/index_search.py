@@ -41,8 +41,8 @@ from vtr_core.retrieval.explain.explanation import HitExplanation, Tag, explain_
 from vtr_core.retrieval.explain.pages import KeyFrames
 from vtr_core.retrieval.index.candidates import Candidates, candidates_of
 from vtr_core.retrieval.index.index import CONCEPTS, Backend, IndexRecord, Shard, VideoIndex
-from vtr_core.retrieval.index.items import Item, VideoIds
-from vtr_core.retrieval.index.windows import WindowFrames, WindowStore
+from vtr_core.retrieval.index.items import Item
+from vtr_core.retrieval.index.windows import FOLDER, RECORD, WindowFrames, WindowStore
 from vtr_core.similarity import SimilarityKind, contributions, raising
 from vtr_core.storage import locate
 from vtr_core.storage.stated_places import stated_place
@@ -296,7 +296,7 @@ class DualSearcher(Searcher):
         kind = spaces.concept_similarity(loaded.config)
         (shard,) = index.shards
         latent, concept = (as_tensor(shard.tensors.get(name)) for name in ("latent", CONCEPTS))
-        videos = DualVideos(VideoIds(index.items), latent, concept, index.concepts, kind)
+        videos = DualVideos((), latent, concept, index.concepts, kind)
         self._scoring = _scoring(spaces.scoring(loaded), options, index.record.backend)
         self._loaded, self._spaces, self._index = loaded, spaces, index
         self.vocabulary = loaded.vocabulary
@@ -336,7 +336,7 @@ class DualSearcher(Searcher):
             scoring.transform.apply(query.concept),
             scoring,
             concepts=prepared.videos.concepts,
-            video_ids=prepared.videos.video_id,
+            video_ids=[self._index.items[position].video_id],
             right=(),
             num_tags=num_tags,
         )
@@ -445,9 +445,8 @@ def key_frames(index: str, record: IndexRecord) -> KeyFrames | None:
 
     DatasetError where the data set is another than the one that was indexed.
     """
-    store = WindowStore.beside(locate(index))
-    if store:
-        return WindowFrames(store)
+    if storage.exists(locate(index) / FOLDER / RECORD):
+        return WindowFrames(WindowStore.beside(locate(index)))
     manifest = indexed_data(index, record)
     return None if manifest is None else Thumbnails(manifest)
 

@@ -71,15 +71,11 @@ def _topic(element: ElementTree.Element) -> Topic | None:
     """The topic of an element with number and text; None for other elements."""
     values = {name.lower(): value for name, value in element.attrib.items()}
     for child in element:
-        name = _local(child.tag)
+        name = str(child.tag).rsplit("}", 1)[-1].lower()
         values.setdefault(name, child.text or child.attrib.get("text") or child.attrib.get("value") or "")
     number = next((values[name].strip() for name in _NUMBERS if values.get(name, "").strip()), "")
     query = next((_plain(values[name]) for name in _TEXTS if values.get(name, "").strip()), "")
     return Topic(number, query) if number and query else None
-
-
-def _local(tag: object) -> str:
-    return str(tag).rsplit("}", 1)[-1].lower()
 
 
 def _plain(text: str) -> str:

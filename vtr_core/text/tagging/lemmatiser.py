@@ -56,7 +56,10 @@ def read_wordnet(folder: str) -> WordNetDictionary:
     for path in (*needed, counts, *irregular):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return WordNetDictionary(
-        {tag: frozenset(_lemmas(root / f"index.{ending}")) for tag, ending in PARTS.items()},
+        {
+            tag: frozenset(fields[0].lower() for fields in _lines(root / f"index.{ending}"))
+            for tag, ending in PARTS.items()
+        },
         _largest(counts),
         {tag: _exceptions(root / f"{ending}.exc") for tag, ending in PARTS.items()},
         digest.hexdigest(),
@@ -72,10 +75,6 @@ def _lines(path: Path) -> Iterator[list[str]]:
                     yield line.split()
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not a text file ({error}); give a WordNet dictionary") from error
-
-
-def _lemmas(path: Path) -> Iterator[str]:
-    return (fields[0].lower() for fields in _lines(path))
 
 
 def _largest(path: Path) -> dict[tuple[str, str], int]:
