@@ -69,6 +69,7 @@ DISTRIBUTION = {
     "sentence_transformers": "sentence-transformers",
     "prometheus_client": "prometheus-client",
     "webvtt": "webvtt-py",
+    "xdist": "pytest-xdist",
     "yaml": "pyyaml",
 }
 COMES_WITH = {
