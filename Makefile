@@ -11,7 +11,7 @@ TORCH ?=
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 LOCKED ?=
 UV ?=
-# Tests run in so many processes at once, each with a Ray of its own: one a core, as runs wait little.
+# Tests run in so many processes at once: one a core, as runs wait little.
 TEST_PROCESSES ?= 2
 # The loaders that the feeding benchmark compares with want other versions: an environment of their own.
 PEERS ?= .venv-peers
@@ -62,7 +62,7 @@ install-mamba: install
 demo: install
 	$(BIN)/vtr demo
 
-# Each process has a Ray of its own; a file's tests stay together, in the order of tests/conftest.py. Tests start some hundred
+# A file's tests stay together, and whole runs in one process, in the order of tests/conftest.py. Tests start some hundred
 # processes: compiled once, not by each.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder

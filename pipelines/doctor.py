@@ -223,6 +223,11 @@ def _gb(size: float) -> str:
     return f"{size / 1e9:.1f} GB"
 
 
+def service_findings(environ: Mapping[str, str]) -> list[Finding]:
+    """Whether the MLflow store of runs and the Ray cluster can be used."""
+    return [store_finding(), cluster_finding(environ)]
+
+
 def store_finding() -> Finding:
     """Whether the MLflow store of runs answers; a file that does not exist yet is fine."""
     from vtr_core.redaction import redact
@@ -287,7 +292,7 @@ def main(argv: Sequence[str]) -> None:
         "weights of the bundled encoder": weights_findings(),
         "torch": torch_findings(),
         "machine": machine_findings(),
-        "services": [store_finding(), cluster_finding(os.environ)],
+        "services": service_findings(os.environ),
     }
     healthy = all(finding.state != "broken" for findings in sections.values() for finding in findings)
     if flags.json:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -32,6 +33,8 @@ for name, value in UNDISTURBED.items():
 
 _LIMIT = pytest.StashKey[float]()
 """On the monotonic clock: when tests are no longer begun."""
+_WHOLE = ("tests/integration/", "tests/test_ray_private.py")
+"""Tests that start Ray wherever they run, those marked long aside."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,7 +50,19 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whole runs first: they wait a lot, and beside one another and the rest their waits cost nothing."""
     whole = {item.path for item in items if item.get_closest_marker("integration")}
-    items.sort(key=lambda item: item.path not in whole)
+    items.sort(key=lambda item: item.path not in whole and not item.nodeid.startswith(_WHOLE))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file's tests stay in one process, and those of `_WHOLE` all in the same one, which alone starts a Ray."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class OneRay(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "Ray" if nodeid.startswith(_WHOLE) else super()._split_scope(nodeid)
+
+    return OneRay(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_collection_finish() -> None:
@@ -69,8 +84,9 @@ def local_ray() -> Iterator[None]:
     import ray
 
     from pipelines.ray_session import alone, patiently
+    from vtr_core.ray_private import KEEP_IDLE, NO_PRESTART
 
-    os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
+    os.environ.update({"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", **NO_PRESTART, **KEEP_IDLE})
     quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
     with alone():
         patiently(partial(ray.init, address="local", num_cpus=4, object_store_memory=2**29, **quiet))

@@ -1,14 +1,17 @@
-"""What people's scripts and stored models rely on: functions, commands, flags, settings, presets, loaders."""
+"""What people's scripts and stored models rely on: functions, commands, flags, presets, loaders, the version."""
 
 import difflib
 import inspect
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
+import vtr_core
 from pipelines.commands import COMMANDS
 from tests import command_lines
 from vtr_core.run.presets import PRESETS
@@ -44,39 +47,14 @@ NAMES = [
     "vtr_core.data.manifest.Manifest",
 ]
 
-STAGES = [
-    "extract",
-    "ingest",
-    "concepts",
-    "tagger",
-    "train",
-    "sweep",
-    "evaluate",
-    "caption",
-    "analyze",
-    "explain",
-    "index",
-    "search",
-    "verify",
-    "tables",
-    "submit",
-    "doctor",
-    "demo",
-]
-
-PRESET_NAMES = [
-    "capsule-howto",
-    "capsule-howto-tiny",
-    "capsule-msrvtt",
-    "hybrid-msrvtt",
-    "hybrid-msrvtt-tiny",
-    "muse-msrvtt",
-    "muse-msrvtt-tiny",
-    "siamese-att",
-    "siamese-att-tiny",
-    "caption-msrvtt",
-    "caption-msrvtt-tiny",
-]
+STAGES = (
+    "extract ingest concepts tagger train sweep evaluate embed analyze index search serve explain caption verify "
+    "tables export import submit runs data doctor demo"
+)
+PRESET_NAMES = (
+    "capsule-howto capsule-howto-tiny capsule-msrvtt hybrid-msrvtt hybrid-msrvtt-tiny muse-msrvtt muse-msrvtt-tiny "
+    "siamese-att siamese-att-tiny caption-msrvtt caption-msrvtt-tiny clip4clip-msrvtt adapter"
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -86,7 +64,7 @@ def test_a_name_is_where_it_was(name: str) -> None:
 
 
 def test_every_command_is_there_by_both_its_names() -> None:
-    assert set(STAGES) <= {command.name for command in COMMANDS}
+    assert set(STAGES.split()) <= {command.name for command in COMMANDS}
     for command in COMMANDS:
         spec = find_spec(f"pipelines.{command.name}")
         assert spec is not None
@@ -102,7 +80,7 @@ def test_a_stage_is_a_program_too() -> None:
 
 
 def test_presets_are_there() -> None:
-    assert set(PRESET_NAMES) <= set(PRESETS)
+    assert set(PRESET_NAMES.split()) <= set(PRESETS)
 
 
 def test_flags_settings_and_presets_are_the_recorded_ones() -> None:
@@ -116,3 +94,8 @@ def test_flags_settings_and_presets_are_the_recorded_ones() -> None:
 def test_what_stored_models_name_can_load_them() -> None:
     """MLflow keeps this name in the folder of every registered model."""
     assert callable(import_module("vtr_core.train.served_model")._load_pyfunc)
+
+
+def test_the_code_knows_the_version_that_it_is_installed_as() -> None:
+    project = Path(__file__).parents[1] / "pyproject.toml"
+    assert vtr_core.__version__ == tomllib.loads(project.read_text())["project"]["version"]

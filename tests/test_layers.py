@@ -25,7 +25,7 @@ def imported(file: Path) -> Iterator[str]:
     waiting: list[ast.AST] = [ast.parse(file.read_text())]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             waiting.extend(node.orelse)
             continue
         waiting.extend(ast.iter_child_nodes(node))

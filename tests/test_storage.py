@@ -1,4 +1,4 @@
-"""Files are published whole or not at all."""
+"""Files are published whole or not at all; names are joined to URIs as locations join them."""
 
 import errno
 import os
@@ -6,25 +6,21 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.tables import runs
 from vtr_core import storage
 from vtr_core.storage import StorageError, locate
+from vtr_core.storage.location import below
 
 
-def test_a_failed_write_leaves_no_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("old", [b"old", None])
+def test_a_failed_write_keeps_the_old_file_or_none(old: bytes | None, tmp_path: Path) -> None:
     place = locate(str(tmp_path / "deep" / "file"))
-    with pytest.raises(RuntimeError), storage.open_for_writing(place) as sink:
-        sink.write(b"half")
-        raise RuntimeError
-    assert not any((tmp_path / "deep").iterdir())
-
-
-def test_a_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
-    place = locate(str(tmp_path / "file"))
-    storage.write_bytes(place, b"old")
+    if old is not None:
+        storage.write_bytes(place, old)
     with pytest.raises(RuntimeError), storage.open_for_writing(place) as sink:
         sink.write(b"new")
         raise RuntimeError
-    assert storage.read_bytes(place) == b"old"
+    assert [file.read_bytes() for file in (tmp_path / "deep").iterdir()] == ([] if old is None else [old])
 
 
 @pytest.mark.parametrize("name", ["folder", "file/below", "file/deep/below"])
@@ -114,5 +110,17 @@ def test_names_in_a_bucket_are_quoted_once_and_read_once(name: str) -> None:
     assert locate(place.uri).s3 == place.s3
 
 
-def test_children_of_nothing_are_none(tmp_path: Path) -> None:
-    assert list(storage.children(locate(str(tmp_path / "none")))) == []
+STORE = "?endpoint_override=http://127.0.0.1:9000&region=x"
+
+
+@pytest.mark.parametrize("folder", ["/data/a", "/data/a/", "s3://bucket/a", f"s3://bucket/a{STORE}"])
+def test_names_come_before_settings(folder: str) -> None:
+    assert locate(below(folder, "b/c.json")).path == f"{locate(folder).path.rstrip('/')}/b/c.json"
+    assert below(folder, "b").endswith(STORE if STORE in folder else "a/b")
+
+
+def test_rows_of_tables_on_a_store_with_settings() -> None:
+    folder, test = runs.run_folder(f"s3://bucket/tables{STORE}", "", 3), runs.TestSet("test", "data/test", "retrieval")
+    for place, name in ((folder, ""), (runs.settings_file(folder), ".settings.json")):
+        assert locate(place).path == f"bucket/tables/base/seed-3{name}"
+    assert locate(runs.figures_file(folder, test)).path == "bucket/tables/base/seed-3/figures-test.json"

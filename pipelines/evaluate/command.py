@@ -84,7 +84,11 @@ def _run(task: Subcommand, argv: Sequence[str]) -> None:
         file = str(Path(folder) / "metrics.json")
         with json_alone(True):
             task.run(argv if out is not None else [*argv, "--out", file])
-        print_json(storage.read_json(locate(out or file)))
+        _print_metrics(out or file)
+
+
+def _print_metrics(file: str) -> None:
+    print_json(storage.read_json(locate(file)))
 
 
 def _out(words: Sequence[str]) -> str | None:

@@ -1,30 +1,15 @@
-"""A reader who follows a batch, a training or a search passes few files; and counting counts what runs."""
+"""A reader who follows a batch, a training or a search passes few files."""
 
 import subprocess
 import sys
-from inspect import unwrap
 from pathlib import Path
 
 import pytest
 
-from benchmarks.flows import BATCH, SEARCH, TRAIN, entered
+from benchmarks.flows import BATCH, SEARCH, TRAIN
 
 MOST = {BATCH: 20, TRAIN: 90, SEARCH: 55}
 """Files; lower a number when a flow has become shorter."""
-
-
-def test_what_runs_is_counted_and_what_an_import_runs_is_not() -> None:
-    from vtr_core.errors import nearest
-    from vtr_core.json_text import parse_json
-
-    functions = entered(lambda: nearest("trian", ["train"], "hint"))
-    assert "nearest" in functions["vtr_core/errors.py"]
-    assert "vtr_core/json_text.py" not in functions
-    whole = entered(lambda: (nearest("trian", ["train"], "hint"), parse_json("1")))
-    assert "vtr_core/json_text.py" in whole
-    assert "vtr_core/json_text.py" not in entered(
-        lambda: (nearest("trian", ["train"], "hint"), parse_json("1")), unwrap(nearest).__code__
-    )
 
 
 @pytest.mark.long

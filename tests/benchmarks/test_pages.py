@@ -1,4 +1,4 @@
-"""A benchmark asks for the place of its page before it measures."""
+"""A benchmark's page: its place is asked for first, it is what its command makes, README's figures are its."""
 
 import json
 import re
@@ -9,20 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.report.pages import Benchmark, numbered, origin, page_folder, table, write_page
-
-
-def test_a_missing_folder_is_made(tmp_path: Path) -> None:
-    folder = page_folder(tmp_path / "new" / "folder")
-    write_page(folder, "made", {"a": [1]}, "# Made\n")
-    assert json.loads((folder / "made.json").read_text()) == {"a": [1]}
-    assert (folder / "made.md").read_text() == "# Made\n"
-
-
-def test_a_place_that_cannot_be_written_is_told_at_once(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(SystemExit, match="File exists; give a folder"):
-        page_folder(tmp_path / "file")
+from benchmarks.report.pages import Benchmark
 
 
 @dataclass(frozen=True)
@@ -43,18 +30,12 @@ def test_a_benchmark_asks_for_the_place_of_its_page_before_it_measures(tmp_path:
     with pytest.raises(SystemExit, match="File exists; give a folder"):
         benchmark.main(["--number", "3", "--out", str(tmp_path / "file")])
     assert measured == []
-    benchmark.main(["--number", "3", "--out", str(tmp_path)])
-    figures = json.loads((tmp_path / "made_up.json").read_text())
+    out = tmp_path / "new" / "folder"
+    benchmark.main(["--number", "3", "--out", str(out)])
+    figures = json.loads((out / "made_up.json").read_text())
     assert (figures["double"], figures["device"], set(figures["versions"])) == (6, "a machine", {"numpy", "python"})
-    assert figures["command"] == f"python -m benchmarks.made.up --number 3 --out {tmp_path}"
-    assert (tmp_path / "made_up.md").read_text() == "# 6\n"
-
-
-def test_tables_and_origins() -> None:
-    assert table(["row", "R@1"], [["a", 1.5]]) == ["| row | R@1 |", "|---|---:|", "| a | 1.5 |"]
-    figures = {"device": "a machine", "versions": {"torch": "2", "python": "3"}, "command": "it"}
-    assert origin(figures) == "On a machine; torch 2, python 3; `it`."
-    assert numbered({"torch": "2"}) == "torch 2"
+    assert figures["command"] == f"python -m benchmarks.made.up --number 3 --out {out}"
+    assert (out / "made_up.md").read_text() == "# 6\n"
 
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -76,18 +57,32 @@ def test_a_page_is_made_by_a_command_or_says_at_which_commit_it_was(page: Path) 
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "checkpoint_stop",
-        "cider",
-        "published_sizes",
-        "routing",
-        "scale_model",
-        "scan",
-        "similarity",
-        "store",
-    ],
+    ["checkpoint_stop", "cider", "published_sizes", "routing", "scale_model", "scan", "similarity", "store"],
 )
 def test_a_page_is_what_its_command_makes_of_its_figures(name: str) -> None:
     results = BENCHMARKS / "results"
     page = import_module(f"benchmarks.{name}").markdown(json.loads((results / f"{name}.json").read_text()))
     assert page.strip() == (results / f"{name}.md").read_text().strip()
+
+
+ROOT = Path(__file__).parents[2]
+SECTIONS = re.compile(r"## (?:Limits|Measured beside others)\n(.*?)(?=\n## )", re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\((benchmarks/results/\w+\.md)\)([^\[]*)")
+NUMBER = re.compile(r"\d*\.?\d+")
+
+
+def _told() -> list[tuple[str, str]]:
+    """(page, figure) of every figure between a link to a page and the next link."""
+    sections = SECTIONS.findall((ROOT / "README.md").read_text())
+    assert len(sections) == 2
+    links = [link for section in sections for link in LINK.findall(section)]
+    figures = [(page, figure) for page, said in links for figure in NUMBER.findall(said)]
+    assert len(figures) > 8
+    return figures
+
+
+@pytest.mark.parametrize(("page", "figure"), _told())
+def test_a_figure_is_a_rounding_of_one_in_its_page(page: str, figure: str) -> None:
+    digits = len(figure.partition(".")[2])
+    held = [float(number) for number in NUMBER.findall((ROOT / page).read_text())]
+    assert float(figure) in {round(number, digits) for number in held}, f"{page} has no {figure}"

@@ -63,14 +63,6 @@ def test_sixteen_gpus_by_hand():
     assert found.gathered_gb == pytest.approx(4 * 8192 * 50_000 / 1e9)
 
 
-def test_one_gpu_exchanges_nothing_and_one_node_sends_nothing():
-    alone = point(1, 512, FLAGS, MEASURED, COST)
-    assert (alone.gather_s, alone.gradients_s, alone.latency_s, alone.gather_bytes) == (0, 0, 0, 0)
-    node = point(8, 4096, FLAGS, MEASURED, COST)
-    assert node.gather_bytes == node.gradient_bytes == 0
-    assert node.gradients_s == pytest.approx(0.5 * 7 / 8 * 1.6e9 / 200e9)  # through the GPUs' links
-
-
 def _small(dim: int = 8) -> TrainConfig:
     model = FullyConnectedConfig(words=WordEncoderConfig(hidden_dim=16), hidden_dim=32, embedding_dim=dim)
     return TrainConfig(model=model)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.worlds import Place, avletters, synthetic
+from benchmarks.worlds import Place, avletters
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
@@ -29,8 +29,3 @@ def test_utterances_are_split_by_repetition_and_speaker(tmp_path: Path) -> None:
         "test": {"A2_Anya", "B2_Anya"},
     }
     assert avletters(Place(str(tmp_path / "work"), "no such folder", 0)) == data
-
-
-def test_a_synthetic_world_has_the_clips_that_are_asked_for(tmp_path: Path) -> None:
-    few, more = (synthetic({})(Place(str(tmp_path / str(n)), "no such folder", n)) for n in (60, 120))
-    assert Manifest.load(few["train"]).rows < Manifest.load(more["train"]).rows <= 120

@@ -21,27 +21,33 @@ def dual_checkpoint(folder: Path, data: Manifest, changes: dict[str, object] | N
     """A dual encoder of a latent space of 4 dimensions and 3 concepts, for `data`."""
     sizes = {"model.latent_dim": 4, "model.num_concepts": 3, **(changes or {})}
     names = ConceptNames(CONCEPTS, "f") if sizes["model.num_concepts"] is not None else None
-    return _saved(folder, data, "hybrid-msrvtt-tiny", sizes, names, seed)
+    return saved_checkpoint(folder, data, "hybrid-msrvtt-tiny", sizes, names, seed)
 
 
 def capsule_checkpoint(folder: Path, data: Manifest, similarity: str = "dot", variant: str = "") -> str:
     """A capsule network for `data`, or a variant of it."""
     capsules = {} if variant else {"model.num_capsules": 4}
     sizes = {**capsules, "model.embedding_dim": 4, "model.words.hidden_dim": 4, "evaluation.similarity": similarity}
-    return _saved(folder, data, "-".join(filter(None, ("capsule-howto-tiny", variant))), sizes, None, 0)
+    return saved_checkpoint(folder, data, "-".join(filter(None, ("capsule-howto-tiny", variant))), sizes)
 
 
-def captioner_checkpoint(folder: Path, data: Manifest) -> str:
-    """A captioner for `data`."""
-    return _saved(folder, data, "caption-msrvtt-tiny", {}, None, 0)
-
-
-def _saved(
-    folder: Path, data: Manifest, name: str, changes: dict[str, object], concepts: ConceptNames | None, seed: int
+def saved_checkpoint(
+    folder: Path,
+    data: Manifest,
+    name: str,
+    changes: dict[str, object] | None = None,
+    concepts: ConceptNames | None = None,
+    seed: int = 0,
 ) -> str:
+    """A checkpoint of fresh weights at step 7 of a preset with `changes`, for `data`."""
     torch.manual_seed(seed)
-    config = with_inputs(override(preset(name), {"seed": seed, **changes}), data)
+    config = with_inputs(override(preset(name), {"seed": seed, **(changes or {})}), data)
     model = build_model(config.model).state_dict()
     words = WordTable.load(data).vocabulary
     save_checkpoint(locate(str(folder)), Checkpoint(config, model, {}, Progress(step=7), words, concepts=concepts))
     return str(folder)
+
+
+def captioner_checkpoint(folder: Path, data: Manifest) -> str:
+    """A captioner for `data`."""
+    return saved_checkpoint(folder, data, "caption-msrvtt-tiny")

@@ -6,6 +6,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from tests.builders.toy import written
+from vtr_core.data.ingest.plan import IngestOptions
+from vtr_core.data.manifest import splits
+
 
 def face(subject: int, number: int, size: tuple[int, int] = (48, 40)) -> np.ndarray:
     """An image of (height, width) uint8."""
@@ -54,16 +58,7 @@ def made_lfw(root: Path, folds: int = 3) -> Path:
 
 def ingested(source: object, out: Path, videos_per_shard: int = 3, **options: object) -> dict[str, str]:
     """The data sets of `source` by split, written without Ray."""
-    from vtr_core.data.ingest.ingest import begin, do, finish
-    from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
-    from vtr_core.data.manifest import splits
-    from vtr_core.storage import locate
-
-    settings = IngestOptions(videos_per_shard=videos_per_shard, **options)  # type: ignore[arg-type]
-    plan = plan_ingest(source, locate(str(out)), None, settings)  # type: ignore[arg-type]
-    for task in begin(plan):
-        do(plan, task)
-    finish(plan)
+    written(source, out, IngestOptions(videos_per_shard=videos_per_shard, **options))  # type: ignore[arg-type]
     return splits(str(out)) or {"": str(out)}
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import PreTrainedTokenizerFast
 
 WORDS = ("a", "dog", "cat", "runs", "sleeps", "in", "the", "garden", "man", "lifts", "barbell", "red", "car", "of")
 TEXTS = ("a dog runs in the garden", "a man lifts a barbell", "red car", "")
@@ -23,115 +23,60 @@ def save_tokenizer(folder: Path, longest: int = 12, special: Sequence[str] = _SP
     made.post_processor = processors.TemplateProcessing(
         single="<start> $A <end>", special_tokens=[(name, known[name]) for name in ("<start>", "<end>")]
     )
-    PreTrainedTokenizerFast(
-        tokenizer_object=made,
-        pad_token="<pad>",
-        unk_token="<unk>",
-        bos_token="<start>",
-        eos_token="<end>",
-        model_max_length=longest,
-        **options,
-    ).save_pretrained(folder)
+    names = {"pad_token": "<pad>", "unk_token": "<unk>", "bos_token": "<start>", "eos_token": "<end>"}
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, model_max_length=longest, **names, **options
+    )
+    tokenizer.save_pretrained(folder)
 
 
 def save_clip(folder: Path, size: int = 28, seed: int = 0, **processing: Any) -> Any:
     """CLIP of 7 x 7 patches."""
-    from transformers import CLIPConfig, CLIPModel
-    from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
-
-    torch.manual_seed(seed)
-    model = CLIPModel(
-        CLIPConfig(
-            text_config=_text(),
-            vision_config={**TOWER, "image_size": size, "patch_size": size // 7},
-            projection_dim=24,
-        )
-    ).eval()
-    return _saved(folder, model, CLIPImageProcessorPil(**_square(size), **processing))
+    vision = {**TOWER, "image_size": size, "patch_size": size // 7}
+    processor = _square_processor(size, **processing)
+    return _saved(folder, "CLIP", processor, seed, text_config=_text(), vision_config=vision, projection_dim=24)
 
 
 def save_siglip2(folder: Path) -> Any:
     """SigLIP 2 with patches of frames near their aspect ratio (NaFlex), and a tokenizer of letters."""
-    from transformers import Siglip2Config, Siglip2Model, Siglip2Tokenizer
-    from transformers.models.siglip2.image_processing_pil_siglip2 import Siglip2ImageProcessorPil
-
-    torch.manual_seed(1)
     letters = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "▁", *"abcdefghijklmnopqrstuvwxyz"]
     text = {**TOWER, "vocab_size": len(letters), "max_position_embeddings": 16, "projection_size": 32}
-    model = Siglip2Model(
-        Siglip2Config(text_config=text, vision_config={**TOWER, "patch_size": 4, "num_patches": 36})
-    ).eval()
-    model.save_pretrained(folder)
-    Siglip2ImageProcessorPil(patch_size=4, max_num_patches=36).save_pretrained(folder)
-    Siglip2Tokenizer(vocab={letter: place for place, letter in enumerate(letters)}, merges=[]).save_pretrained(folder)
+    vision = {**TOWER, "patch_size": 4, "num_patches": 36}
+    processor = transformers.Siglip2ImageProcessorPil(patch_size=4, max_num_patches=36)
+    model = _saved(folder, "Siglip2", processor, 1, text_config=text, vision_config=vision)
+    places = {letter: place for place, letter in enumerate(letters)}
+    transformers.Siglip2Tokenizer(vocab=places, merges=[]).save_pretrained(folder)
     return model
 
 
 def save_siglip(folder: Path) -> Any:
     """SigLIP, which squashes frames to a square."""
-    from transformers import SiglipConfig, SiglipModel
-    from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
-
-    torch.manual_seed(2)
-    model = SiglipModel(
-        SiglipConfig(
-            text_config={**_text(), "projection_size": 32},
-            vision_config={**TOWER, "image_size": 24, "patch_size": 4},
-        )
-    ).eval()
-    return _saved(folder, model, SiglipImageProcessorPil(size={"height": 24, "width": 24}))
+    text, vision = {**_text(), "projection_size": 32}, {**TOWER, "image_size": 24, "patch_size": 4}
+    processor = transformers.SiglipImageProcessorPil(size={"height": 24, "width": 24})
+    return _saved(folder, "Siglip", processor, 2, text_config=text, vision_config=vision)
 
 
 def save_metaclip2(folder: Path) -> Any:
     """MetaCLIP 2."""
-    from transformers import MetaClip2Config, MetaClip2Model
-    from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
-
-    torch.manual_seed(3)
-    model = MetaClip2Model(
-        MetaClip2Config(
-            text_config=_text(),
-            vision_config={**TOWER, "image_size": 28, "patch_size": 4},
-            projection_dim=24,
-        )
-    ).eval()
-    return _saved(folder, model, CLIPImageProcessorPil(**_square(28)))
+    return _saved(
+        folder, "MetaClip2", _square_processor(28), 3, text_config=_text(), vision_config=_PATCHES, projection_dim=24
+    )
 
 
 def save_altclip(folder: Path) -> Any:
     """AltCLIP, whose text tower is XLM-RoBERTa's."""
-    from transformers import AltCLIPConfig, AltCLIPModel
-    from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
-
-    torch.manual_seed(4)
     text = {**_text(16), "project_dim": 24}
-    model = AltCLIPModel(
-        AltCLIPConfig(text_config=text, vision_config={**TOWER, "image_size": 28, "patch_size": 4}, projection_dim=24)
-    ).eval()
-    return _saved(folder, model, CLIPImageProcessorPil(**_square(28)))
+    return _saved(
+        folder, "AltCLIP", _square_processor(28), 4, text_config=text, vision_config=_PATCHES, projection_dim=24
+    )
 
 
 def save_xclip(folder: Path, frames: int = 4) -> Any:
     """X-CLIP, which sees windows of frames."""
-    from transformers import XCLIPConfig, XCLIPModel
-    from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
-
-    torch.manual_seed(5)
-    vision = {**TOWER, "image_size": 28, "patch_size": 4, "num_frames": frames, "mit_hidden_size": 24}
-    model = XCLIPModel(
-        XCLIPConfig(
-            text_config=_text(),
-            vision_config={
-                **vision,
-                "mit_intermediate_size": 32,
-                "mit_num_hidden_layers": 1,
-                "mit_num_attention_heads": 4,
-            },
-            projection_dim=24,
-            prompt_num_attention_heads=4,
-        )
-    ).eval()
-    return _saved(folder, model, CLIPImageProcessorPil(**_square(28)))
+    across = {"hidden_size": 24, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4}
+    vision = {**_PATCHES, "num_frames": frames, **{f"mit_{name}": size for name, size in across.items()}}
+    sizes = {"projection_dim": 24, "prompt_num_attention_heads": 4}
+    return _saved(folder, "XCLIP", _square_processor(28), 5, text_config=_text(), vision_config=vision, **sizes)
 
 
 def save_multimodal_sentences(folder: Path) -> Any:
@@ -146,13 +91,10 @@ def save_multimodal_sentences(folder: Path) -> Any:
 
 def save_bert(folder: Path) -> Any:
     """Plain BERT: text alone, in no joint space."""
-    from transformers import BertConfig, BertModel
+    return _saved(folder, "Bert", None, 6, **TOWER, vocab_size=VOCABULARY, max_position_embeddings=16)
 
-    torch.manual_seed(6)
-    model = BertModel(BertConfig(**TOWER, vocab_size=VOCABULARY, max_position_embeddings=16)).eval()
-    model.save_pretrained(folder)
-    save_tokenizer(folder)
-    return model
+
+_PATCHES = {**TOWER, "image_size": 28, "patch_size": 4}
 
 
 def _text(positions: int = 12) -> dict[str, int]:
@@ -160,12 +102,18 @@ def _text(positions: int = 12) -> dict[str, int]:
     return {**TOWER, "vocab_size": VOCABULARY, "max_position_embeddings": positions, **ids}
 
 
-def _square(size: int) -> dict[str, Any]:
-    return {"size": {"shortest_edge": size}, "crop_size": {"height": size, "width": size}}
+def _square_processor(size: int, **processing: Any) -> Any:
+    sizes = {"size": {"shortest_edge": size}, "crop_size": {"height": size, "width": size}}
+    return transformers.CLIPImageProcessorPil(**sizes, **processing)
 
 
-def _saved(folder: Path, model: Any, processor: Any) -> Any:
+def _saved(folder: Path, kind: str, processor: Any, seed: int, **sizes: Any) -> Any:
+    """transformers' model of this kind, with its processor of frames and a tokenizer of words."""
+    torch.manual_seed(seed)
+    config = getattr(transformers, f"{kind}Config")(**sizes)
+    model = getattr(transformers, f"{kind}Model")(config).eval()
     model.save_pretrained(folder)
-    processor.save_pretrained(folder)
+    if processor is not None:
+        processor.save_pretrained(folder)
     save_tokenizer(folder)
     return model

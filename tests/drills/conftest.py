@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.drills import nodes, runs, table
-from tests.drills.outcome import Outcome
+from tests.drills.table import Outcome
 from tests.local_cluster.cluster import LocalCluster
 from vtr_core.run.config import TrainConfig
 
@@ -16,10 +17,26 @@ Undisturbed = Callable[..., Path]
 _OUTCOMES = pytest.StashKey[list[Outcome]]()
 
 
+@dataclass(frozen=True)
+class Record:
+    """Adds rows to the table of drills."""
+
+    outcomes: list[Outcome]
+
+    def __call__(
+        self, fault: str, recovered: str, run: Path | None = None, since: float = 0.0, *, lost: int | None = None,
+        seconds: float | None = None,
+    ) -> None:  # fmt: skip
+        """With a run, which began again after the fault at time `since`, the steps and the seconds that this cost."""
+        if run is not None:
+            lost = runs.steps_lost(run) if lost is None else lost
+            seconds = runs.seconds_to_recover(run, since) if seconds is None else seconds
+        self.outcomes.append(Outcome(fault, recovered, lost or 0, seconds))
+
+
 @pytest.fixture
-def record(request: pytest.FixtureRequest) -> Callable[[Outcome], None]:
-    """Adds a row to the table of drills."""
-    return request.config.stash.setdefault(_OUTCOMES, []).append
+def record(request: pytest.FixtureRequest) -> Record:
+    return Record(request.config.stash.setdefault(_OUTCOMES, []))
 
 
 @pytest.fixture(scope="session")

@@ -1,13 +1,27 @@
-"""The table of drills: as text for the terminal, and as files."""
+"""What a drill showed, and the table of drills: as text for the terminal, and as files."""
 
 import json
 import platform
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.machine import processor, versions
-from tests.drills.outcome import Outcome
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One row of the table that `make drills` prints. A drill that does not recover fails, and has no row."""
+
+    fault: str
+    """What was done to the run: "SIGKILL of a train worker"."""
+    recovered: str
+    """How it went on: "by itself", "with vtr train --resume"."""
+    steps_lost: int
+    """Optimiser steps that had to be done again."""
+    seconds: float | None
+    """From the fault to the first step after it; None where nothing had to recover."""
+
 
 _HEADER = ("fault", "recovered", "steps lost", "seconds to recover")
 COMMAND = "make drills"

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -16,8 +16,7 @@ import pytest
 from mlflow import MlflowClient
 
 from pipelines.train.command import TrainFlags, resume, train
-from tests.drills.conftest import Undisturbed
-from tests.drills.outcome import Outcome
+from tests.drills.conftest import Record, Undisturbed
 from tests.drills.runs import STEPS, assert_equal_runs, config, points
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux]
@@ -91,7 +90,7 @@ def test_mlflow_is_away_for_the_whole_run(
     undisturbed: Undisturbed,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
-    record: Callable[[Outcome], None],
+    record: Record,
 ) -> None:
     port, run = free_port(), tmp_path / "run"
     expected = undisturbed()
@@ -109,7 +108,7 @@ def test_mlflow_is_away_for_the_whole_run(
     captured = capfd.readouterr()
     assert "pass-word-7" not in captured.out + captured.err
     assert not [file for file in run.rglob("*") if file.is_file() and b"pass-word-7" in file.read_bytes()]
-    record(Outcome("MLflow away for the whole run", "vtr train --resume sends all", 0, None))
+    record("MLflow away for the whole run", "vtr train --resume sends all")
 
 
 def test_mlflow_goes_away_during_the_run(
@@ -117,7 +116,7 @@ def test_mlflow_goes_away_during_the_run(
     tmp_path: Path,
     undisturbed: Undisturbed,
     monkeypatch: pytest.MonkeyPatch,
-    record: Callable[[Outcome], None],
+    record: Record,
 ) -> None:
     port, run = free_port(), tmp_path / "run"
     expected = undisturbed()
@@ -132,4 +131,4 @@ def test_mlflow_goes_away_during_the_run(
     with server(tmp_path / "server", port):
         resume(str(run))
         assert_complete(f"http://127.0.0.1:{port}", run)
-    record(Outcome("MLflow goes away during the run", "vtr train --resume sends the rest", 0, None))
+    record("MLflow goes away during the run", "vtr train --resume sends the rest")

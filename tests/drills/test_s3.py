@@ -1,14 +1,13 @@
 """A store that holds data, checkpoints and metrics, and is away for half a minute."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.drills.conftest import Undisturbed
-from tests.drills.outcome import Outcome
-from tests.drills.runs import assert_equal_runs, config, events, points, start_command, steps_lost, wait_until
+from tests.drills.conftest import Record, Undisturbed
+from tests.drills.runs import assert_equal_runs, config, events, points, start_command, wait_until
 from tests.s3.proxy import Proxy
 from tests.s3.store import SECRET, Store, fetch, running_store, send
 from vtr_core import storage
@@ -38,7 +37,7 @@ def test_a_store_that_refuses_connections_is_waited_for(
     world: Path,
     tmp_path: Path,
     undisturbed: Undisturbed,
-    record: Callable[[Outcome], None],
+    record: Record,
     store: Store,
     proxy: Proxy,
 ) -> None:
@@ -66,4 +65,4 @@ def test_a_store_that_refuses_connections_is_waited_for(
     assert not events(found, "checkpoint_failed", "bad_shard", "restarted")
     first = next(point["time"] for point in points(found) if point["time"] > back)
     what = f"the S3 store of data and checkpoints refuses connections for {AWAY_S} s"
-    record(Outcome(what, "by itself", steps_lost(found), first - fault))
+    record(what, "by itself", found, seconds=first - fault)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import transformers
 from torch.nn.functional import normalize
-from transformers import AutoImageProcessor, AutoTokenizer
 
 from tests.builders import pretrained
 from vtr_core.encoders.encoder import Encoder, encoder
@@ -49,7 +49,7 @@ def saved(folder: Path, name: str) -> tuple[Any, Encoder, Path]:
 def test_texts_and_frames_are_the_librarys_own(folder: Path, name: str) -> None:
     """Of frames of several sizes, by its processor; of texts, of which one is longer than the model's positions."""
     model, made, place = saved(folder, name)
-    tokenizer = AutoTokenizer.from_pretrained(place)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(place)
     padding = "max_length" if name.startswith("siglip") else True
     longest = 16 if name == "siglip2" else 12
     ids = tokenizer(TEXTS, padding=padding, truncation=True, max_length=longest, return_tensors="pt")
@@ -62,7 +62,7 @@ def test_texts_and_frames_are_the_librarys_own(folder: Path, name: str) -> None:
     assert tokens.mask.sum(dim=1).tolist() == inputs["attention_mask"].sum(dim=1).tolist()
     kept = inputs["attention_mask"][0].bool()
     torch.testing.assert_close(tokens.vectors[0][tokens.mask[0]], texts.last_hidden_state[0][kept], atol=1e-5, rtol=0)
-    processor = AutoImageProcessor.from_pretrained(place, backend="pil")
+    processor = transformers.AutoImageProcessor.from_pretrained(place, backend="pil")
     for size in SIZES:
         seen = frames(*size)
         with torch.no_grad():
@@ -88,7 +88,7 @@ def test_a_row_of_a_video_model_is_a_window_of_frames(tmp_path: Path) -> None:
     assert (made.recipe.rows_per_second, made.recipe.stream.rate.per_second) == (0.5, 2.0)
     assert made.recipe.stream.chunk % 4 == 0
     seen = frames(40, 64, 10)
-    processor = AutoImageProcessor.from_pretrained(tmp_path / "x", backend="pil")
+    processor = transformers.AutoImageProcessor.from_pretrained(tmp_path / "x", backend="pil")
     pixels = processor(images=list(seen), return_tensors="pt")["pixel_values"]
     windows = torch.stack([pixels[:4], pixels[4:8], pixels[[8, 8, 9, 9]]])
     with torch.no_grad():

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import transformers
 from torch import Tensor
-from transformers import AutoImageProcessor, AutoModel, AutoTokenizer
 
 from tests.builders.pretrained import save_clip, save_metaclip2, save_siglip, save_siglip2
 from tests.reference import clip as slow
@@ -52,9 +52,12 @@ def saved(kind: str, folder: Path) -> Path:
 def test_it_computes_what_the_library_computes(kind: str, tmp_path: Path) -> None:
     folder = saved(kind, tmp_path)
     model = of_source(folder).eval()
-    library, processor = AutoModel.from_pretrained(folder).eval(), AutoImageProcessor.from_pretrained(folder)
+    library, processor = (
+        transformers.AutoModel.from_pretrained(folder).eval(),
+        transformers.AutoImageProcessor.from_pretrained(folder),
+    )
     longest = "max_length" if kind.startswith("siglip") else True
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     places = min(tokenizer.model_max_length, model.config.context)
     cut = tokenizer(TEXTS, padding=longest, truncation=True, max_length=places, return_tensors="pt")
     ids, mask = model.text_ids(texts(TEXTS))

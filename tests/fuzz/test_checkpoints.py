@@ -34,7 +34,7 @@ from vtr_core.train.loop.learner import Learner
 
 pytestmark = pytest.mark.linux  # memory_limit
 
-CASES = 200
+CASES = 100
 CHECKPOINT = "checkpoints/step-00000007"
 BINARY = ("model.safetensors", "optimizer.pt")
 CONFIG = override(
@@ -103,7 +103,7 @@ def test_damaged_and_signed(name: str, valid: Path, tmp_path: Path) -> None:
             sign(place)
         return name
 
-    _fuzz(valid, tmp_path, change, cases=100 if name in BINARY else 40, restore=name in BINARY)
+    _fuzz(valid, tmp_path, change, cases=60 if name in BINARY else 30, restore=name in BINARY)
 
 
 def _fuzz(

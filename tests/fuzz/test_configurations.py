@@ -27,7 +27,7 @@ from vtr_core.tracking.run import flatten
 
 pytestmark = pytest.mark.linux  # memory_limit
 
-CASES = 300
+CASES = 150
 PRESETS = ("capsule-howto-tiny", "capsule-msrvtt", "capsule-howto-routing-em", "capsule-howto-mil-nce")
 
 

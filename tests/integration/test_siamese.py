@@ -65,11 +65,9 @@ def test_evaluation_of_unseen_subjects(trained: Path, data: Path, tmp_path: Path
     assert saved["figures"]["accuracy"] == result.metrics.accuracy
 
 
-def test_what_leaks_is_refused(trained: Path, data: Path, raw: Path, tmp_path: Path) -> None:
+def test_what_leaks_is_refused(data: Path, raw: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     ingest(Faces(root=str(raw), test=names(1, 2)), IngestFlags(out=str(other), workers=0))
-    with pytest.raises(DatasetError, match=r"share 16 subjects"):
-        evaluate(VerificationFlags(checkpoint=str(trained), data=(str(other / "train"),)))
     settings = override(preset("siamese-att-tiny"), SMALL)
     flags = TrainFlags(data=str(other / "train"), validation=str(data / "train"), out=str(tmp_path / "x"))
     with pytest.raises(DatasetError, match="training and validation share 16 subjects"):
@@ -80,17 +78,9 @@ def test_what_leaks_is_refused(trained: Path, data: Path, raw: Path, tmp_path: P
 @pytest.mark.long
 def test_table_with_margin_and_threshold_by_cross_validation(raw: Path, tmp_path: Path, local_ray: None) -> None:
     """Of 24 subjects 8 are tested; the other 16 are judged in two folds, then all of them train, without validation."""
-    flags = SiameseTableFlags(
-        faces=str(raw),
-        preset="siamese-att-tiny",
-        only=("scn",),
-        groups=(0,),
-        group_size=8,
-        margins=(0.6,),
-        folds=2,
-        out=str(tmp_path / "out"),
-        experiment="faces",
-    )
+    small = {"preset": "siamese-att-tiny", "only": ("scn",), "groups": (0,), "group_size": 8, "folds": 2}
+    out = {"out": str(tmp_path / "out"), "experiment": "faces"}
+    flags = SiameseTableFlags(faces=str(raw), margins=(0.6,), **small, **out)
     changes = {**SMALL, "training.epochs": 4, "training.validate_every": 4}
     page = tables(flags, changes)
     assert "- SCN: 1 of 3 groups." in page
@@ -109,14 +99,9 @@ def test_table_with_margin_and_threshold_by_cross_validation(raw: Path, tmp_path
 @pytest.mark.long
 def test_table_of_lfw_over_its_folds(tmp_path: Path, local_ray: None) -> None:
     """Six folds of four people, in colour: of one round four folds train, one validates and one is tested."""
-    flags = SiameseTableFlags(
-        lfw=str(made_lfw(tmp_path / "lfw", folds=6)),
-        only=("scn", "double-margin"),
-        groups=(5,),
-        size=40,
-        out=str(tmp_path / "out"),
-        experiment="faces",
-    )
+    small = {"only": ("scn", "double-margin"), "groups": (5,), "size": 40}
+    out = {"out": str(tmp_path / "out"), "experiment": "faces"}
+    flags = SiameseTableFlags(lfw=str(made_lfw(tmp_path / "lfw", folds=6)), **small, **out)
     few = {"model.tower.num_face_capsules": 4, "model.tower.iterations": 2, "batch.clips_per_video": 2}
     page = tables(flags, {**SMALL, **few, "training.epochs": 4, "training.validate_every": 4})
     assert "- SCN: 1 of 6 groups." in page

@@ -38,16 +38,8 @@ class Head:
     def vtr(self, *words: str, **changed: str) -> "subprocess.CompletedProcess[str]":
         """`vtr submit` in a folder that is not the checkout."""
         command = [sys.executable, "-m", "pipelines.cli", "submit", "--working-dir", str(REPOSITORY), *words]
-        return subprocess.run(
-            command,
-            env={**self.environment, **changed},
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=3600,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
+        where = {"env": {**self.environment, **changed}, "cwd": self.folder, "stdin": subprocess.DEVNULL}
+        return subprocess.run(command, capture_output=True, text=True, timeout=3600, check=False, **where)
 
 
 @pytest.fixture(scope="module")
@@ -141,26 +133,9 @@ def test_a_failed_jobs_exit_code(head: Head) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        pytest.param({"RAY_AUTH_TOKEN": "f" * 32}, "does not accept this token", id="wrong"),
-        pytest.param(
-            {"RAY_AUTH_MODE": "disabled"},
-            "asks for a token; set RAY_AUTH_MODE=token",
-            id="none",
-        ),
-        pytest.param(
-            {"RAY_AUTH_TOKEN": "", "RAY_AUTH_TOKEN_PATH": "/none"},
-            "RAY_AUTH_TOKEN_PATH=/none cannot be read",
-            id="lost file",
-        ),
-    ],
-)
-def test_without_the_token_nothing_is_submitted(head: Head, changed: dict[str, str], message: str) -> None:
-    done = head.vtr("--", "evaluate", "none", "--data", "nothing", **changed)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+def test_without_the_token_nothing_is_submitted(head: Head) -> None:
+    """A wrong one and none are refused as in tests/pipelines/submit; a file that is lost is Ray's own error."""
+    done = head.vtr("--", "evaluate", "c", "--data", "d", RAY_AUTH_TOKEN="", RAY_AUTH_TOKEN_PATH="/none")
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "RAY_AUTH_TOKEN_PATH=/none cannot be read" in done.stderr
     assert TOKEN not in done.stderr
-    assert "f" * 32 not in done.stderr

@@ -1,4 +1,4 @@
-"""`vtr tables capsules`: rows are trained and evaluated once; without data the paper's figures stand alone."""
+"""`vtr tables`: rows are trained and evaluated once; without data the papers' figures stand alone."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,8 @@ import pytest
 from pipelines.ingest.command import ingest
 from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.systems.capsules.capsule_tables import TablesFlags, tables
-from vtr_core.data.sources.synthetic import SyntheticSteps
+from pipelines.systems.muse import muse_tables
+from vtr_core.data.sources.synthetic import SyntheticSteps, SyntheticTokens
 from vtr_core.errors import ConfigError
 
 pytestmark = pytest.mark.integration
@@ -24,15 +25,8 @@ def test_rows_are_trained_evaluated_and_not_done_twice(
     ingest(
         SyntheticSteps(dim_2d=16, dim_3d=16, dim_audio=8, num_tasks=2, videos_per_task=2), IngestFlags(out=str(steps))
     )
-    flags = TablesFlags(
-        only=(6,),
-        preset="capsule-howto-tiny",
-        data=str(world),
-        test=(f"msrvtt={world}/test",),
-        steps=(f"mine={steps}",),
-        seeds=1,
-        out=str(tmp_path / "out"),
-    )
+    small = {"only": (6,), "preset": "capsule-howto-tiny", "seeds": 1, "out": str(tmp_path / "out")}
+    flags = TablesFlags(data=str(world), test=(f"msrvtt={world}/test",), steps=(f"mine={steps}",), **small)
     changes = {**SMALL, "model.num_capsules": 4, "model.embedding_dim": 16, "model.words.hidden_dim": 16}
     page = tables(flags, changes)
     (shared,) = [line for line in page.splitlines() if line.startswith("| Shared |")]
@@ -87,3 +81,25 @@ def test_rows_as_published_stand_beside_ours_with_what_differs(tmp_path: Path) -
 def test_faults_are_named(flags: dict[str, object], message: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=message):
         tables(TablesFlags(out=str(tmp_path), **flags), {})  # type: ignore[arg-type]
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("local_ray")
+def test_rows_of_one_configuration_are_trained_once(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    ingest(SyntheticTokens(num_videos=200, dim=16), IngestFlags(out=str(data)))
+    small = {"only": (6,), "preset": "muse-tokens-tiny", "seeds": 1, "out": str(tmp_path / "out")}
+    flags = muse_tables.TablesFlags(data=str(data), test=(f"things={data}/test",), **small)
+    page = muse_tables.tables(flags, {"training.max_steps": 3, "batch.videos": 16, "scaling.workers": 0})
+    assert sorted(path.name for path in (tmp_path / "out").iterdir() if path.is_dir()) == ["base", "frame", "spatial"]
+    figures = json.loads((tmp_path / "out" / "tables.json").read_text())["figures"]
+    assert "things/t2v/r1" in figures["scale"]
+    assert "| spatial | 44.4 | 70.3 | 80.9 | 15.4 | **" in page
+    assert "msrvtt: not run" in page
+
+
+def test_of_muse_too_without_data_the_papers_figures_stand_alone(tmp_path: Path) -> None:
+    page = muse_tables.tables(muse_tables.TablesFlags(out=str(tmp_path)), {})
+    assert page.count("## Table ") == 11
+    assert "| Transformer | 43.0 | 71.1 | 80.0 | 16.3 | 36.8 |" in page
+    assert "benchmark: not run. Give the result of python -m benchmarks.muse" in page

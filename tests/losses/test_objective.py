@@ -88,7 +88,7 @@ def test_values_and_gradients_equal_loops(name, missing):
     assert all(gradient.any() for gradient in found if len(gradient.shape) < 3 or name.startswith("mil_nce"))
 
 
-@pytest.mark.parametrize("block_rows", [1, 3, 4, 100])
+@pytest.mark.parametrize("block_rows", [1, 4])
 @EVERY_LOSS
 def test_blocks_of_any_size_equal_the_whole(name, block_rows):
     embeddings = batch(**INCOMPLETE)
@@ -98,8 +98,7 @@ def test_blocks_of_any_size_equal_the_whole(name, block_rows):
     _assert_close(_gradients(found.total, embeddings, blocks), _gradients(expected.total, embeddings, whole), 1e-10)
 
 
-@pytest.mark.parametrize("block_rows", [None, 2])
-@pytest.mark.parametrize("world", [1, 2, 3, 7])
+@pytest.mark.parametrize(("world", "block_rows"), [(2, None), (3, 2)])
 @EVERY_LOSS
 def test_shares_add_up_to_the_whole(name, world, block_rows):
     objective, embeddings = _objective(name, block_rows=block_rows), batch(**INCOMPLETE)

@@ -108,13 +108,7 @@ def _writes(name: str) -> Any:
 @pytest.mark.parametrize(
     ("command", "work", "values", "page"),
     [
-        (
-            "explain c --data d --query q",
-            "pipelines.explain.queries.explain",
-            "explanations.json",
-            "explanations.html",
-        ),
-        ("analyze information d", "pipelines.analyze.information.analyze", "information.json", "information.json"),
+        ("explain c --data d --query q", "pipelines.explain.queries.explain", "explanations.json", "explanations.html"),
         ("tables siamese --faces f", "pipelines.systems.siamese.face_rounds.tables", "tables.json", "tables.md"),
     ],
 )

@@ -1,12 +1,14 @@
-"""Progress: a bar on a terminal, lines elsewhere, and what they say."""
+"""Progress: a bar on a terminal, lines elsewhere; and a page shows what was printed."""
 
 import io
 import re
 from itertools import count
 
 import pytest
+from rich.table import Table
 
 from pipelines.progress import Meter, progress_line
+from pipelines.report.figures import page, show
 
 
 def test_a_line_has_count_rate_and_time_left() -> None:
@@ -59,3 +61,19 @@ def test_a_terminal_gets_a_bar_that_leaves_nothing_behind(monkeypatch: pytest.Mo
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said.getvalue())
     assert "a line between" in shown
     assert re.search(r"[━╸╺─]+ 4 of 4 videos; .* a second; \[red\]as it is\[/red\]", shown)
+
+
+def test_tables_and_lines_are_on_the_page_as_they_were_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table(title="set <script>alert(1)</script>")
+    table.add_column("R@1")
+    table.add_row("17.2")
+    table.add_row("[latent]")
+    parts = [table, "  [bold]a remark[/bold] & more"]
+    show(parts)
+    printed = capsys.readouterr().out
+    html = page(parts)
+    for text in ("17.2", "R@1", "[latent]", "[bold]a remark[/bold]"):
+        assert text in printed
+        assert text in html
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html

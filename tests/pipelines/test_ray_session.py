@@ -14,10 +14,12 @@ import pytest
 from pipelines import ray_session
 from vtr_core.errors import ClusterError, ConfigError
 
+Play = Callable[[Callable[..., None]], None]
+"""Puts another start in place of Ray's."""
+
 
 @pytest.fixture
-def play(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., None]], None]:
-    """Puts another start in place of Ray's."""
+def play(monkeypatch: pytest.MonkeyPatch) -> Play:
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     monkeypatch.setattr(ray_session.ray, "is_initialized", lambda: False)
@@ -28,7 +30,7 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., None]], Non
 
 @pytest.mark.parametrize(("patience_s", "expected"), [("300", 10), ("45", 2), ("0", 1)])
 def test_servers_that_do_not_come_up_are_one_line(
-    patience_s: str, expected: int, play: Callable[[Callable[..., None]], None], monkeypatch: pytest.MonkeyPatch
+    patience_s: str, expected: int, play: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VTR_RAY_PATIENCE_S", patience_s)
     starts = []
@@ -45,9 +47,7 @@ def test_servers_that_do_not_come_up_are_one_line(
     assert len(starts) == expected
 
 
-def test_servers_that_were_slow_are_started_again(
-    play: Callable[[Callable[..., None]], None], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_servers_that_were_slow_are_started_again(play: Play, caplog: pytest.LogCaptureFixture) -> None:
     servers = []
 
     def start(**_: Any) -> None:
@@ -72,7 +72,7 @@ def test_servers_that_were_slow_are_started_again(
 def test_what_is_waited_for_is_told_before(
     variable: str,
     told: str,
-    play: Callable[[Callable[..., None]], None],
+    play: Play,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -85,10 +85,7 @@ def test_what_is_waited_for_is_told_before(
 
 @pytest.mark.parametrize(("variable", "inherited"), [("", "local"), ("local", "local"), ("10.0.0.1:6379", None)])
 def test_a_new_ray_looks_for_no_other_one_and_a_named_one_has_its_own_cpus(
-    variable: str,
-    inherited: str | None,
-    play: Callable[[Callable[..., None]], None],
-    monkeypatch: pytest.MonkeyPatch,
+    variable: str, inherited: str | None, play: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What watches over a training would wait for the cluster of the last `ray start`, which may be gone."""
     asked: list[dict[str, Any]] = []
@@ -104,7 +101,7 @@ def test_a_new_ray_looks_for_no_other_one_and_a_named_one_has_its_own_cpus(
 @pytest.mark.parametrize("last", ["127.0.0.1:{port}", "[::1]:{port}", "no address"])
 def test_a_cluster_that_is_gone_is_not_waited_for(
     last: str,
-    play: Callable[[Callable[..., None]], None],
+    play: Play,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -120,7 +117,7 @@ def test_a_cluster_that_is_gone_is_not_waited_for(
 
 
 def test_a_cluster_that_answers_is_left_to_ray(
-    play: Callable[[Callable[..., None]], None], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    play: Play, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     asked: list[dict[str, Any]] = []
     play(lambda **settings: asked.append(settings))
@@ -145,7 +142,7 @@ def test_a_cluster_that_answers_is_left_to_ray(
     ],
 )
 def test_what_is_no_address_is_refused_at_once(
-    address: str, said: str, play: Callable[[Callable[..., None]], None], monkeypatch: pytest.MonkeyPatch
+    address: str, said: str, play: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", address)
     play(lambda **_: pytest.fail("Ray would wait for it"))
@@ -155,9 +152,7 @@ def test_what_is_no_address_is_refused_at_once(
         ray_session.connect()
 
 
-def test_nobody_at_an_address_is_told_at_once(
-    play: Callable[[Callable[..., None]], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nobody_at_an_address_is_told_at_once(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
     play(lambda **_: pytest.fail("Ray would wait for it"))
     monkeypatch.setattr(ray_session.ray_private, "head_fault", lambda address: f"nothing at {address}")
@@ -169,9 +164,7 @@ def test_nobody_at_an_address_is_told_at_once(
 
 
 @pytest.mark.parametrize("error", [ConnectionError("no node here"), RuntimeError("another Python")])
-def test_a_cluster_that_refuses_is_one_line(
-    error: Exception, play: Callable[[Callable[..., None]], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cluster_that_refuses_is_one_line(error: Exception, play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     def start(**_: Any) -> None:
         raise error
 
@@ -201,7 +194,7 @@ LONG = "/tmp/" + 34 * "é"
 def test_rays_files_lie_where_the_names_of_its_sockets_fit(
     variables: dict[str, str],
     folder: str,
-    play: Callable[[Callable[..., None]], None],
+    play: Play,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -217,18 +210,14 @@ def test_rays_files_lie_where_the_names_of_its_sockets_fit(
     assert ("its files are below /tmp (RAY_TMPDIR names another folder)" in caplog.text) == is_left
 
 
-def test_a_folder_of_rays_own_that_is_too_long_is_refused(
-    play: Callable[[Callable[..., None]], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_of_rays_own_that_is_too_long_is_refused(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_TMPDIR", LONG)
     play(lambda **_: pytest.fail("its sockets have no names"))
     with pytest.raises(ConfigError, match=r"^RAY_TMPDIR, /tmp/é+, is 34 bytes too long .*; name another folder"):
         ray_session.connect()
 
 
-def test_a_folder_that_cannot_be_written_is_one_line(
-    play: Callable[[Callable[..., None]], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_cannot_be_written_is_one_line(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     def start(**settings: Any) -> None:
         os.makedirs(settings["_temp_dir"])
 

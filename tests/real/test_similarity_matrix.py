@@ -13,23 +13,17 @@ def similarity(shared_data):
     return np.load(shared_data / "similarity" / "msrvtt_titles_matrix.npy")
 
 
-def test_text_to_video(similarity):
-    metrics = retrieval_metrics(similarity)
-    assert metrics.recall == pytest.approx({1: 0.297, 5: 0.558, 10: 0.666}, abs=1e-12)
-    assert (metrics.median_rank, metrics.num_tied) == (4, 0)
-    assert metrics.mean_rank == pytest.approx(26.7, abs=0.05)
-
-
-def test_video_to_text(similarity):
-    """Some of the 1,000 titles read alike, so their rows are equal and 9 videos tie; the figures are optimistic."""
-    metrics = retrieval_metrics(similarity.T, ties="optimistic")
-    assert metrics.recall == pytest.approx({1: 0.284, 5: 0.549, 10: 0.668}, abs=1e-12)
-    assert (metrics.median_rank, metrics.num_tied) == (4, 9)
-    assert metrics.mean_rank == pytest.approx(27.1, abs=0.05)
-
-
-def test_video_to_text_with_ties_at_their_expected_worth(similarity):
-    metrics = retrieval_metrics(similarity.T)
-    assert metrics.recall == pytest.approx({1: 0.2825, 5: 0.549, 10: 0.668}, abs=1e-12)
-    assert (metrics.median_rank, metrics.num_tied) == (4, 9)
-    assert metrics.mean_rank == pytest.approx(27.093, abs=1e-9)
+@pytest.mark.parametrize(
+    ("direction", "ties", "recall", "num_tied", "mean_rank"),
+    [
+        ("text to video", "expected", {1: 0.297, 5: 0.558, 10: 0.666}, 0, 26.7),
+        ("video to text", "optimistic", {1: 0.284, 5: 0.549, 10: 0.668}, 9, 27.1),
+        ("video to text", "expected", {1: 0.2825, 5: 0.549, 10: 0.668}, 9, 27.093),
+    ],
+)
+def test_figures(similarity, direction, ties, recall, num_tied, mean_rank):
+    """Some of the 1,000 titles read alike, so their rows are equal and 9 videos tie."""
+    metrics = retrieval_metrics(similarity if direction == "text to video" else similarity.T, ties=ties)
+    assert metrics.recall == pytest.approx(recall, abs=1e-12)
+    assert (metrics.median_rank, metrics.num_tied) == (4, num_tied)
+    assert metrics.mean_rank == pytest.approx(mean_rank, abs=0.05)

@@ -46,18 +46,17 @@ def test_the_payload_works(marker: Path) -> None:
     assert marker.exists()
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", WORLDS)
-def test_sources(name: str, form: str, tmp_path: Path, marker: Path) -> None:
-    """Every file of an adapter's input that is read, one after another."""
-    world, content = WORLDS[name], forms(marker)[form]
+@pytest.mark.parametrize(("place", "name"), enumerate(WORLDS), ids=list(WORLDS))
+def test_sources(place: int, name: str, tmp_path: Path, marker: Path) -> None:
+    """Every file of an adapter's input that is read, one after another, in the forms by turns."""
+    world, contents = WORLDS[name], list(forms(marker).values())
     root = tmp_path / "in"
     root.mkdir()
     world.write(root)
     files = sorted(path for path in root.rglob("*") if path.is_file() and path.name not in UNUSED.get(name, ()))
     for number, file in enumerate(files):
         before = file.read_bytes()
-        file.write_bytes(content)
+        file.write_bytes(contents[(place + number) % len(contents)])
         with pytest.raises(VtrError, match=str(root)):
             ingest(world.source(root), tmp_path / f"out{number}", strict=True)
         assert not marker.exists(), file

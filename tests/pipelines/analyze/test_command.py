@@ -74,22 +74,6 @@ def test_causality_writes_a_transform_that_is_not_worse_and_all_figures(
     assert run.data.params["analysis"] == "causality"
 
 
-@pytest.mark.long
-def test_a_concept_model_under_a_cosine_has_no_hybrid(
-    sets: dict[str, Manifest], save: Callable[..., str], tmp_path: Path
-) -> None:
-    checkpoint = save("cosine", model__latent_dim=None, model__concept_similarity="cosine")
-    _causality(checkpoint, sets, tmp_path, "--captions-per-video", "2", "--search", "thesis")
-    values = json.loads((tmp_path / "causality.json").read_text())
-    names = [f"concepts, {name}" for name in ("original", "improved", "enough")]
-    assert list(values["inferences"]) == names
-    assert read_transform(str(tmp_path / "transform.json"), "cosine").scale == 1.0
-    assert values["search"]["kind"] == "thesis"
-    results = values["search"]["results"]
-    assert all(found["accuracy"] >= results["original"]["accuracy"] for found in results.values())
-    assert list(values["sweeps"]) == ["power", "shift"]
-
-
 def _table(folder: Path, sets: dict[str, Manifest], names: tuple[str, ...] = CONCEPTS) -> str:
     """Labels for the videos of all three sets, which have the same names."""
     kept = [{names[n % 3]: 2, names[0]: 1 + n % 2} for n in range(8)]
@@ -102,17 +86,24 @@ def _table(folder: Path, sets: dict[str, Manifest], names: tuple[str, ...] = CON
 
 
 @pytest.mark.long
-def test_detectors_are_judged_by_the_concept_table(
+def test_a_concept_model_under_a_cosine_has_no_hybrid_and_its_detectors_are_judged(
     sets: dict[str, Manifest], save: Callable[..., str], tmp_path: Path
 ) -> None:
-    table = _table(tmp_path / "table", sets)
-    _causality(save("hybrid"), sets, tmp_path / "out", "--concepts", table, "--train", sets["train"].uri)
-    found = json.loads((tmp_path / "out" / "causality.json").read_text())["detectors"]
+    checkpoint = save("cosine", model__latent_dim=None, model__concept_similarity="cosine")
+    labels = ["--concepts", _table(tmp_path / "table", sets), "--train", sets["train"].uri]
+    _causality(checkpoint, sets, tmp_path, "--captions-per-video", "2", "--search", "thesis", *labels)
+    values = json.loads((tmp_path / "causality.json").read_text())
+    names = [f"concepts, {name}" for name in ("original", "improved", "enough")]
+    assert list(values["inferences"]) == names
+    assert read_transform(str(tmp_path / "transform.json"), "cosine").scale == 1.0
+    assert values["search"]["kind"] == "thesis"
+    results = values["search"]["results"]
+    assert all(found["accuracy"] >= results["original"]["accuracy"] for found in results.values())
+    assert list(values["sweeps"]) == ["power", "shift"]
+    found = values["detectors"]
     assert list(found["splits"]) == ["val", "test", "train"]
-    video = found["splits"]["train"]["video"]
-    assert len(video["precision"]) == 3
-    assert sum(map(len, found["fates"].values())) == 3
-    assert (tmp_path / "out" / "figures" / "histograms.png").exists()
+    assert len(found["splits"]["train"]["video"]["precision"]) == sum(map(len, found["fates"].values())) == 3
+    assert (tmp_path / "figures" / "histograms.png").exists()
     assert all(sum(one["train"]["present"]) + sum(one["train"]["absent"]) for one in found["histograms"].values())
 
 

@@ -1,18 +1,20 @@
-"""`vtr concepts`: a table where training looks for it, a report, and each fault in one line."""
+"""`vtr concepts` makes a table where training looks for it, `vtr tagger evaluate` judges a tagger; faults in a line."""
 
-import os
-import sys
+import json
 from pathlib import Path
 
 import pytest
 
 from pipelines import concepts as concepts
+from pipelines import tagger as tagger
 from tests.builders.captioned import captioned_videos
+from tests.text.treebank import treebank
 from vtr_core.config.override import override
 from vtr_core.data.concepts.concept_table import ConceptTable
-from vtr_core.errors import ConfigError, DatasetError, VtrError
+from vtr_core.errors import ConfigError, DatasetError, InputError, VtrError
 from vtr_core.run.inputs import usable_concepts
 from vtr_core.run.presets import preset
+from vtr_core.text.tagging.spacy_tagger import shipped_tagger
 
 CAPTIONS = {
     "a": ["the dog is running", "two dogs run", "the red dog"],
@@ -50,18 +52,16 @@ def test_a_preset_says_how_concepts_are_made(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_splits_is_its_splits(tmp_path: Path) -> None:
-    captioned_videos(tmp_path / "d" / "train", CAPTIONS)
-    captioned_videos(tmp_path / "d" / "test", {"t": ["a man runs", "a man sings"]})
+    """Those of several folders are the splits of all."""
+    for folder, split, video in (("d", "test", "t"), ("e", "val", "u")):
+        captioned_videos(tmp_path / folder / "train", {f"{folder}{name}": said for name, said in CAPTIONS.items()})
+        captioned_videos(tmp_path / folder / split, {video: ["a man runs", "a man sings"]})
     out = str(tmp_path / "table")
-    concepts.main([str(tmp_path / "d"), "--processes", "1", "--out", out])
-    table = ConceptTable.load(out)
-    assert [Path(part.uri).name for part in table.head.datasets] == ["train", "test"]
-    assert sorted(path.name for path in (tmp_path / "table").iterdir()) == [
-        "concepts.json",
-        "counts-0.parquet",
-        "counts-1.parquet",
-        "report.json",
-    ]
+    concepts.main([str(tmp_path / "d"), str(tmp_path / "e"), "--processes", "1", "--out", out])
+    places = [Path(part.uri).relative_to(tmp_path).as_posix() for part in ConceptTable.load(out).head.datasets]
+    assert places == ["d/train", "d/test", "e/train", "e/val"]
+    names = [f"counts-{number}.parquet" for number in range(4)]
+    assert sorted(path.name for path in (tmp_path / "table").iterdir()) == ["concepts.json", *names, "report.json"]
 
 
 @pytest.mark.parametrize(
@@ -91,17 +91,31 @@ def test_faults(
     assert not (tmp_path / "d" / "concepts" / "concepts.json").exists()
 
 
-def test_several_folders_of_splits_are_the_splits_of_all(tmp_path: Path) -> None:
-    for folder, video in (("d", "t"), ("e", "u")):
-        captioned_videos(tmp_path / folder / "train", {f"{folder}{name}": said for name, said in CAPTIONS.items()})
-        captioned_videos(tmp_path / folder / "val", {video: ["a man runs", "a man sings"]})
-    out = str(tmp_path / "table")
-    concepts.main([str(tmp_path / "d"), str(tmp_path / "e"), "--processes", "1", "--out", out])
-    places = [Path(part.uri).relative_to(tmp_path).as_posix() for part in ConceptTable.load(out).head.datasets]
-    assert places == ["d/train", "d/val", "e/train", "e/val"]
+def test_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["evaluate", "--treebank", treebank(tmp_path / "bank", "en_ewt")]
+    tagger.main(words)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{shipped_tagger().name} on en_ewt-ud-test.conllu"
+    tagger.main([*words, "--json"])
+    accuracy = json.loads(capsys.readouterr().out)
+    assert accuracy["sentences"]["words"] == 36
+    assert accuracy["sentences"]["tags"] > 0.9
+    assert lines[2].split()[3:5] == ["36", f"{100 * accuracy['sentences']['tags']:.2f}"]
+    assert lines[3].split()[-1] == f"{100 * accuracy['captions']['concepts']:.2f}"
 
 
-def test_help_does_not_import_spacy() -> None:
-    helps = "cli.run('concepts', ['--help']); cli.run('tagger', ['evaluate', '--help'])"
-    code = f"import sys; from pipelines import cli; {helps}"
-    assert os.system(f"{sys.executable} -c \"{code}; sys.exit('spacy' in sys.modules)\" > {os.devnull}") == 0
+@pytest.mark.parametrize(
+    ("words", "kind", "message"),
+    [
+        (["train"], ConfigError, "give evaluate; spaCy trains pipelines"),
+        (["evaluate", "--treebank", "bank", "--part", "all"], InputError, "none for its all part"),
+        (["evaluate", "--treebank", "bank", "--tagger", "x"], ConfigError, "there is no tagger 'x'"),
+    ],
+)
+def test_faults_of_judging_a_tagger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], kind: type[VtrError], message: str
+) -> None:
+    treebank(tmp_path / "bank")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(kind, match=message):
+        tagger.main(words)

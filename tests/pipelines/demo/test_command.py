@@ -1,14 +1,36 @@
-"""What the demonstration leaves and says at its end."""
+"""The demonstration's films, and what it leaves and says at its end."""
 
+import csv
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from pipelines import demo as demo
-from pipelines.demo import DemoFlags
+from pipelines.demo import NUM_TEST, NUM_VALIDATION, DemoFlags, render
 from tests.distribution.project import ROOT
+from vtr_core.data.worlds.films import film, frames, sound
 from vtr_core.errors import ConfigError
+
+
+def test_films_are_told_by_their_captions() -> None:
+    told = film(0, 3)
+    pictures = [pixels for _, pixels in frames(told)]
+    assert len(pictures) == 24
+    assert told == film(0, 3)
+    assert len({film(0, index).caption for index in range(700)}) == 700
+    assert any((pixels == pixels.max(axis=(0, 1))).any() for pixels in pictures)
+    assert abs(sound(told)).max() == pytest.approx(0.2, abs=1e-3)
+
+
+def test_films_have_a_table_with_splits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "write_video", lambda path, *_: Path(path).write_bytes(b"a film"))
+    table = render(tmp_path, NUM_TEST + NUM_VALIDATION + 2, seed=0)
+    with table.open() as file:
+        rows = list(csv.DictReader(file))
+    assert Counter(row["split"] for row in rows) == {"train": 2, "val": NUM_VALIDATION, "test": NUM_TEST}
+    assert all((tmp_path / row["video"]).stat().st_size for row in rows)
 
 
 def test_too_few_films_are_refused() -> None:

@@ -173,30 +173,20 @@ def test_sampled_queries_are_told_with_intervals(
         run("evaluate", [checkpoint, "--data", data.uri, "--sample-queries", "0"])
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ("shard", "sha256 differs"),
-        ("missing", "is missing though"),
-        ("record", "does not match its fingerprint"),
-        ("version", "is of version 9"),
-    ],
-)
-def test_damage_is_named(change: str, message: str, data: Manifest, checkpoint: str, tmp_path: Path) -> None:
+def test_damage_is_named(data: Manifest, checkpoint: str, tmp_path: Path) -> None:
     embed(EmbedFlags(checkpoint, data.uri, str(tmp_path), workers=0))
     shard, marker = tmp_path / "part-00000.parquet", tmp_path / FILE
-    value = json.loads(marker.read_text())
-    match change:
-        case "shard":
-            shard.write_bytes(shard.read_bytes()[:-1] + b"?")
-        case "missing":
-            shard.unlink()
-        case "record":
-            marker.write_text(json.dumps({**value, "checkpoint": "/elsewhere"}))
-        case "version":
-            marker.write_text(json.dumps({**value, "version": 9}))
-    with pytest.raises(VtrError, match=message):
-        read_embeddings(load_embeddings(str(tmp_path)), str(tmp_path))
+    rows, record = shard.read_bytes(), json.loads(marker.read_text())
+    for content, changes, message in (
+        (rows[:-1] + b"?", {}, "sha256 differs"),
+        (None, {}, "is missing though"),
+        (rows, {"checkpoint": "/elsewhere"}, "does not match its fingerprint"),
+        (rows, {"version": 9}, "is of version 9"),
+    ):
+        shard.unlink() if content is None else shard.write_bytes(content)
+        marker.write_text(json.dumps({**record, **changes}))
+        with pytest.raises(VtrError, match=message):
+            read_embeddings(load_embeddings(str(tmp_path)), str(tmp_path))
 
 
 def test_other_models_and_data_are_refused(data: Manifest, checkpoint: str, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from mlflow import MlflowClient
 
 from pipelines import concepts as concepts
@@ -14,21 +13,14 @@ from pipelines.evaluate.retrieval import evaluate
 from tests.builders.captioned import captioned_videos
 from tests.builders.dual_checkpoints import dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
-from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
 from vtr_core.metrics.ranking import retrieval_metrics
-from vtr_core.run.build import build_model
-from vtr_core.run.inputs import with_inputs
-from vtr_core.run.presets import preset
-from vtr_core.storage import StorageError, locate
+from vtr_core.storage import StorageError
 from vtr_core.systems.dual.dual_embeddings import embed_dual
 from vtr_core.systems.dual.hybrid_scores import dual_scoring, whole_scores
 from vtr_core.systems.spaces import clip_space_of
-from vtr_core.text.concepts import ConceptNames
 from vtr_core.train.checkpoint import load_model
-from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
 
 
 @pytest.fixture(scope="module")
@@ -38,23 +30,13 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
 
 @pytest.fixture(scope="module")
 def checkpoint(data: Manifest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    torch.manual_seed(0)
-    config = with_inputs(override(preset("hybrid-msrvtt-tiny"), {"model.latent_dim": 4, "model.num_concepts": 3}), data)
-    place = locate(str(tmp_path_factory.mktemp("model") / "c"))
-    words, names = WordTable.load(data).vocabulary, ConceptNames(("a", "b", "c"), "f")
-    model = build_model(config.model).state_dict()
-    save_checkpoint(place, Checkpoint(config, model, {}, Progress(step=7), words, concepts=names))
-    return place.uri
+    return dual_checkpoint(tmp_path_factory.mktemp("model") / "c", data)
 
 
 def test_a_damaged_store_costs_neither_figures_nor_their_file(
-    data: Manifest,
-    checkpoint: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+    data: Manifest, checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
     (tmp_path / "mlflow.db").write_bytes(b"no database" * 1000)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
@@ -93,11 +75,8 @@ def test_it_prints_and_logs_every_space(
     experiment = client.get_experiment_by_name("dual-figures")
     assert experiment is not None
     (run,) = client.search_runs([experiment.experiment_id])
-    assert {
-        "test/videos/t2v/sum_r",
-        "test/videos/latent/t2v/r1",
-        "test/videos/concept/v2t/map",
-    } <= run.data.metrics.keys()
+    logged = {"test/videos/t2v/sum_r", "test/videos/latent/t2v/r1", "test/videos/concept/v2t/map"}
+    assert logged <= run.data.metrics.keys()
     assert (run.data.params["normalise"], run.data.params["latent_weight"]) == ("query", "0.6")
 
 

@@ -6,23 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 from mlflow import MlflowClient
 
 from pipelines.evaluate.command import main
 from pipelines.evaluate.evaluation_flags import Background, LocalizationFlags
 from pipelines.evaluate.localization import evaluate
+from tests.builders.dual_checkpoints import capsule_checkpoint
 from tests.builders.toy import toy_dataset
 from tests.builders.toy_steps import toy_steps
-from vtr_core.config.override import override
-from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
 from vtr_core.metrics.step_figures import StepFigures
-from vtr_core.run.build import build_model
-from vtr_core.run.inputs import with_inputs
-from vtr_core.run.presets import preset
-from vtr_core.storage import locate
-from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
 
 FIGURES = {"recall_task", "iod_segment", "iou_segment"}
 
@@ -30,15 +23,8 @@ FIGURES = {"recall_task", "iod_segment", "iou_segment"}
 @pytest.fixture
 def flags(tmp_path: Path) -> LocalizationFlags:
     manifest = toy_steps(tmp_path / "steps")
-    changes = {"model.num_capsules": 2, "model.embedding_dim": 4, "model.words.hidden_dim": 4}
-    config = with_inputs(override(preset("capsule-howto-tiny"), changes), manifest)
-    torch.manual_seed(0)
-    words = WordTable.load(manifest).vocabulary
-    saved = Checkpoint(config, build_model(config.model).state_dict(), {}, Progress(step=7), words)
-    save_checkpoint(locate(str(tmp_path / "checkpoint")), saved)
-    return LocalizationFlags(
-        str(tmp_path / "checkpoint"), (str(tmp_path / "steps"),), draws=3, out=str(tmp_path / "figures.json")
-    )
+    checkpoint = capsule_checkpoint(tmp_path / "checkpoint", manifest)
+    return LocalizationFlags(checkpoint, (str(tmp_path / "steps"),), draws=3, out=str(tmp_path / "figures.json"))
 
 
 def test_figures_are_printed_written_and_logged(

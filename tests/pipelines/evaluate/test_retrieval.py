@@ -1,30 +1,24 @@
 """One evaluation: tables, JSON and MLflow say the same, and corrected figures never replace the plain ones."""
 
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
-import torch
 from mlflow import MlflowClient
 
 from pipelines.evaluate.command import split_task
-from pipelines.evaluate.evaluation_flags import EvaluateFlags
+from pipelines.evaluate.evaluation_flags import EvaluateFlags, RowsRead, short_names
 from pipelines.evaluate.retrieval import evaluate, similarities
-from tests.builders.toy import toy_dataset, written
-from vtr_core.config.override import override
+from tests.builders.dual_checkpoints import capsule_checkpoint
+from tests.builders.toy import Toy, toy_dataset, written
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.records.schema import FeatureSpec
-from vtr_core.data.shards.word_table import WordTable
+from vtr_core.data.plan import row_groups
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.run.build import build_model
-from vtr_core.run.inputs import with_inputs
-from vtr_core.run.presets import preset
-from vtr_core.storage import locate
-from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
-
-SMALL = {"model.num_capsules": 2, "model.embedding_dim": 4, "model.words.hidden_dim": 4, "model.standardize": False}
 
 
 @pytest.fixture
@@ -34,13 +28,7 @@ def data(tmp_path: Path) -> Manifest:
 
 @pytest.fixture
 def checkpoint(data: Manifest, tmp_path: Path) -> str:
-    torch.manual_seed(0)
-    config = with_inputs(override(preset("capsule-howto-tiny"), SMALL), data)
-    model = build_model(config.model)
-    words = WordTable.load(data).vocabulary
-    uri = str(tmp_path / "checkpoint")
-    save_checkpoint(locate(uri), Checkpoint(config, model.state_dict(), {}, Progress(step=7), words))
-    return uri
+    return capsule_checkpoint(tmp_path / "checkpoint", data)
 
 
 def logged(store: str, experiment: str) -> tuple[dict[str, float], dict[str, str]]:
@@ -55,23 +43,20 @@ def test_every_figure_is_printed_logged_and_written(
     data: Manifest, checkpoint: str, tmp_path: Path, own_tracking_store: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bank = toy_dataset(tmp_path / "bank", clips_of=[3, 3])[0]
-    flags = EvaluateFlags(
-        checkpoint,
-        (data.uri,),
-        similarity=("all",),
-        aggregate="captions",
-        normalize=("dual_softmax", "query_bank"),
-        query_bank=bank.uri,
-        bank_size=4,
-        experiment="everything",
-        out=str(tmp_path / "figures.json"),
-    )
+    every = {"similarity": ("all",), "aggregate": "captions", "normalize": ("dual_softmax", "query_bank")}
+    bank_of = {"query_bank": bank.uri, "bank_size": 4}
+    out = str(tmp_path / "figures.json")
+    flags = EvaluateFlags(checkpoint, (data.uri,), **every, **bank_of, experiment="everything", out=out)
     (result,) = evaluate(flags)
     variants = ("plain", "best_captions", "dual_softmax", "query_bank")
     kinds = ("dot", "cosine", "neg_euclidean")
     assert [(v.similarity, v.name) for v in result.variants] == [(kind, name) for kind in kinds for name in variants]
     metrics, params = logged(own_tracking_store, "everything")
-    names = {f"test/data{kind}{name}/t2v/r1" for kind in KINDS for name in VARIANTS}
+    names = {
+        f"test/data{kind}{name}/t2v/r1"
+        for kind in ("", "/cosine", "/neg_euclidean")
+        for name in ("", "/dual_softmax", "/query_bank")
+    }
     assert {name for name in metrics if name.endswith("/t2v/r1")} == names
     written_figures = json.loads((tmp_path / "figures.json").read_text())["sets"]["data"]
     for variant, record in zip(result.variants, written_figures["variants"], strict=True):
@@ -84,17 +69,8 @@ def test_every_figure_is_printed_logged_and_written(
     assert params["similarity_trained_with"] == params["similarity_judged_by"] == "dot"
     assert (params["query_bank"], params["bank_size"]) == (bank.uri, "4")
     printed = " ".join(capsys.readouterr().out.split())  # titles are wrapped
-    for words in (
-        "dot similarity",
-        "neg_euclidean similarity",
-        "depends on all test queries",
-        f"4 captions of {bank.uri}",
-    ):
-        assert words in printed
-
-
-KINDS = ("", "/cosine", "/neg_euclidean")
-VARIANTS = ("", "/dual_softmax", "/query_bank")
+    remarks = ("dot similarity", "neg_euclidean similarity", "depends on all test queries")
+    assert all(words in printed for words in (*remarks, f"4 captions of {bank.uri}"))
 
 
 def test_report_configuration_and_environment_are_artifacts(
@@ -120,29 +96,15 @@ def test_the_similarity_of_training_is_the_main_one() -> None:
     assert similarities(("cosine",), "dot") == ["cosine"]
 
 
-class Hidden:
-    """Two clips with captions and nothing to see."""
+class Hidden(Toy):
+    """Clips with captions and nothing to see or hear."""
 
-    name = "hidden"
-
-    def settings(self) -> dict[str, object]:
-        return {}
-
-    def features(self) -> tuple[FeatureSpec, ...]:
-        return (FeatureSpec("video", 3),)
-
-    def videos(self, drops: Drops) -> list[VideoEntry]:
-        return [VideoEntry("a", 0), VideoEntry("b", 1)]
-
-    def captions(self, videos: list[VideoEntry]) -> list[str]:
-        return ["video"]
-
-    def clips(self, video: VideoEntry, drops: Drops) -> list[Clip]:
-        return [Clip(video.video_id, 0.0, 1.0, "video", {})]
+    def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
+        yield Clip(video.video_id, 0.0, 1.0, "video", {})
 
 
 def test_a_data_set_with_nothing_to_find_is_an_error(checkpoint: str, tmp_path: Path) -> None:
-    hidden = written(Hidden(), tmp_path / "hidden", IngestOptions())[0]  # type: ignore[arg-type]
+    hidden = written(Hidden(), tmp_path / "hidden", IngestOptions())[0]
     with pytest.raises(DatasetError, match="no clip has any of the features video, audio"):
         evaluate(EvaluateFlags(checkpoint, (hidden.uri,), experiment="hidden"))
 
@@ -160,3 +122,38 @@ def test_the_task_is_taken_out_of_the_words() -> None:
     assert split_task(["c", "--task=retrieval", "--data", "d"]) == ("retrieval", ["c", "--data", "d"])
     with pytest.raises(ConfigError, match="--task needs a value"):
         split_task(["c", "--task"])
+
+
+@dataclass
+class _Named:
+    uri: str
+
+
+@pytest.mark.parametrize(
+    ("uris", "names"),
+    [
+        (["/data/val"], ["val"]),
+        (["/data/val", "/data/test/"], ["val", "test"]),
+        (["/a/val", "/b/val"], ["a-val", "b-val"]),
+        (["data/clips/val", "old/clips/val"], ["data-clips-val", "old-clips-val"]),
+        (["/a/val", "/a/val"], ["a-val-1", "a-val-2"]),
+        (["/data/val (1)", "/data/val: 2"], ["val _1_", "val_ 2"]),
+        (["s3://b/val?endpoint_override=http://minio:9000&scheme=http"], ["val"]),
+    ],
+)
+def test_names_differ_and_are_names(uris: list[str], names: list[str]) -> None:
+    manifests: Any = [_Named(uri) for uri in uris]
+    assert short_names(manifests) == names
+
+
+def test_rows_are_counted_as_their_row_groups_are_passed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = toy_dataset(tmp_path / "d")[0]
+    places = row_groups(manifest)
+    with RowsRead(manifest) as read:
+        read.watch(places)
+    assert capsys.readouterr().out == "", "nothing was read"
+    with RowsRead(manifest) as read:
+        first, rest = read.watch(places[:1]), read.watch(places[1:])
+        assert [*first, *rest] == places
+        assert (first[0], len(rest), rest[:1]) == (places[0], len(places) - 1, places[1:2])
+    assert f"{manifest.rows} of {manifest.rows} rows" in capsys.readouterr().out

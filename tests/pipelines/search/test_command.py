@@ -174,13 +174,9 @@ def test_topics_become_a_run_and_infap(place: str, tmp_path: Path, capsys: pytes
     (tmp_path / "topics.txt").write_text("501 Find shots of video number2\n502 zzz\n503 caption number1\n")
     best = found(capsys, SearchFlags(("video number2",), index=place, k=7))["hits"]
     lines = [f"1501 0 {hit['video_id']} 1 {int(hit['rank'] == 2)}" for hit in best]
-    (tmp_path / "qrels.txt").write_text("\n".join([*lines, "1502 0 v1 1 1"]) + "\n")
-    flags = SearchFlags(
-        index=place,
-        topics=str(tmp_path / "topics.txt"),
-        run=str(tmp_path / "run.txt"),
-        judgements=str(tmp_path / "qrels.txt"),
-    )
+    (tmp_path / "judgements.txt").write_text("\n".join([*lines, "1502 0 v1 1 1"]) + "\n")
+    files = {name: str(tmp_path / f"{name}.txt") for name in ("topics", "run", "judgements")}
+    flags = SearchFlags(index=place, **files)
     values = found(capsys, flags)
     rows = [line.split() for line in (tmp_path / "run.txt").read_text().splitlines()]
     assert [row[:4] for row in rows[:7]] == [["501", "Q0", hit["video_id"], str(hit["rank"])] for hit in best]
@@ -223,7 +219,6 @@ class AllItems:
     ("words", "message"),
     [
         (["{q}"], "--index"),
-        (["--index", "{index}"], "give queries, each in quotes, or --topics FILE"),
         (["{q}", "--index", "{index}", "--topics", "t"], "give queries, each in quotes, or --topics FILE"),
         (["  ", "--index", "{index}"], "a query is empty"),
         (["{q}", "--index", "{index}", "--k", "0"], "--k is 0; it must be 1 or more"),
@@ -236,7 +231,6 @@ class AllItems:
         (["{q}", "--index", "{index}", "--normalise", "train"], "keeps no ranges of training scores"),
         (["{q}", "--index", "{index}", "--latent-weight", "2"], "must be from 0 to 1"),
         (["--topics", "none.txt", "--index", "{index}"], "none.txt does not exist"),
-        (["{q}", "--indx", "{index}"], "--index"),
     ],
 )
 def test_faults_are_named(
@@ -271,10 +265,8 @@ def test_data_that_was_ingested_anew_is_noticed(tmp_path: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["{c}", "--data", "{d}"], "--out"),
         (["{c}", "--data", "none", "--out", "o"], "is not a data set"),
         (["none", "--data", "{d}", "--out", "o"], "is not a checkpoint"),
-        (["{c}", "--data", "{d}", "--out", "o", "--backend", "annoy"], "--backend"),
         (["{c}", "--data", "{clips}", "--out", "o"], "is clips/1"),
     ],
 )

@@ -62,8 +62,10 @@ def test_several_queries_at_once(place: str, capsys: pytest.CaptureFixture[str])
         assert [hit["item_id"] for hit in one["hits"]] == [hit["item_id"] for hit in alone]
         scores = [hit["score"] for hit in alone]  # embedded in a batch of another size, they may differ in the last bit
         assert [hit["score"] for hit in one["hits"]] == pytest.approx(scores, abs=1e-5)
-    printed = told(capsys, *queries, "--index", place)
+    printed = told(capsys, *queries, "--index", place, "--link", "https://e.org/{video_id}")
     assert "no word of 'xylophone' is known" in printed
+    assert "caption" in printed
+    assert "https://e.org/v" in printed
     with pytest.raises(InputError, match="no word of the query 'xylophone'"):
         run("search", ["xylophone", "zither", "--index", place])
 
@@ -114,14 +116,7 @@ def test_the_same_in_python(place: str, capsys: pytest.CaptureFixture[str]) -> N
     hits = index.search("video number2", filters=["colour=red"])
     assert [hit.item_id for hit in hits] == [hit["item_id"] for hit in json.loads(told(capsys, *words))["hits"]]
     assert index.search_all(["xylophone", "video number2"])[0] is None
-    assert vtr_core.Index.open(place, index.model).search("video number2", 2)[0].caption is not None
     with pytest.raises(InputError, match="no word of the query"):
         index.search("xylophone")
     with pytest.raises(InputError, match="k is 0"):
         index.search("video", 0)
-
-
-def test_the_table_shows_captions_and_links(place: str, capsys: pytest.CaptureFixture[str]) -> None:
-    shown = told(capsys, "video number2", "--index", place, "--k", "1", "--link", "https://e.org/{video_id}")
-    assert "caption" in shown
-    assert "https://e.org/v" in shown

@@ -122,12 +122,6 @@ def test_without_a_terminal_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert server.stopped == []
 
 
-def test_without_a_terminal_but_with_yes_it_stops() -> None:
-    server = Server([KeyboardInterrupt()], [])
-    assert follow(server, yes=True) == 143
-    assert server.stopped == ["job-1"]
-
-
 def test_the_second_ctrl_c_leaves_at_once() -> None:
     server = Server([KeyboardInterrupt()], [KeyboardInterrupt()], [])
     assert follow(server, yes=True) == 130

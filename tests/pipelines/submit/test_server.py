@@ -1,4 +1,4 @@
-"""The server of a cluster's jobs: addresses, tokens and versions, against a small server that answers as Ray does."""
+"""The server of a cluster's jobs: addresses, tokens, versions, jobs, against a small one that answers as Ray does."""
 
 import json
 import threading
@@ -8,21 +8,39 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 import ray
 
-from pipelines.submit.job_server import address, connect, is_this_machine
+from pipelines.submit import job_server
+from pipelines.submit.job_server import SubmittedJob, address, connect, is_this_machine, send
 from vtr_core.errors import ClusterError, ConfigError
+
+NO_AGENT = "No available agent to submit job, please try again later."
+TAKEN = "Job with submission_id mine already exists"
+ENVIRONMENT = {"env_vars": {"VTR_GIT_COMMIT": "c0ffee", "OTHER": "x"}}
 
 
 class Answer(BaseHTTPRequestHandler):
     status, version, hosts = 200, ray.__version__, ["elsewhere"]
+    refusals: list[str]
+    """What the next jobs are refused with; then they are taken."""
+    jobs: list[dict[str, object]]
 
     def do_GET(self) -> None:
         body = {"version": "4", "ray_version": self.version, "ray_commit": "x", "data": {"hostNameList": self.hosts}}
         text = {401: "Missing authentication token", 403: "Invalid authentication token"}.get(self.status)
-        payload = (text or json.dumps(body)).encode()
-        self.send_response(self.status)
-        self.send_header("Content-Length", str(len(payload)))
+        self._answer(self.status, text or json.dumps(body))
+
+    def do_POST(self) -> None:
+        job = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.refusals:
+            self._answer(500, self.refusals.pop(0))
+            return
+        self.jobs.append(job)
+        self._answer(200, json.dumps({"job_id": "mine", "submission_id": "mine"}))
+
+    def _answer(self, status: int, text: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(text)))
         self.end_headers()
-        self.wfile.write(payload)
+        self.wfile.write(text.encode())
 
     def log_message(self, *words: object) -> None:
         pass
@@ -32,7 +50,8 @@ class Answer(BaseHTTPRequestHandler):
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, type[Answer]]]:
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     monkeypatch.setenv("RAY_API_SERVER_ADDRESS", "http://not.this:1")
-    handler = type("Handler", (Answer,), {})
+    monkeypatch.setattr(job_server, "_PAUSE_S", 0.0)
+    handler = type("Handler", (Answer,), {"refusals": [], "jobs": []})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as listening:
         threading.Thread(target=listening.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{listening.server_port}", handler
@@ -86,10 +105,41 @@ def test_whether_the_cluster_is_this_machine(server: tuple[str, type[Answer]], m
     handler.hosts = [socket.gethostname()]
     assert is_this_machine(client)
     handler.hosts = []
-    threading.Timer(0.7, lambda: setattr(handler, "hosts", [socket.gethostname()])).start()
+    threading.Timer(0.1, lambda: setattr(handler, "hosts", [socket.gethostname()])).start()
     assert is_this_machine(client)
     handler.hosts = [socket.gethostname(), "elsewhere"]
     assert not is_this_machine(client)
     handler.hosts = []
     monkeypatch.setenv("VTR_RAY_PATIENCE_S", "0")
     assert not is_this_machine(client)
+
+
+def test_a_job_is_sent(server: tuple[str, type[Answer]]) -> None:
+    """A head whose agent does not run yet is asked again."""
+    url, handler = server
+    handler.refusals[:] = [NO_AGENT, NO_AGENT]
+    send(SubmittedJob(connect(url), "mine", 60), "vtr train", ENVIRONMENT, 1.0)
+    (sent,) = handler.jobs
+    assert (sent["entrypoint"], sent["submission_id"], sent["entrypoint_num_cpus"]) == ("vtr train", "mine", 1.0)
+    assert sent["metadata"] == {"VTR_GIT_COMMIT": "c0ffee"}
+
+
+@pytest.mark.parametrize(
+    ("refusal", "error", "message"),
+    [
+        (NO_AGENT, ClusterError, r"the job was not submitted: .*No available agent"),
+        (TAKEN, ConfigError, "there is a job mine on this cluster; give another --submission-id"),
+        ("no disk", ClusterError, "the job was not submitted: .*no disk"),
+    ],
+)
+def test_other_refusals_are_not_repeated(
+    refusal: str, error: type[Exception], message: str, server: tuple[str, type[Answer]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    url, handler = server
+    handler.refusals[:] = [refusal]
+    job = SubmittedJob(connect(url), "mine", 60)
+    monkeypatch.setenv("VTR_RAY_PATIENCE_S", "0")
+    with pytest.raises(error, match=message):
+        send(job, "vtr train", ENVIRONMENT, 0.0)
+    assert not handler.jobs

@@ -1,4 +1,4 @@
-"""A sweep's parent run: opened once, reopened when it is resumed, closed with its findings and its children."""
+"""A sweep's parent run: opened once, reopened when it is resumed, closed with its children; and what a trial needs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,8 +6,11 @@ from pathlib import Path
 from mlflow import MlflowClient
 
 from pipelines.sweep.folder import PARENT, Outcome, SweepFolder, close_parent, open_parent
+from pipelines.sweep.tune_trials import trial_bundle
 from tests.builders.sweep_records import sweep_record
 from tests.builders.toy import toy_dataset
+from vtr_core.config.run import ScalingConfig
+from vtr_core.ray_private import HEAD
 from vtr_core.storage import locate
 from vtr_core.tracking.run import open_run
 
@@ -44,3 +47,15 @@ def test_a_store_that_is_away_costs_the_log_only(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     folder = SweepFolder(locate(str(tmp_path / "sweep")))
     assert open_parent(folder, sweep_record("data"), [], f"sqlite:///{tmp_path}/file/mlflow.db") is None
+
+
+def test_what_starts_a_trials_workers_stays_on_the_head_and_takes_no_cpu() -> None:
+    found = trial_bundle(ScalingConfig(workers=2), gpu=True)
+    assert found.keys() == {HEAD}
+    assert sum(found.values()) <= 0.001, "a thousand trials at once, as the head has 1 of it"
+
+
+def test_a_trial_without_workers_takes_those_of_one_wherever_there_is_room() -> None:
+    scaling = ScalingConfig(workers=0, cpus_per_worker=2)
+    assert trial_bundle(scaling, gpu=False) == {"CPU": 2.0}
+    assert trial_bundle(scaling, gpu=True) == {"CPU": 2.0, "GPU": 1.0}

@@ -148,22 +148,10 @@ def test_a_table_may_have_some_columns_and_lack_values(data: Manifest, checkpoin
     assert texts[1] is None
     assert texts[2] is None
     assert model.predict(rows.iloc[:0]).empty
-
-
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        ({"video": [[1.0, 2.0]]}, r"row 0, column video has the shape \(2,\), the model was trained on vectors of 3"),
-        ({"title": ["a man cooks"]}, r"columns \(none\); the model embeds a column caption of texts and vectors"),
-    ],
-)
-def test_a_table_that_does_not_fit_is_named(
-    columns: dict[str, list[object]], message: str, checkpoint: str, run: TrackedRun
-) -> None:
-    register_checkpoint(run, checkpoint, NAME, SYSTEMS)
-    model = mlflow.pyfunc.load_model(f"models:/{NAME}/1")
-    with pytest.raises(InputError, match=message):
-        model.predict(pd.DataFrame(columns))
+    with pytest.raises(InputError, match=r"row 0, column video has the shape \(2,\), the model was trained on .* of 3"):
+        model.predict(pd.DataFrame({"video": [[1.0, 2.0]]}))
+    with pytest.raises(InputError, match=r"columns \(none\); the model embeds a column caption of texts and vectors"):
+        model.predict(pd.DataFrame({"title": ["a man cooks"]}))
 
 
 def test_it_has_a_signature_an_example_that_works_and_no_pickle(
@@ -259,20 +247,17 @@ def test_it_is_a_checkpoint_wherever_one_is_asked_for(data: Manifest, checkpoint
             assert torch.equal(loaded.model.state_dict()[name], value)
 
 
-@pytest.mark.parametrize(
-    ("uri", "message"),
-    [
+def test_what_is_not_there_is_named(checkpoint: str, run: TrackedRun) -> None:
+    register_checkpoint(run, checkpoint, NAME, SYSTEMS)
+    for uri, message in (
         (f"models:/{NAME}@none", f"models:/{NAME}@none: MLflow at .* says: Registered model alias none not found"),
         (f"models:/{NAME}/9", "version=9.* not found"),
         ("models:/other@champion", "models:/other@champion: MLflow at .* says: .*not found"),
         (f"models:/{NAME}", "names no registered model; give models:/NAME@ALIAS or models:/NAME/VERSION"),
         (f"models:/{NAME}/latest", "names no registered model"),
-    ],
-)
-def test_what_is_not_there_is_named(uri: str, message: str, checkpoint: str, run: TrackedRun) -> None:
-    register_checkpoint(run, checkpoint, NAME, SYSTEMS)
-    with pytest.raises(CheckpointError, match=message):
-        load_model(uri)
+    ):
+        with pytest.raises(CheckpointError, match=message):
+            load_model(uri)
 
 
 def test_a_store_that_is_away_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:

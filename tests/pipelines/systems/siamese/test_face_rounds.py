@@ -1,5 +1,8 @@
 """`vtr tables siamese`: what is trained, what is kept, what is refused; trainings are replaced by made figures."""
 
+import json
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +12,12 @@ import pytest
 
 from pipelines.systems.siamese import face_rounds
 from pipelines.systems.siamese.face_rounds import ATT, LFW, MarginChoice, choose_margin, tables
+from pipelines.systems.siamese.siamese_figures import DrawnModel, draw, drawn_model, plane
 from pipelines.systems.siamese.siamese_tables import SiameseTableFlags
 from pipelines.tables.layout import Results, markdown
 from pipelines.tables.runs import Sweep, TestSet
 from tests.builders.made_faces import ingested, made_faces, made_lfw, names
 from tests.pipelines.verify.test_command import saved
-from vtr_core import storage
 from vtr_core.data.manifest import Manifest, splits
 from vtr_core.data.plan import GroupSplit, folds, row_groups
 from vtr_core.data.reading.evaluated_rows import read_images
@@ -25,7 +28,6 @@ from vtr_core.errors import ConfigError, InputError, RunConflict
 from vtr_core.metrics.verification import equal_error_threshold
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
-from vtr_core.storage import locate
 from vtr_core.systems.siamese.config import PairContrastiveConfig
 from vtr_core.systems.siamese.verification import encode_faces, score_pairs
 from vtr_core.train.checkpoint import load_model
@@ -76,11 +78,8 @@ def test_every_row_and_group_once_and_kept(
     written: list[str | None] = []
     monkeypatch.setattr(face_rounds, "check_settings", lambda folder, config: written.append(config.preset))
     page = tables(replace(flags, groups=(0,)), {"training.epochs": 1, "model.tower.channels": 8})
-    variants = ("lenet", "resnet-34", "alexnet", "inception-v3", "drop-caps")
-    assert {config.preset for config, _ in trained} == {
-        "siamese-att-small",
-        *(f"siamese-att-small-{variant}" for variant in variants),
-    }
+    variants = ("", "-lenet", "-resnet-34", "-alexnet", "-inception-v3", "-drop-caps")
+    assert {config.preset for config, _ in trained} == {f"siamese-att-small{variant}" for variant in variants}
     assert {config.training.epochs for config, _ in trained} == {1}
     assert page.count("1 of 3 groups") == 6
     assert "3 disjoint groups of 3 test subjects, the next group validates, all others train." in page
@@ -136,11 +135,8 @@ def test_faults(
 def test_lfw_has_rows_of_both_losses_over_its_folds(tmp_path: Path, trained: list[tuple[TrainConfig, str]]) -> None:
     flags = SiameseTableFlags(lfw=str(made_lfw(tmp_path / "lfw")), out=str(tmp_path / "out"), groups=(1,))
     page = tables(flags, {"training.epochs": 1, "loss.margin": 0.3, "model.tower.channels": 8})
-    by_loss = {
-        kind: [c for c, _ in trained if c.loss.kind == kind] for kind in ("pair_contrastive", "pair_double_margin")
-    }
-    assert {kind: len(configs) for kind, configs in by_loss.items()} == {"pair_contrastive": 6, "pair_double_margin": 6}
-    assert {getattr(config.loss, "margin", None) for config in by_loss["pair_contrastive"]} == {0.3}
+    losses = Counter((config.loss.kind, getattr(config.loss, "margin", None)) for config, _ in trained)
+    assert losses == {("pair_contrastive", 0.3): 6, ("pair_double_margin", None): 6}
     assert page.count("1 of 3 groups") == 12
     assert "3 folds of View 2 test in turn" in page
 
@@ -174,16 +170,6 @@ def test_what_a_copy_of_lfw_must_hold(tmp_path: Path, lacking: str, message: str
         tables(SiameseTableFlags(lfw=str(root), out=str(tmp_path / "out")), {})
 
 
-def test_another_spelling_of_the_folder_is_the_same_data_set(
-    flags: SiameseTableFlags, tmp_path: Path, trained: list[tuple[TrainConfig, str]], ingests: list[object],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    monkeypatch.chdir(tmp_path)
-    for faces in ("faces", "faces/", str(tmp_path / "faces")):
-        tables(replace(flags, faces=faces, groups=(0,), only=("scn",)), {})
-    assert ingests == ingests[:1] * 3
-
-
 def test_the_papers_figures() -> None:
     assert {row.title: row.paper[2] for row in ATT.rows if row.paper[2] is not None} == {
         "LeNet": 87.09, "ResNet-34": 92.05, "AlexNet": 91.20, "SCN": 94.21, "SDropCapNet": 94.71
@@ -196,11 +182,9 @@ def test_the_papers_figures() -> None:
 
 
 def test_with_margins_all_subjects_train_that_do_not_test(
-    flags: SiameseTableFlags,
-    trained: list[tuple[TrainConfig, str]],
-    ingests: list[Faces],
+    flags: SiameseTableFlags, trained: list[tuple[TrainConfig, str]], ingests: list[Faces],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+) -> None:  # fmt: skip
     chosen: list[tuple[tuple[float, ...], int]] = []
     thresholds: list[float] = []
 
@@ -270,8 +254,45 @@ def test_the_margin_of_highest_mean_and_a_threshold_of_all_folds(
     assert choice.threshold not in [equal_error_threshold(*fold) for fold in zip(distance, different, strict=True)]
 
 
-def test_figures_of_all_groups_are_a_rows(flags: SiameseTableFlags) -> None:
-    for number, accuracy in ((0, 94.0), (2, 96.0)):
-        place = locate(face_rounds.group_folder(flags, number)) / "base" / "seed-0" / "figures-test.json"
-        storage.write_json(place, {"uri": "", "figures": {"test/accuracy": accuracy}, "chance": {}})
-    assert face_rounds.finished(flags, face_rounds.face_rounds(flags)).figures[""] == {"test/accuracy": (94.0, 96.0)}
+@pytest.fixture
+def model(tmp_path: Path) -> tuple[DrawnModel, Manifest]:
+    raw = made_faces(tmp_path / "faces", subjects=6)
+    data = ingested(Faces(root=str(raw), validation=names(3, 4), test=names(5, 6)), tmp_path / "data")
+    saved(tmp_path / "run", data)
+    points = [
+        {"step": 10, "train/loss_pairs": 0.5},
+        {"step": 10, "val/auc": 0.9},
+        {"step": 20, "train/loss_pairs": 0.25},
+    ]
+    (tmp_path / "run" / "metrics.jsonl").write_text("".join(f"{json.dumps(point)}\n" for point in points))
+    return drawn_model("SCN", str(tmp_path / "run"), data["test"]), Manifest.load(data["test"])
+
+
+def test_losses_and_all_distances_of_the_pairs(model: tuple[DrawnModel, Manifest]) -> None:
+    found, manifest = model
+    assert found.losses == [(10, 0.5), (20, 0.25)]
+    assert set(found.subjects) == {"s5", "s6"}
+    at = {f"{subject}/{1 + index % 4}": index for index, subject in enumerate(found.subjects)}
+    pairs = load_pairs(manifest.source, manifest.location).pairs
+    for index, pair in enumerate(pairs):
+        a, b = found.vectors[at[pair.first]], found.vectors[at[pair.second]]
+        assert found.different[index] == pair.different
+        assert found.distances["euclidean"][index] == pytest.approx(sum(float(x) ** 2 for x in a - b), abs=1e-5)
+        cosine = float(a @ b) / (float(a @ a) ** 0.5 * float(b @ b) ** 0.5)
+        assert found.distances["cosine"][index] == pytest.approx(1 - cosine, abs=1e-5)
+
+
+def test_the_plane_has_the_two_largest_variances() -> None:
+    vectors = np.random.default_rng(0).normal(size=(30, 5)).astype(np.float32) * np.array([1, 5, 1, 3, 0.5], np.float32)
+    largest = np.sort(np.linalg.eigvalsh(np.cov(vectors.T)))[::-1][:2]
+    np.testing.assert_allclose(plane(vectors).var(axis=0, ddof=1), largest, rtol=1e-4)
+
+
+def test_the_picture_has_every_model_and_distance(model: tuple[DrawnModel, Manifest]) -> None:
+    found, _ = model
+    other = DrawnModel(**{**vars(found), "title": "LeNet", "losses": [], "trained_with": "cosine"})
+    texts = re.findall(r"<!-- (.*?) -->", draw([found, other]).decode())
+    for distance in ("squared Euclidean distance d²", "1 − exp(−d²) of Manhattan distance d", "cosine distance"):
+        assert texts.count(distance) == 2
+    assert sum(text.endswith("trained with it") for text in texts) == 2
+    assert {text.partition(":")[0] for text in texts} >= {"SCN", "LeNet"}

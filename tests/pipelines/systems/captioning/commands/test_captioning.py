@@ -4,22 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
-import torch
 
 from pipelines.caption import CaptionFlags, caption
 from pipelines.evaluate.command import main as evaluate_main
 from pipelines.systems.captioning.caption_metrics import evaluate
 from pipelines.systems.captioning.evaluate_captions import CaptioningFlags
 from tests.builders.captioned import captioned_videos
-from vtr_core.config.override import override
+from tests.builders.dual_checkpoints import saved_checkpoint
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.run.build import build_model
-from vtr_core.run.inputs import with_inputs
-from vtr_core.run.presets import preset
-from vtr_core.storage import locate
-from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
 
 CAPTIONS = {
     "a": ["a man runs in the park", "a man is running"],
@@ -34,18 +27,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
     return captioned_videos(tmp_path_factory.mktemp("captioned") / "test", CAPTIONS)
 
 
-def saved(folder: Path, data: Manifest, preset_name: str = "caption-msrvtt-tiny", **changes: object) -> str:
-    config = with_inputs(override(preset(preset_name), changes), data)
-    torch.manual_seed(0)
-    weights = build_model(config.model).state_dict()
-    words = WordTable.load(data).vocabulary
-    save_checkpoint(locate(str(folder)), Checkpoint(config, weights, {}, Progress(step=7), words))
-    return str(folder)
-
-
 @pytest.fixture(scope="module")
 def checkpoint(data: Manifest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return saved(tmp_path_factory.mktemp("model") / "c", data, **SMALL)
+    return saved_checkpoint(tmp_path_factory.mktemp("model") / "c", data, "caption-msrvtt-tiny", SMALL)
 
 
 def test_figures_are_printed_and_written(

@@ -39,14 +39,8 @@ def test_every_row_is_trained_with_every_seed_and_the_neighbour_is_there(
 
     monkeypatch.setattr(table_runs.Sweep, "train", train)
     monkeypatch.setattr(table_runs, "_of_a_system", measured)
-    flags = GmcTablesFlags(
-        only=(2,),
-        preset="caption-msrvtt-tiny",
-        data=data.uri,
-        test=(f"own={data.uri}",),
-        seeds=2,
-        out=str(tmp_path / "o"),
-    )
+    small = {"only": (2,), "preset": "caption-msrvtt-tiny", "seeds": 2}
+    flags = GmcTablesFlags(data=data.uri, test=(f"own={data.uri}",), out=str(tmp_path / "o"), **small)
     page = tables(flags, {"loss.granularity_margin.warmup_steps": 3})
     assert len(trained) == 8
     assert {name for name, _ in trained} == {

@@ -5,18 +5,32 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.systems.dual.thesis_rows import FUSED, PAPER, tables, training
+from pipelines.index.command import IndexFlags
+from pipelines.index.indexing import index
+from pipelines.search.command import SearchFlags
+from pipelines.search.search import search
+from pipelines.systems.dual.thesis_rows import (
+    FUSED,
+    PAPER,
+    AvsYear,
+    avs_figures,
+    num_topics,
+    parse_year,
+    tables,
+    training,
+)
 from pipelines.systems.dual.thesis_tables import TablesFlags
 from pipelines.tables.row_settings import variant_configs
 from pipelines.tables.runs import variants_of
 from tests.builders.captioned import CaptionedVideos, captioned_videos
-from tests.builders.toy import written
+from tests.builders.dual_checkpoints import dual_checkpoint
+from tests.builders.toy import toy_videos, written
 from tests.text.tagged import FixedTagger
 from vtr_core.data.concepts.building import TableSettings, build_concept_table
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.synthetic import SyntheticVideos
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, InputError
 
 SMALL = {"training.max_steps": 2, "batch.videos": 16, "scaling.workers": 0, "model.num_concepts": 8}
 
@@ -37,14 +51,8 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.long
 @pytest.mark.usefixtures("own_tracking_store")
 def test_rows_stand_beside_the_papers_figures(described: Path, tmp_path: Path) -> None:
-    flags = TablesFlags(
-        only=("3.1", "3.2", "4.1", "5.2", "5.3", "5.4"),
-        preset="hybrid-msrvtt-tiny",
-        data=str(described),
-        rows=("concept", FUSED, "concept-pos-spacy"),
-        seeds=2,
-        out=str(tmp_path / "out"),
-    )
+    rows = {"only": ("3.1", "3.2", "4.1", "5.2", "5.3", "5.4"), "rows": ("concept", FUSED, "concept-pos-spacy")}
+    flags = TablesFlags(preset="hybrid-msrvtt-tiny", data=str(described), seeds=2, out=str(tmp_path / "out"), **rows)
     page = tables(flags, SMALL)
     found = json.loads((tmp_path / "out" / "tables.json").read_text())["figures"]
     assert len(found["concept"]["msrvtt/concepts, improved/c10"]) == 2
@@ -71,11 +79,8 @@ def test_without_data_the_papers_figures_stand_alone(tmp_path: Path) -> None:
     assert "| 512-d (TT) | 32.3 | 60.7 | 71.7 | 3.1 |" in page
     assert "avs: not run. The collections IACC.3 and V3C1" in page
     assert "2048-d latent: not run. No training data was given: --data FOLDER." in page
-
-
-def test_the_hybrid_s_own_row_is_called_base(tmp_path: Path) -> None:
     page = tables(TablesFlags(out=str(tmp_path), only=("3.2",), rows=("base", "concept")), {})
-    assert "Dual Encoding TPAMI: not run. No training data was given" in page
+    assert "Dual Encoding TPAMI: not run. No training data was given" in page  # the hybrid's own row
 
 
 def test_every_row_is_a_training_of_a_preset() -> None:
@@ -121,17 +126,10 @@ def test_ad_hoc_search_is_of_joint_training_validated_elsewhere(tmp_path: Path) 
     build_concept_table([first, more], tagger, TableSettings(), str(tmp_path / "concepts"), training=(0, 1))
     (tmp_path / "topics").write_text("501 a red ball\n")
     (tmp_path / "judged").write_text("1501 0 val1 1 1\n")
-    flags = TablesFlags(
-        only=("3.4",),
-        preset="hybrid-msrvtt-tiny",
-        data=f"{first.uri} + {more.uri}",
-        validation=val.uri,
-        concepts=str(tmp_path / "concepts"),
-        avs=(f"2016={val.uri},{tmp_path}/topics,{tmp_path}/judged",),
-        rows=("concept",),
-        seeds=1,
-        out=str(tmp_path / "out"),
-    )
+    rows = {"only": ("3.4",), "rows": ("concept",), "preset": "hybrid-msrvtt-tiny", "seeds": 1}
+    data = {"data": f"{first.uri} + {more.uri}", "validation": val.uri, "concepts": str(tmp_path / "concepts")}
+    avs = (f"2016={val.uri},{tmp_path}/topics,{tmp_path}/judged",)
+    flags = TablesFlags(avs=avs, out=str(tmp_path / "out"), **rows, **data)
     small = {**SMALL, "model.num_concepts": 4, "batch.videos": 4, "batch.epoch": "captions"}
     tables(flags, small)
     (record,) = [json.loads(file.read_text()) for file in (tmp_path / "out").rglob("run.json")]
@@ -152,3 +150,48 @@ def test_both_rows_of_a_pair_are_measured_on_the_captions_of_one_tagger() -> Non
     for tagger, name in (("WN", "wordnet"), ("TT", "treetagger"), ("spaCy", "spacy")):
         assert by_title[f"512-d ({tagger})"] == by_title[f"512-d, on the queries of {tagger}"]
         assert by_title[f"512-d ({tagger})"] == f"concept, ambiguous, {name}"
+
+
+TOPICS = "501 Caption number1 of video number2\n502 video number4\n"
+JUDGED = {"first": "1501 0 v1 1 1\n1501 0 v2 1 0\n1502 0 v0 1 1\n", "second": "1501 0 v4 1 1\n1502 0 v2 1 1\n"}
+
+
+def _year(folder: Path, year: int, judged: str, data: str) -> AvsYear:
+    (folder / "topics").write_text(TOPICS)
+    (folder / judged).write_text(JUDGED[judged])
+    return AvsYear(year, data, str(folder / "topics"), str(folder / judged))
+
+
+def test_infap_is_that_of_the_search(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = toy_videos(tmp_path / "set")
+    checkpoint = dual_checkpoint(tmp_path / "model", data)
+    years = [_year(tmp_path, 2016, "first", data.uri), _year(tmp_path, 2017, "second", data.uri)]
+    found = avs_figures(checkpoint, years)
+    index(IndexFlags(checkpoint, data.uri, str(tmp_path / "index")))
+    expected = []
+    for one in years:
+        capsys.readouterr()
+        search(SearchFlags(index=str(tmp_path / "index"), topics=one.topics, judgements=one.judgements, json=True))
+        expected.append(100 * json.loads(capsys.readouterr().out)["infap"])
+    assert [found["avs/2016"], found["avs/2017"]] == pytest.approx(expected)
+    assert found["avs/overall"] == pytest.approx(sum(expected) / 2)
+    assert min(expected) > 0
+
+
+def test_topics_are_counted_in_table_3_1(tmp_path: Path) -> None:
+    (tmp_path / "t").write_text(TOPICS)
+    flags = TablesFlags(only=("3.1", "3.4"), out=str(tmp_path / "out"), topics=(f"iacc3={tmp_path}/t,{tmp_path}/t",))
+    assert "| IACC.3 | 335944 | – | 90 → **4** |" in tables(flags, {})
+    with pytest.raises(InputError, match="cannot be read"):
+        num_topics({"iacc3": str(tmp_path / "none")})
+
+
+@pytest.mark.parametrize("word", ["2016", "2016=a,b", "2015=a,b,c", "2016=a,b,", "x=a,b,c"])
+def test_what_is_no_year(word: str) -> None:
+    with pytest.raises(ConfigError, match="write YEAR=COLLECTION,TOPICS,JUDGEMENTS"):
+        parse_year(word)
+
+
+def test_a_year_comes_once(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="given twice"):
+        tables(TablesFlags(out=str(tmp_path), avs=("2016=a,b,c", "2016=d,e,f")), {})

@@ -1,15 +1,16 @@
-"""Every loader delivers the rows of the shards, each once in a pass."""
+"""Every loader delivers the rows of the shards, each once in a pass; every way to read the same batches."""
 
+import json
+from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks import reading
 from benchmarks.feeding.data import FeedingClips, write_raw, write_shards
 from benchmarks.feeding.ray_data import planned
-from benchmarks.feeding.scan import Flags as ScanFlags
-from benchmarks.feeding.scan import one_pass
 from benchmarks.peers import deliver
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.manifest import Manifest
@@ -55,13 +56,6 @@ def test_the_shards_hold_the_source_s_rows(manifest: Manifest, rows: Columns):
     assert (rows["tokens"] > 0).all()
 
 
-@pytest.mark.parametrize("way", ["memory_map", "read", "dataset"])
-def test_a_scan_sees_every_row(manifest: Manifest, way):
-    files = [Path(manifest.location.path) / shard.file for shard in manifest.shards]
-    columns = training_columns(manifest.schema)
-    assert one_pass(files, columns, ScanFlags(data="", way=way, rows=100)) == manifest.rows
-
-
 def test_the_planned_batches_are_rows_of_the_shards(manifest: Manifest, rows: Columns):
     """Each video once in a pass, 32 different clips of it."""
     batches = list(islice(planned(manifest, BatchConfig(videos=2, clips_per_video=32, window=2)), 3))
@@ -81,3 +75,39 @@ def test_the_per_video_loader_delivers_the_same_clips(rows: Columns, tmp_path: P
     expected = _chosen(rows, delivered["clip_key"])
     for name, values in delivered.items():
         np.testing.assert_allclose(values, expected[name], rtol=2e-3, err_msg=name)
+
+
+@pytest.mark.integration
+@pytest.mark.long
+def test_a_train_worker_measures_what_ray_data_delivers(local_ray: None, tmp_path: Path):
+    from benchmarks.feeding.ray_data import Flags, deliver
+
+    write_shards(FeedingClips(num_videos=6, num_raw=0), tmp_path / "shards", processes=1)
+    small = {"rows": 64, "clips_per_video": 32, "seconds": 0.0, "warm_up": 1, "step_seconds": 0.0, "profile_windows": 1}
+    deliver(Flags(data=str(tmp_path / "shards"), out=str(tmp_path / "out"), **small))
+    found = json.loads((tmp_path / "out" / "rank-0.json").read_text())
+    assert found["timing"]["rows"] == 64
+    assert 0 <= found["data_wait"]["share"] <= 1
+    assert list(found["profile"]) == ["assemble", "put", "get", "tensors"]
+
+
+Ways = Mapping[str, Callable[[], reading.Batches]]
+
+
+def give_the_same(ways: Ways, ours: str, scan: str) -> None:
+    assert reading.rate(ways[scan](), seconds=0.01) > 0
+    assert reading.rate(ways[ours](), seconds=0.01) > 0
+    for name, batches in ways.items():
+        assert name == scan or reading.equal(ways[ours](), batches(), 3), name
+
+
+def test_all_ways_give_the_same_batches_of_clips(tmp_path: Path) -> None:
+    manifest = write_shards(FeedingClips(num_videos=5, num_raw=0), tmp_path / "shards", processes=1)
+    give_the_same(reading.clip_ways(64, tmp_path, manifest), reading.OURS, reading.SCAN)
+
+
+def test_all_ways_give_the_same_batches_of_whole_videos(tmp_path: Path) -> None:
+    ways = reading.video_ways(reading.made_videos(tmp_path / "data", 90, dim=8))
+    give_the_same(ways, reading.OURS_OF_VIDEOS, reading.SCAN_OF_VIDEOS)
+    ours, with_means, _ = (next(islice(batches(), 1)).keys() for batches in ways.values())
+    assert with_means - ours == {"video.mean", "text.mean"}
