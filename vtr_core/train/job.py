@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import torch
 from torch import nn
@@ -83,6 +83,7 @@ Stream = Callable[[RowGroupReader, Plan, Part, int, int, OnBadShard], Iterator[C
 """The batches of a part from a step on, with prefetching: `vtr_core.data.stream.reading.stream`."""
 
 
+@runtime_checkable
 class StopRequest(Protocol):
     """A request to end the run."""
 
@@ -93,6 +94,7 @@ class StopRequest(Protocol):
         """Why it was requested."""
 
 
+@runtime_checkable
 class DriverChannel(Protocol):
     """A worker's way to the driver."""
 
