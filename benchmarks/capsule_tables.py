@@ -17,10 +17,13 @@ from typing import Any
 from benchmarks.machine import processor, versions
 from benchmarks.report.pages import RESULTS, Benchmark, numbered
 from benchmarks.worlds import Place, vidrel
+from pipelines.ingest.command import ingest
+from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.systems.capsules.capsule_tables import TablesFlags, tables
 from pipelines.tables.layout import estimate_cell
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.sources.synthetic import Synthetic, SyntheticSteps
 from vtr_core.metrics.intervals import estimate
 from vtr_core.storage import locate
 
@@ -52,8 +55,20 @@ class Flags:
 
 
 def synthetic_tables(flags: Flags) -> str:
-    """The page of `vtr tables capsules --synthetic`."""
-    table_flags = TablesFlags(only=SYNTHETIC_TABLES, synthetic=True, seeds=flags.seeds, out=f"{flags.runs}/synthetic")
+    """The page of `vtr tables capsules` on synthetic clips and steps, which are made if they are missing."""
+    out = f"{flags.runs}/synthetic"
+    data, steps = f"{out}/synthetic", f"{out}/synthetic-steps"
+    ingest(Synthetic(), IngestFlags(out=data))
+    ingest(SyntheticSteps(), IngestFlags(out=steps))
+    table_flags = TablesFlags(
+        only=SYNTHETIC_TABLES,
+        preset="capsule-howto-tiny",
+        data=data,
+        test=(f"synthetic={data}/test",),
+        steps=(f"synthetic-steps={steps}",),
+        seeds=flags.seeds,
+        out=out,
+    )
     return tables(table_flags, _changes(flags.epochs))
 
 

@@ -55,7 +55,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "vtr sweep capsule-howto-tiny --data data/mine --num-samples 12 --out runs/sweep",
         "vtr sweep --resume runs/sweep",
     ),
-    "tables": ("vtr tables capsules", "vtr tables capsules --synthetic --only 3 5"),
+    "tables": (
+        "vtr tables capsules",
+        "vtr tables capsules --preset capsule-howto-tiny --data data/demo --test demo=data/demo/test --only 3",
+    ),
     "train": (
         "vtr train capsule-howto-tiny --data data/mine --out runs/first",
         "vtr train capsule-howto --data data/mine --scaling.workers 8 --loss.kind info_nce --loss.temperature 0.05",

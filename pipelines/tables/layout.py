@@ -116,6 +116,12 @@ class Results:
 
 
 NOTHING, NO_AUDIO = "–", "no audio"
+_OWN_COLUMNS: Mapping[str, Mapping[str, str]] = {
+    RETRIEVAL: {f"{{direction}}/{metric}": name for metric, name in (("r1", "R@1"), ("r10", "R@10"), ("medr", "MedR"))},
+    LOCALIZATION: {"recall_task": "recall", "iod_segment": "IoD", "iou_segment": "IoU"},
+    CAPTIONING: {"bleu1": "B@1", "bleu4": "B@4", "meteor": "METEOR", "rouge_l": "ROUGE-L", "cider": "CIDEr"},
+}
+"""Headings of the metrics of a data set that the paper does not have, by task."""
 
 
 @dataclass(frozen=True)
@@ -128,20 +134,7 @@ class OwnSet:
 
     def columns(self) -> tuple[Column, ...]:
         """The figures shown of it."""
-        if self.kind == LOCALIZATION:
-            figures = (("recall_task", "recall"), ("iod_segment", "IoD"), ("iou_segment", "IoU"))
-            return tuple(Column(self.name, metric, heading) for metric, heading in figures)
-        if self.kind == CAPTIONING:
-            headings = (
-                ("bleu1", "B@1"),
-                ("bleu4", "B@4"),
-                ("meteor", "METEOR"),
-                ("rouge_l", "ROUGE-L"),
-                ("cider", "CIDEr"),
-            )
-            return tuple(Column(self.name, metric, heading) for metric, heading in headings)
-        ranks = (("r1", "R@1"), ("r10", "R@10"), ("medr", "MedR"))
-        return tuple(Column(self.name, f"{{direction}}/{metric}", heading) for metric, heading in ranks)
+        return tuple(Column(self.name, metric, heading) for metric, heading in _OWN_COLUMNS[self.kind].items())
 
 
 def markdown(table: Table, results: Results, own_sets: Sequence[OwnSet] = ()) -> str:
@@ -164,9 +157,14 @@ def markdown(table: Table, results: Results, own_sets: Sequence[OwnSet] = ()) ->
 
 
 def _cell(table: Table, row: Row, column: Column, printed: float | None, results: Results) -> str:
-    paper = NOTHING if printed is None else _number(printed, column)
-    ours = _ours(row, column, results)
-    if ours is None and _lacks_audio(row, column, results):
+    paper = NOTHING
+    if printed is not None:
+        paper = f"{printed:g}" if column.data_set == "benchmark" else f"{printed:.{column.digits}f}"
+    own = results.figures.get(row.variant, {}) if row.variant is not None else {}
+    values = own.get(_name(column, row.direction))
+    ours = estimate(values) if values else None
+    hears = row.direction == "t2va" and "{direction}" in column.metric
+    if ours is None and hears and _name(column, "t2v") in own:  # it was tested on a set without audio
         return NO_AUDIO if printed is None else f"{paper} → {NO_AUDIO}"
     if column.data_set == "benchmark" and ours is not None and printed is not None:
         reference = next(r for r in table.rows if r.variant == table.relative_to)
@@ -177,20 +175,6 @@ def _cell(table: Table, row: Row, column: Column, printed: float | None, results
         return paper
     shown = estimate_cell(ours, column.digits)
     return shown if printed is None and column not in table.columns else f"{paper} → {shown}"
-
-
-def _ours(row: Row, column: Column, results: Results) -> Estimate | None:
-    if row.variant is None:
-        return None
-    values = results.figures.get(row.variant, {}).get(_name(column, row.direction))
-    return estimate(values) if values else None
-
-
-def _lacks_audio(row: Row, column: Column, results: Results) -> bool:
-    """Whether a row that hears audio was tested on a set without."""
-    if row.variant is None or row.direction != "t2va" or "{direction}" not in column.metric:
-        return False
-    return _name(column, "t2v") in results.figures.get(row.variant, {})
 
 
 def _name(column: Column, direction: str) -> str:
@@ -210,10 +194,6 @@ def estimate_cell(value: Estimate, digits: int) -> str:
     if value.half_width is None:
         return f"**{value.mean:.{digits}f}**"
     return f"**{value.mean:.{digits}f}** ± {value.half_width:.{digits}f}"
-
-
-def _number(value: float, column: Column) -> str:
-    return f"{value:g}" if column.data_set == "benchmark" else f"{value:.{column.digits}f}"
 
 
 def _remarks(table: Table, results: Results) -> Iterator[str]:

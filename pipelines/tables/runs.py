@@ -1,7 +1,7 @@
 """A paper's tables from the runs of a folder: one run per row and seed, each done once; then the page."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -10,8 +10,6 @@ from pipelines.arguments import check_counts
 from pipelines.evaluate.evaluation_flags import EvaluateFlags, LocalizationFlags
 from pipelines.evaluate.localization import evaluate as evaluate_localization
 from pipelines.evaluate.retrieval import evaluate as evaluate_retrieval
-from pipelines.ingest.command import ingest
-from pipelines.ingest.ingest_options import IngestFlags
 from pipelines.report.figures import print_link
 from pipelines.systems.registry import SYSTEMS
 from pipelines.tables.command import PaperTablesFlags
@@ -28,7 +26,7 @@ from pipelines.tables.row_settings import (
 from pipelines.train.command import TrainFlags, resume, train
 from vtr_core import storage
 from vtr_core.config.override import override
-from vtr_core.data.manifest import Manifest, splits, training_sets
+from vtr_core.data.manifest import Manifest, training_sets
 from vtr_core.embedding.rankings import Protocol, metric_values
 from vtr_core.errors import ConfigError, RunConflict, nearest
 from vtr_core.run.config import TrainConfig
@@ -103,10 +101,7 @@ class Sweep:
             self._check(variant, config)
         folders = [run_folder(self.out, *run) for run in product(configs, range(self.seeds))]
         progress = _Progress(sum(bool(self.missing(folder)) for folder in folders))
-        print(
-            f"{len(configs)} rows × {self.seeds} seeds: {progress.runs} trainings are missing",
-            flush=True,
-        )
+        print(f"{len(configs)} rows × {self.seeds} seeds: {progress.runs} trainings are missing", flush=True)
         for variant, config in configs.items():
             self.run(variant, config, progress)
 
@@ -154,11 +149,10 @@ class Sweep:
             print(f"\n=== {config.preset}, seed {seed}", flush=True)
             checkpoint = self.train(override(config, {"seed": seed}), folder)
             for test_set in missing:
-                figures = (
-                    self._evaluate(checkpoint, test_set)
-                    if self.measure is None
-                    else self.measure(checkpoint, test_set, folder, seed)
-                )
+                if self.measure is None:
+                    figures = _evaluated(checkpoint, test_set, self.experiment)
+                else:
+                    figures = self.measure(checkpoint, test_set, folder, seed)
                 storage.write_json(locate(figures_file(folder, test_set)), figures)
             if progress is not None:
                 print(progress.done(), flush=True)
@@ -178,15 +172,6 @@ class Sweep:
             experiment=self.experiment,
         )
         return train(config, flags).checkpoint
-
-    def _evaluate(self, checkpoint: str, test_set: TestSet) -> dict[str, Any]:
-        match test_set.kind:
-            case "localization":
-                return _localization(checkpoint, test_set, self.experiment)
-            case "retrieval":
-                return _retrieval(checkpoint, test_set, self.experiment)
-            case task:
-                return _of_a_system(task, checkpoint, test_set, self.experiment)
 
 
 class _Progress:
@@ -212,41 +197,25 @@ def figures_file(folder: str, test_set: TestSet) -> str:
     return below(folder, f"figures-{test_set.name}.json")
 
 
-def _retrieval(checkpoint: str, test_set: TestSet, experiment: str) -> dict[str, Any]:
-
-    (result,) = evaluate_retrieval(EvaluateFlags(checkpoint, (test_set.uri,), experiment=experiment))
-    chance = {f"{test_set.name}/{d.name}/r{k}": 100 * v for d in result.directions for k, v in d.chance.recall.items()}
-    chance |= {f"{test_set.name}/{d.name}/medr": d.chance.median_rank for d in result.directions}
-    similarities = {} if result.protocol is None else result.protocol.flat()
-    return {
-        "uri": test_set.uri,
-        "figures": metric_values(result.directions, test_set.name),
-        "chance": chance,
-        **similarities,
-    }
-
-
-def _localization(checkpoint: str, test_set: TestSet, experiment: str) -> dict[str, Any]:
-
-    (result,) = evaluate_localization(LocalizationFlags(checkpoint, (test_set.uri,), experiment=experiment))
-    return {
-        "uri": test_set.uri,
-        "figures": result.metric_values(test_set.name),
-        "chance": result.metric_values(test_set.name, "chance"),
-    }
-
-
-def _of_a_system(task: str, checkpoint: str, test_set: TestSet, experiment: str) -> dict[str, Any]:
-    """Metrics of the evaluation `task` of a system."""
-    (evaluation,) = (
-        task_of_system for system in SYSTEMS for task_of_system in system.evaluations if task_of_system.name == task
-    )
-    assert evaluation.figures is not None, f"{task} has no figures for tables"
-    return {
-        "uri": test_set.uri,
-        "figures": evaluation.figures(checkpoint, test_set.uri, test_set.name, experiment),
-        "chance": {},
-    }
+def _evaluated(checkpoint: str, test_set: TestSet, experiment: str) -> dict[str, Any]:
+    """The metrics by a task of `vtr evaluate`, and where it has them those of chance and the similarities."""
+    name, uri, more = test_set.name, test_set.uri, dict[str, Any]()
+    if test_set.kind == "localization":
+        (steps,) = evaluate_localization(LocalizationFlags(checkpoint, (uri,), experiment=experiment))
+        figures, chance = steps.metric_values(name), steps.metric_values(name, "chance")
+    elif test_set.kind == "retrieval":
+        (result,) = evaluate_retrieval(EvaluateFlags(checkpoint, (uri,), experiment=experiment))
+        figures, chance = metric_values(result.directions, name), {}
+        for direction in result.directions:
+            recall = {f"{name}/{direction.name}/r{k}": 100 * v for k, v in direction.chance.recall.items()}
+            chance |= {**recall, f"{name}/{direction.name}/medr": direction.chance.median_rank}
+        more = {} if result.protocol is None else result.protocol.flat()
+    else:
+        tasks = {task.name: task for system in SYSTEMS for task in system.evaluations}
+        of_task = tasks[test_set.kind].figures
+        assert of_task is not None, f"{test_set.kind} has no figures for tables"
+        figures, chance = dict(of_task(checkpoint, uri, name, experiment)), {}
+    return {"uri": uri, "figures": figures, "chance": chance, **more}
 
 
 def read_results(out: str, variants: Sequence[str], test_sets: Sequence[TestSet], seeds: int) -> Results:
@@ -259,22 +228,19 @@ def read_results(out: str, variants: Sequence[str], test_sets: Sequence[TestSet]
     similarities: dict[str, str] = {}
     for variant in variants:
         by_name: dict[str, list[float]] = {}
-        for values in _finished(out, variant, test_sets, seeds):
-            for name, value in values["figures"].items():
-                by_name.setdefault(name, []).append(value)
-            chance |= values["chance"]
-            if "similarity_judged_by" in values:
-                similarities[variant] = str(Protocol.from_flat(values))
+        for test_set in test_sets:
+            for seed in range(seeds):
+                place = locate(figures_file(run_folder(out, variant, seed), test_set))
+                if not storage.exists(place):
+                    break
+                values = storage.read_json(place)
+                for name, value in values["figures"].items():
+                    by_name.setdefault(name, []).append(value)
+                chance |= values["chance"]
+                if "similarity_judged_by" in values:
+                    similarities[variant] = str(Protocol.from_flat(values))
         figures[variant] = {name: tuple(values) for name, values in by_name.items()}
     return Results(figures, chance, similarities=similarities)
-
-
-def _finished(out: str, variant: str, test_sets: Sequence[TestSet], seeds: int) -> Iterator[Mapping[str, Any]]:
-    complete = list(test_sets)
-    for seed in range(seeds):
-        places = {test_set: locate(figures_file(run_folder(out, variant, seed), test_set)) for test_set in complete}
-        complete = [test_set for test_set, place in places.items() if storage.exists(place)]
-        yield from (storage.read_json(places[test_set]) for test_set in complete)
 
 
 def chosen_tables(paper: Paper, flags: PaperTablesFlags) -> list[Table]:
@@ -282,15 +248,9 @@ def chosen_tables(paper: Paper, flags: PaperTablesFlags) -> list[Table]:
     numbers = {str(number) for number in flags.only}
     chosen = [table for table in paper.tables if not numbers or str(table.number) in numbers]
     if not chosen:
-        raise ConfigError(f"--only {' '.join(sorted(numbers))}: the paper has tables {_span(paper)}")
+        every = ", ".join(str(table.number) for table in paper.tables)
+        raise ConfigError(f"--only {' '.join(sorted(numbers))}: the paper has tables {every}")
     return chosen
-
-
-def _span(paper: Paper) -> str:
-    first, *between, last = (table.number for table in paper.tables)
-    if isinstance(first, str):
-        return ", ".join(map(str, (first, *between, last)))
-    return f"{first} to {last}" if between else f"{first} and {last}"
 
 
 def variants_of(tables: Sequence[Table]) -> list[str]:
@@ -376,13 +336,6 @@ def with_costs(
     for variant, costs in read(storage.read_json(locate(file))).items():
         figures.setdefault(variant, {}).update({f"benchmark/{column}": (value,) for column, value in costs.items()})
     return replace(results, figures=figures)
-
-
-def synthetic_data(source: Any, out: str) -> str:
-    """The synthetic data set, or folder of splits, at `out`, made if it is missing."""
-    if not splits(out) and not storage.exists(locate(out) / "manifest.json"):
-        ingest(source, IngestFlags(out=out))
-    return out
 
 
 def write_page(

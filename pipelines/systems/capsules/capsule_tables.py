@@ -1,20 +1,18 @@
 """`vtr tables capsules`: Tables 1 to 6 of Duarte et al., published metrics beside ours."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipelines.tables.command import PaperTablesFlags, run_paper
 from pipelines.tables.layout import load_paper
 from vtr_core.errors import ConfigError
-from vtr_core.storage.location import below
 
 if TYPE_CHECKING:
     from pipelines.tables.runs import TestSet
 
 PAPER = load_paper("capsules")
 RETRIEVAL_SETS, LOCALIZATION_SETS = PAPER.data_sets[:2], PAPER.data_sets[2:]
-SYNTHETIC_PRESET = "capsule-howto-tiny"
 CAPSULES = {"32": "capsules-quarter", "64": "capsules-half", "128": "", "256": "capsules-double"}
 """Variants by the benchmark's number of capsules."""
 
@@ -31,8 +29,6 @@ class TablesFlags(PaperTablesFlags):
     """Localisation sets as name=URI; crosstask and mining_youtube fill the paper's columns."""
     published: bool = False
     """Train each row twice, with the paper's settings and with ours; `--preset capsule-howto-published`: the former."""
-    synthetic: bool = False
-    """Make synthetic data sets of clips and steps, and small tables on them; no data needed."""
     seeds: int = 5
     """Number of training seeds per row."""
     benchmark: str | None = None
@@ -49,7 +45,6 @@ def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
     from pipelines.tables.runs import page_head, reproduced, with_costs, with_published, write_page
 
     paper = with_published(PAPER) if flags.published else PAPER
-    flags = _with_synthetic(flags) if flags.synthetic else flags
     test_sets = [*_sets(flags.test, "retrieval"), *_sets(flags.steps, "localization")]
     chosen, results = reproduced(paper, flags, changes, test_sets)
     results = with_costs(results, flags.benchmark, "routing", _costs)
@@ -65,24 +60,6 @@ def _sets(words: Sequence[str], kind: str) -> "list[TestSet]":
             flag = "--steps" if kind == "retrieval" else "--test"
             raise ConfigError(f"{test_set.name} is no {kind} set; give it with {flag}")
     return test_sets
-
-
-def _with_synthetic(flags: TablesFlags) -> TablesFlags:
-    """The flags with synthetic data sets, created if missing, and the small preset."""
-    from pipelines.tables.runs import synthetic_data
-    from vtr_core.data.sources.synthetic import Synthetic, SyntheticSteps
-
-    if flags.data is not None:
-        raise ConfigError("--synthetic makes its own training data; leave out --data, or --synthetic")
-    data = synthetic_data(Synthetic(), below(flags.out, "synthetic"))
-    steps = synthetic_data(SyntheticSteps(), below(flags.out, "synthetic-steps"))
-    return replace(
-        flags,
-        preset=flags.preset if flags.preset != "capsule-howto" else SYNTHETIC_PRESET,
-        data=data,
-        test=(*flags.test, f"synthetic={below(data, 'test')}"),
-        steps=(*flags.steps, f"synthetic-steps={steps}"),
-    )
 
 
 def _costs(measured: Mapping[str, Any]) -> dict[str, dict[str, float]]:

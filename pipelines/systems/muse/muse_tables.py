@@ -1,16 +1,13 @@
 """`vtr tables muse`: Tables 1 to 11 of Tang et al. 2025, published metrics beside ours."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from pipelines.tables.command import PaperTablesFlags, run_paper
 from pipelines.tables.layout import load_paper
-from vtr_core.errors import ConfigError
-from vtr_core.storage.location import below
 
 PAPER = load_paper("muse")
-SYNTHETIC_PRESET = "muse-tokens-tiny"
 
 
 @dataclass(frozen=True)
@@ -21,8 +18,6 @@ class TablesFlags(PaperTablesFlags):
     """Base preset, whose variants are the rows; a small one makes small tables."""
     test: tuple[str, ...] = ()
     """Test sets as name=URI; msrvtt fills the paper's columns, others get columns of their own."""
-    synthetic: bool = False
-    """Make a synthetic data set of small objects, and small tables on it; no data needed."""
     out: str = "runs/tables-muse"
     """Folder of the runs and tables; finished runs are reused, interrupted ones resumed."""
     benchmark: str | None = None
@@ -38,23 +33,10 @@ def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
     """Trains and evaluates missing rows, writes `tables.md` and `tables.json` into the folder, and returns the page."""
     from pipelines.tables.runs import page_head, parse_test_set, reproduced, with_costs, write_page
 
-    flags = _with_synthetic(flags) if flags.synthetic else flags
     test_sets = [parse_test_set(word, "retrieval") for word in flags.test]
     chosen, results = reproduced(PAPER, flags, changes, test_sets)
     results = with_costs(results, flags.benchmark, "muse", _costs)
     return write_page(PAPER, flags.out, page_head(flags, changes), chosen, results, test_sets)
-
-
-def _with_synthetic(flags: TablesFlags) -> TablesFlags:
-    """The flags with synthetic data, created if missing, and the small preset."""
-    from pipelines.tables.runs import synthetic_data
-    from vtr_core.data.sources.synthetic import SyntheticTokens
-
-    if flags.data is not None:
-        raise ConfigError("--synthetic makes its own training data; leave out --data, or --synthetic")
-    data = synthetic_data(SyntheticTokens(), below(flags.out, "synthetic"))
-    preset = flags.preset if flags.preset != "muse-msrvtt" else SYNTHETIC_PRESET
-    return replace(flags, preset=preset, data=data, test=(*flags.test, f"synthetic={below(data, 'test')}"))
 
 
 def _costs(measured: Mapping[str, Any]) -> dict[str, dict[str, float]]:
