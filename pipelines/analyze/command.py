@@ -1,18 +1,11 @@
 """`vtr analyze`: the first argument selects the analysis, each with its own module and flags."""
 
-from collections.abc import Callable, Sequence
-from importlib import import_module
+from collections.abc import Sequence
 
 from pipelines.arguments import run_subcommand
 from pipelines.systems.registry import SYSTEMS
 from vtr_core.errors import nearest
-from vtr_core.systems.system import Subcommand
-
-
-def _main(analysis: str) -> Callable[[Sequence[str]], None]:
-    """The command of an analysis, whose module is imported when it runs."""
-    return lambda argv: import_module(f"pipelines.analyze.{analysis}").main(argv)
-
+from vtr_core.systems.system import Subcommand, called
 
 ANALYSES: tuple[Subcommand, ...] = (
     *(analysis for system in SYSTEMS for analysis in system.analyses),
@@ -20,13 +13,13 @@ ANALYSES: tuple[Subcommand, ...] = (
         "information",
         "information content of the captions of a corpus, by CIDEr or idf: its distribution, and the captions at\n"
         "both ends; takes a data set or annotations instead of checkpoints",
-        _main("information"),
+        called("pipelines.analyze.information", "main"),
     ),
     Subcommand(
         "cooccurrence",
         "concepts that videos have together, by correlation, and the videos that a concept is learned from; takes a\n"
         "data set instead of checkpoints",
-        _main("cooccurrence"),
+        called("pipelines.analyze.cooccurrence", "main"),
     ),
 )
 _LINES = "\n".join(f"  {each.name:18}" + each.summary.replace("\n", "\n" + " " * 20) for each in ANALYSES)

@@ -14,11 +14,16 @@ from PIL import Image, ImageOps
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help, written_as_json
 from pipelines.report.figures import blank_figure
-from vtr_core.data.captions import VideoCaptions, video_captions
-from vtr_core.data.concepts.concept_table import ConceptTable
-from vtr_core.data.manifest import Manifest
+from pipelines.report.logged_run import write_figure
+from vtr_core import storage
+from vtr_core.data.captions import video_captions
+from vtr_core.data.concepts.concept_table import FILE, ConceptTable
+from vtr_core.data.manifest import Manifest, data_set
+from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.errors import ConfigError, InputError
-from vtr_core.retrieval.explain.pages import Picture
+from vtr_core.retrieval.explain.pages import Picture, check_frames, read_pictures
+from vtr_core.run.inputs import concept_places
+from vtr_core.storage import check_writable, locate
 
 
 def cooccurrence_values(manifest: Manifest, table: ConceptTable, grid: Sequence[str]) -> dict[str, Any]:
@@ -35,26 +40,21 @@ def cooccurrence_values(manifest: Manifest, table: ConceptTable, grid: Sequence[
         )
     videos = list(video_captions(manifest))
     labels = table.soft_labels(np.array([video.video_key for video in videos], np.int64), len(names))
-    shown = [names.index(name) for name in grid]
-    grids = [{"concept": names[n], "videos": _grid(n, shown, names, videos, labels)} for n in shown]
+    shown, grids = [names.index(name) for name in grid], []
+    for concept in shown:
+        order = np.argsort(-labels[:, concept], kind="stable")  # highest first, equal ones in the data set's order
+        cells = [
+            {
+                "video_id": videos[row].video_id,
+                "label": float(labels[row, concept]),
+                "caption": next(iter(videos[row].captions), ""),
+                "others": [names[other] for other in shown if other != concept and labels[row, other] > 0],
+            }
+            for row in order.tolist()
+            if labels[row, concept] > 0
+        ]
+        grids.append({"concept": names[concept], "videos": cells})
     return {"data": manifest.uri, "videos": len(videos), "grids": grids}
-
-
-def _grid(
-    concept: int, shown: Sequence[int], names: Sequence[str], videos: Sequence[VideoCaptions], labels: np.ndarray
-) -> list[dict[str, Any]]:
-    """All videos of a concept, the highest labels first, of equal ones in the order of the data set."""
-    order = np.argsort(-labels[:, concept], kind="stable")
-    return [
-        {
-            "video_id": videos[row].video_id,
-            "label": float(labels[row, concept]),
-            "caption": next(iter(videos[row].captions), ""),
-            "others": [names[other] for other in shown if other != concept and labels[row, other] > 0],
-        }
-        for row in order.tolist()
-        if labels[row, concept] > 0
-    ]
 
 
 _COLUMNS = 5
@@ -129,18 +129,16 @@ def main(argv: Sequence[str]) -> None:
 
 def analyze(flags: CooccurrenceFlags) -> dict[str, Any]:
     """Find the videos of the concepts, and write them and a figure of each concept."""
-    from pipelines.report.logged_run import write_figure
-    from vtr_core import storage
-    from vtr_core.data.shards.thumbnails import Thumbnails
-    from vtr_core.retrieval.explain.pages import check_frames, read_pictures
-    from vtr_core.storage import check_writable, locate
-
     check_counts("vtr analyze cooccurrence", grid_videos=flags.grid_videos)
     folder = locate(flags.out)
     check_writable(folder)
     keyframes = None if flags.keyframes is None else locate(flags.keyframes)
     check_frames(keyframes)
-    manifest, table = _inputs(flags)
+    uri = data_set(flags.data, "train")
+    places = [locate(flags.concepts)] if flags.concepts else concept_places(locate(flags.data), locate(uri))
+    table_folder = next((place for place in places if storage.exists(place / FILE)), places[0])
+    manifest, table = Manifest.load(uri), ConceptTable.load(table_folder.uri)
+    table.require_dataset(manifest.uri, manifest.fingerprint)
     values = cooccurrence_values(manifest, table, flags.grid)
     storage.write_json(folder / "cooccurrence.json", values)
     for number, grid in enumerate(values["grids"]):
@@ -149,19 +147,3 @@ def analyze(flags: CooccurrenceFlags) -> dict[str, Any]:
         write_figure(folder / "figures" / f"grid_{number}.png", grid_figure(grid["concept"], cells, pictures))
     print(f"written     {folder.uri}: cooccurrence.json, {len(values['grids'])} figures")
     return values
-
-
-def _inputs(flags: CooccurrenceFlags) -> "tuple[Manifest, ConceptTable]":
-    """The data set and the concept table that contains it."""
-    from vtr_core import storage
-    from vtr_core.data.concepts.concept_table import FILE, ConceptTable
-    from vtr_core.data.manifest import Manifest, data_set
-    from vtr_core.run.inputs import concept_places
-    from vtr_core.storage import locate
-
-    uri = data_set(flags.data, "train")
-    places = [locate(flags.concepts)] if flags.concepts else concept_places(locate(flags.data), locate(uri))
-    folder = next((place for place in places if storage.exists(place / FILE)), places[0])
-    manifest, table = Manifest.load(uri), ConceptTable.load(folder.uri)
-    table.require_dataset(manifest.uri, manifest.fingerprint)
-    return manifest, table

@@ -88,6 +88,11 @@ def information_values(videos: "Sequence[VideoCaptions]", table: "InformationTab
     texts, keys = list(sentences.values()), np.array(list(sentences), np.int64).reshape(-1, 2)
     values = table.of_captions(keys[:, 0].copy(), keys[:, 1].copy())
 
+    def histogram(own: "np.ndarray", decimals: int) -> dict[str, Any]:
+        bins, counts = np.unique(np.round(own, decimals), return_counts=True)
+        moments = {"mean": float(own.mean()), "deviation": float(own.std())}
+        return {"bins": bins.tolist(), "counts": counts.tolist(), **moments}
+
     def rated(order: "np.ndarray") -> list[dict[str, Any]]:
         places = order[:top].tolist()
         return [{"video_id": texts[i][0], "caption": texts[i][1], "value": float(values[i])} for i in places]
@@ -97,19 +102,11 @@ def information_values(videos: "Sequence[VideoCaptions]", table: "InformationTab
         "corpus": table.corpus,
         "videos": len(videos),
         "captions": sum(len(video.captions) for video in videos),
-        "sentences": _histogram(values, SENTENCE_DECIMALS),
-        "by_video": _histogram(table.video_value, VIDEO_DECIMALS),
+        "sentences": histogram(values, SENTENCE_DECIMALS),
+        "by_video": histogram(table.video_value, VIDEO_DECIMALS),
         "lowest": rated(np.argsort(values, kind="stable")),
         "highest": rated(np.argsort(-values, kind="stable")),
     }
-
-
-def _histogram(values: "np.ndarray", decimals: int) -> dict[str, Any]:
-    import numpy as np
-
-    bins, counts = np.unique(np.round(values, decimals), return_counts=True)
-    moments = {"mean": float(values.mean()), "deviation": float(values.std())}
-    return {"bins": bins.tolist(), "counts": counts.tolist(), **moments}
 
 
 def information_figure(readings: Sequence[Mapping[str, Any]]) -> "Figure":

@@ -208,20 +208,16 @@ def _publish(
     out, frames = locate(flags.out), None if flags.keyframes is None else locate(flags.keyframes)
     if isinstance(report, ExampleReport):
         ids = [hit.item_id for query in report.queries for answer in query.answers for hit in answer.hits]
-        page, lines = render_examples(report, read_pictures(frames, ids, thumbnails)), _example_lines(report)
+        page = render_examples(report, read_pictures(frames, ids, thumbnails))
         settings: dict[str, object] = {"checkpoint": [model.checkpoint for model in report.models]}
     else:
         ids = [hit.video_id for query in report.queries for answer in query.answers for hit in answer.hits]
-        page, lines = render_explanations(report, read_pictures(frames, ids, thumbnails)), _causality_lines(report)
-        settings = {
-            "checkpoint": report.checkpoint,
-            "space": report.space,
-            "latent_weight": report.latent_weight,
-        }
+        page = render_explanations(report, read_pictures(frames, ids, thumbnails))
+        settings = {name: getattr(report, name) for name in ("checkpoint", "space", "latent_weight")}
     settings |= {"data": [report.data], "hits": flags.k, "tags": flags.tags, "queries": len(report.queries)}
     storage.write_bytes(out / PAGE, page.encode())
     storage.write_json(out / VALUES, report.to_json())
-    print("\n".join([*lines, f"page        {(out / PAGE).uri}"]))
+    print("\n".join([*_lines(report), f"page        {(out / PAGE).uri}"]))
     print_link(out / PAGE)
 
     def write(run: TrackedRun) -> None:
@@ -235,23 +231,19 @@ def _publish(
     log_run(flags.experiment, "explain", loaded, names, write)
 
 
-def _causality_lines(report: ExplainReport) -> list[str]:
-    return [
-        f"{system.title:<11} {described(system.transform)}: C@10 {100 * system.causality_few[0]:.1f} %, "
-        f"C@30 {100 * system.causality_many[0]:.1f} % over {system.num_hits} hits"
-        + _right_first([query.answers[place].right_rank for query in report.queries], "video")
-        for place, system in enumerate(report.systems)
-    ]
-
-
-def _example_lines(report: ExampleReport) -> list[str]:
-    return [
-        f"{model.title}: {model.similarity}, {len(report.queries)} queries"
-        + _right_first([query.answers[place].right_rank for query in report.queries], "item")
-        for place, model in enumerate(report.models)
-    ]
-
-
-def _right_first(ranks: Sequence[int | None], noun: str) -> str:
-    known = [rank for rank in ranks if rank is not None]
-    return f", right {noun} first for {known.count(1)} of {len(known)}" if known else ""
+def _lines(report: Report) -> list[str]:
+    """A line for each model: what its answers are, and how many known ones came first."""
+    if isinstance(report, ExampleReport):
+        lines = [f"{model.title}: {model.similarity}, {len(report.queries)} queries" for model in report.models]
+    else:
+        lines = [
+            f"{system.title:<11} {described(system.transform)}: C@10 {100 * system.causality_few[0]:.1f} %, "
+            f"C@30 {100 * system.causality_many[0]:.1f} % over {system.num_hits} hits"
+            for system in report.systems
+        ]
+    for place in range(len(lines)):
+        ranks = [query.answers[place].right_rank for query in report.queries]
+        known = [rank for rank in ranks if rank is not None]
+        noun = "item" if isinstance(report, ExampleReport) else "video"
+        lines[place] += f", right {noun} first for {known.count(1)} of {len(known)}" if known else ""
+    return lines

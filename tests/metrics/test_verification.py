@@ -67,7 +67,7 @@ def test_known_values():
 def test_the_interval_of_the_accuracy_is_wilsons():
     distances, different = np.arange(100.0), np.arange(100) >= 40
     interval = verification_metrics(distances, different, 49.5).accuracy_interval  # 90 of 100 are right
-    assert (interval.low, interval.high) == (pytest.approx(0.8256, abs=1e-3), pytest.approx(0.9448, abs=1e-3))
+    assert interval == pytest.approx((0.8256, 0.9448), abs=1e-3)
 
 
 def test_the_equal_error_threshold_lies_where_the_rates_cross():

@@ -60,7 +60,7 @@ def test_muse_takes_vectors_as_they_are_where_dimensions_agree(name: str, dim: i
     inputs = {"model.inputs.features": {"video": 5}, "model.token_dim": dim}
     model = build_model(override(preset(MUSE), {**inputs, "model.text.encoder": record}).model).eval()
     texts = ["a dog", "", "two dogs"]
-    found = model.text(torch.from_numpy(Vocabulary.utf8().encode_all(texts, TEXT_BYTES)).long())
+    found = model.encode_text(torch.from_numpy(Vocabulary.utf8().encode_all(texts, TEXT_BYTES)).long())
     assert (model.words.linear is not None) == learned
     assert not found[1].any()
     if not learned:

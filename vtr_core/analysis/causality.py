@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, assert_never
+from typing import Literal
 
 import numpy as np
 import torch
@@ -28,11 +28,6 @@ class CausalityAtK:
         """C@k, equation 5.6."""
         return float(self.values.double().mean())
 
-    @property
-    def std(self) -> float:
-        """The standard deviation over the pairs (divided by their number)."""
-        return float(self.values.double().std(correction=0))
-
 
 @dataclass(frozen=True)
 class CausalityCurves:
@@ -45,13 +40,10 @@ class CausalityCurves:
     individual_std: Float64[np.ndarray, " concepts"]
     cumulative_mean: Float64[np.ndarray, " concepts"]
     cumulative_std: Float64[np.ndarray, " concepts"]
-    num_pairs: int
 
-    def at(self, k: int) -> tuple[float, float]:
-        """C@k and its standard deviation; all concepts where there are fewer than k."""
-        _check_k(k)
-        place = min(k, len(self.cumulative_mean)) - 1
-        return float(self.cumulative_mean[place]), float(self.cumulative_std[place])
+    def at(self, k: int) -> float:
+        """C@k; all concepts where there are fewer than k."""
+        return float(self.cumulative_mean[min(k, len(self.cumulative_mean)) - 1])
 
 
 @dataclass(frozen=True)
@@ -76,7 +68,8 @@ def causality_at_k(
     has no explanation. All concepts are taken where there are fewer than k. Source: thesis, equations 5.5 and 5.6.
     Pairs are processed in chunks. ConfigError for k < 1 or no pairs.
     """
-    _check_k(k)
+    if k < 1:
+        raise ConfigError(f"causality at {k}: k must be at least 1")
     _check_pairs(len(video))
     k = min(k, video.shape[1])
     parts = [
@@ -91,7 +84,6 @@ def causality_curves(
     text: Float[Tensor, "captions concepts"],
     pairs: Pairs,
     similarity: Comparison,
-    concept_weight: float = 1.0,
 ) -> CausalityCurves:
     """The two curves of Figure 5.2 over a set of pairs, in one pass that holds `PAIR_CHUNK` pairs at a time.
 
@@ -102,10 +94,10 @@ def causality_curves(
     individual, cumulative = _Moments(), _Moments()
     for chunk in _chunks(len(pairs.video)):
         shares = contributions(video[pairs.video[chunk]], text[pairs.text[chunk]], similarity)
-        ordered = np.sort(shares.cpu().numpy(), axis=1)[:, ::-1].astype(np.float64) * concept_weight
+        ordered = np.sort(shares.cpu().numpy(), axis=1)[:, ::-1].astype(np.float64)
         individual.add(ordered)
         cumulative.add(np.cumsum(ordered, axis=1))
-    return CausalityCurves(individual.mean, individual.std, cumulative.mean, cumulative.std, len(pairs.video))
+    return CausalityCurves(individual.mean, individual.std, cumulative.mean, cumulative.std)
 
 
 class _Moments:
@@ -134,11 +126,6 @@ def _chunks(length: int) -> Iterator[slice]:
     return (slice(start, start + PAIR_CHUNK) for start in range(0, length, PAIR_CHUNK))
 
 
-def _check_k(k: int) -> None:
-    if k < 1:
-        raise ConfigError(f"causality at {k}: k must be at least 1")
-
-
 def _check_pairs(count: int) -> None:
     if not count:
         raise ConfigError("causality is a mean over pairs of a video and a caption; there are none")
@@ -159,17 +146,12 @@ def top_pairs(scores: Float[Tensor, "captions videos"], n: int, direction: Direc
 
     Ties are broken by torch.topk.
     """
-    match direction:
-        case "text_to_video":
-            top = scores.topk(min(n, scores.shape[1]), dim=1).indices
-            captions = torch.arange(len(scores)).repeat_interleave(top.shape[1])
-            return Pairs(f"text->video top {n}", top.reshape(-1), captions)
-        case "video_to_text":
-            top = scores.topk(min(n, len(scores)), dim=0).indices.T
-            videos = torch.arange(scores.shape[1]).repeat_interleave(top.shape[1])
-            return Pairs(f"video->text top {n}", videos, top.reshape(-1))
-        case _:
-            assert_never(direction)
+    by_query = scores if direction == "text_to_video" else scores.T
+    top = by_query.topk(min(n, by_query.shape[1]), dim=1).indices
+    queries = torch.arange(len(by_query)).repeat_interleave(top.shape[1])
+    if direction == "text_to_video":
+        return Pairs(f"text->video top {n}", top.reshape(-1), queries)
+    return Pairs(f"video->text top {n}", queries, top.reshape(-1))
 
 
 def random_pairs(num_videos: int, num_captions: int, seed: int, count: int = RANDOM_PAIRS) -> Pairs:

@@ -32,18 +32,13 @@ class TagPrecision:
         defined = np.isfinite(self.precision)
         return float(self.precision[defined].mean()) if defined.any() else float("nan")
 
-    @property
-    def chance(self) -> float:
-        """The chance level of mean average precision: about the mean prevalence of the same concepts."""
-        defined = np.isfinite(self.precision)
-        return float(self.prevalence[defined].mean()) if defined.any() else float("nan")
-
 
 def tag_precision(
     scores: Float[np.ndarray, "samples concepts"], present: Bool[np.ndarray, "samples concepts"]
 ) -> TagPrecision:
     """Average precision of each concept as a query over all samples; equal scores count by their expected value."""
-    _check(scores)
+    if not scores.size:
+        raise DatasetError(f"concept scores of the shape {scores.shape}: no samples to judge the detectors by")
     relevance = from_matrix(present.T)
     by_concept = np.ascontiguousarray(scores.T)
     ranks = standing(lambda queries, items: by_concept[queries, items], relevance, _QUERY_CHUNK, _ITEM_CHUNK)
@@ -74,10 +69,3 @@ def fates(train: TagPrecision, other: TagPrecision, fewest: int, train_samples: 
 def _learned(tags: TagPrecision, concept: int) -> bool:
     chance = float(tags.prevalence[concept])
     return bool(tags.precision[concept] >= min(LEARNED_LIFT * chance, (1 + chance) / 2))
-
-
-def _check(values: np.ndarray) -> None:
-    if not values.size:
-        raise DatasetError(
-            f"concept scores of the shape {values.shape}: there are no samples to judge the detectors by"
-        )

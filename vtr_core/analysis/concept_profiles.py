@@ -40,7 +40,6 @@ FLAT = 0.01
 class CapsuleUsage:
     """The usage of every capsule by one modality of one data set."""
 
-    clips: int
     mean: Float64[np.ndarray, " capsules"]
     deviation: Float64[np.ndarray, " capsules"]
     """The population's, over clips."""
@@ -73,11 +72,11 @@ def clip_entropies(activations: Float32[np.ndarray, "clips capsules"]) -> Float6
 
 def capsule_usage(activations: Float32[np.ndarray, "clips capsules"]) -> CapsuleUsage:
     """The usage over all clips, at least one. Of equally active capsules those with lower numbers lead."""
-    clips, capsules = activations.shape
+    capsules = activations.shape[1]
     leaders = np.argsort(-activations, axis=1, kind="stable")[:, : max(1, min(LEADING, capsules // 2))]
     exact = activations.astype(np.float64)
     led = np.bincount(leaders.ravel(), minlength=capsules)
-    return CapsuleUsage(clips, exact.mean(axis=0), exact.std(axis=0), led, float(clip_entropies(activations).mean()))
+    return CapsuleUsage(exact.mean(axis=0), exact.std(axis=0), led, float(clip_entropies(activations).mean()))
 
 
 @dataclass(frozen=True)
@@ -104,16 +103,11 @@ def clip_concepts(
     concept = np.fromiter((ids.setdefault(word, len(ids)) for words in words_of for word in words), np.int64)
     clip = np.repeat(np.arange(len(words_of)), [len(words) for words in words_of]).astype(np.int64)
     video = np.unique(video_key, return_inverse=True)[1]
-    in_videos = _ones(video[clip], concept, (len(words_of), len(ids)))
-    frequency = (in_videos > 0).sum(axis=0)
+    ones, shape = np.ones(len(clip), np.int64), (len(words_of), len(ids))  # positions given twice are added up
+    frequency = (csr_array((ones, (video[clip], concept)), shape) > 0).sum(axis=0)
     frequent = sorted((word, number) for word, number in ids.items() if frequency[number] >= min_videos)
-    mentions = _ones(clip, concept, (len(words_of), len(ids)))
+    mentions = csr_array((ones, (clip, concept)), shape)
     return ClipConcepts(tuple(word for word, _ in frequent), mentions[:, [number for _, number in frequent]])
-
-
-def _ones(row: np.ndarray, column: np.ndarray, shape: tuple[int, int]) -> csr_array:
-    """A sparse matrix with a 1 at each given position; positions that are given several times are added up."""
-    return csr_array((np.ones(len(row), np.int64), (row, column)), shape)
 
 
 def is_active(
@@ -225,7 +219,6 @@ class ConceptProfiles:
     """The profiles over all concepts and capsules, for one modality of one data set."""
 
     words: tuple[str, ...]
-    clips: int
     mentions: Int64[np.ndarray, " words"]
     """Clips that name the concept."""
     information: Float64[np.ndarray, "words capsules"]
@@ -256,7 +249,6 @@ def concept_profiles(
     p = exact_p_values(*counts)
     return ConceptProfiles(
         words=concepts.words,
-        clips=len(activations),
         mentions=mentions,
         information=mutual_information(*counts),
         lift=lift(*counts),

@@ -10,7 +10,7 @@ from jaxtyping import Float, Float64
 from scipy.stats import ttest_ind_from_stats
 from torch import Tensor
 
-from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.errors import DatasetError
 
 
 @dataclass(frozen=True)
@@ -60,44 +60,27 @@ def difference(first: Sequence[float], second: Sequence[float]) -> Difference | 
     return Difference(apart, z, math.erfc(abs(z) / math.sqrt(2)), float(welch.pvalue))
 
 
-DEFAULT_LOSS = 0.03
+STABLE_LOSS = 0.03
+"""How far below the best one, relative to it, the metrics of a stable region lie at most."""
 
 
-@dataclass(frozen=True)
-class StableRegion:
-    """The dimensions from `low` to `high`, both trained, with mean and standard deviation of the metric over them."""
-
-    low: int
-    high: int
-    figure: Spread
-
-
-def stable_region(dimensions: Sequence[int], figures: Sequence[float], loss: float = DEFAULT_LOSS) -> StableRegion:
-    """The dimensions around the best one whose mean metrics all lie at most `loss` below the best, relative to it.
+def stable_region(dimensions: Sequence[int], figures: Sequence[float]) -> tuple[int, int]:
+    """The first and the last of the dimensions around the best one whose mean metrics all lie within `STABLE_LOSS`.
 
     Trainings of the same dimension are averaged. One bad training ends the region, so give several per dimension where
-    seeds differ by as much as `loss`.
+    seeds differ by as much as that.
     """
-    if len(dimensions) != len(figures) or not dimensions:
-        raise DatasetError(f"{len(dimensions)} dimensions and {len(figures)} figures; the same number, at least one")
-    if not 0 <= loss < 1:
-        raise ConfigError(f"the loss within a stable region is {loss}; it must be in [0, 1)")
     grid = sorted(set(dimensions))
-    runs = {dim: [value for d, value in zip(dimensions, figures, strict=True) if d == dim] for dim in grid}
-    means = [fmean(runs[dim]) for dim in grid]
-    best = max(range(len(grid)), key=means.__getitem__)
-    floor = means[best] - loss * abs(means[best])
-    low = best
+    means = [fmean(value for d, value in zip(dimensions, figures, strict=True) if d == dim) for dim in grid]
+    low = high = max(range(len(grid)), key=means.__getitem__)
+    floor = means[low] - STABLE_LOSS * abs(means[low])
     while low > 0 and means[low - 1] >= floor:
         low -= 1
-    high = best
     while high + 1 < len(grid) and means[high + 1] >= floor:
         high += 1
-    inside = [value for dim in grid[low : high + 1] for value in runs[dim]]
-    return StableRegion(grid[low], grid[high], spread(inside))
+    return grid[low], grid[high]
 
 
-DEFAULT_RIDGE = 1e-3
 _SMALLEST_DIRECTION = 1e-10
 """Relative to the largest singular value: directions below this are rounding errors, not data."""
 
@@ -128,7 +111,7 @@ def canonical_correlations(
     first: Float[Tensor, "samples dim"],
     second: Float[Tensor, "samples other"],
     *,
-    ridge: float = DEFAULT_RIDGE,
+    ridge: float,
     top: int | None = None,
 ) -> CanonicalCorrelations:
     """Pairs of directions u, w that maximise uᵀ S₁₂ w with uᵀ(S₁₁ + r₁I)u = wᵀ(S₂₂ + r₂I)w = 1, in float64.
@@ -141,10 +124,6 @@ def canonical_correlations(
     """
     if len(first) < 2:
         raise DatasetError(f"canonical correlations of {len(first)} samples; at least 2")
-    if not ridge >= 0:
-        raise ConfigError(f"the ridge of the canonical correlations is {ridge}; it must be 0 or more")
-    if top is not None and top < 1:
-        raise ConfigError(f"the top {top} canonical correlations; at least 1")
     a, b = _Whitened(first, ridge), _Whitened(second, ridge)
     left, _, right = torch.linalg.svd(a.shrunk.T @ b.shrunk, full_matrices=False)
     u, w = a.back @ left[:, :top], b.back @ right.T[:, :top]

@@ -26,7 +26,7 @@ from vtr_core.losses.objective import (
     Modalities,
     Objective,
     Temperature,
-    both_blocks,
+    in_both_directions,
     in_order,
     is_match,
     log_weights,
@@ -89,21 +89,11 @@ class MaskedMarginSoftmax(Objective):
 
     def item_terms(self, modalities: Modalities, step: int, keys: RowKeys) -> ItemTerms:  # noqa: ARG002
         """Cross-entropies in both directions; δ_i applies to row i and column i."""
-        a, b = modalities
-        margins = per_row(margin_at(self._margin, step, a, b), a)
-
-        def terms(block: slice, weights: Tensor) -> Tensor:
-            rows, columns = both_blocks(a, b, block)
-            own = margins[block]
-            return cross_entropies(rows, weights, block.start, own) + cross_entropies(
-                columns, weights, block.start, own
-            )
-
-        return terms
-
-    def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
-        """Dot products."""
-        return a @ b.T
+        margins = per_row(margin_at(self._margin, step, *modalities), modalities[0])
+        return in_both_directions(
+            *modalities,
+            lambda similarity, weights, block: cross_entropies(similarity, weights, block.start, margins[block]),
+        )
 
     def metrics(self, step: int) -> dict[str, Tensor]:
         """The margin where it follows a schedule."""
@@ -153,21 +143,17 @@ class InfoNce(Objective):
 
     def item_terms(self, modalities: Modalities, step: int, keys: RowKeys) -> ItemTerms:  # noqa: ARG002
         """Cross-entropies of S/τ in both directions, of each row's match or of all its positives."""
-        scale = self.temperature(modalities[0])
-        a, b = normalize(modalities[0], dim=1) * scale, normalize(modalities[1], dim=1)
 
-        def terms(block: slice, weights: Tensor) -> Tensor:
-            rows, columns = both_blocks(a, b, block)
+        def one_direction(similarity: Tensor, weights: Tensor, block: slice) -> Tensor:
             if self._positives == "match":
-                return cross_entropies(rows, weights, block.start) + cross_entropies(columns, weights, block.start)
-            positives = same_caption(keys, block)
-            return mean_cross_entropies(rows, weights, positives) + mean_cross_entropies(columns, weights, positives)
+                return cross_entropies(similarity, weights, block.start)
+            return mean_cross_entropies(similarity, weights, same_caption(keys, block))
 
-        return terms
+        return in_both_directions(*self.compared(*modalities), one_direction)
 
-    def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
-        """Cosines over τ."""
-        return self.temperature(a) * normalize(a, dim=1) @ normalize(b, dim=1).T
+    def compared(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        """Unit vectors, the first ones over τ."""
+        return normalize(a, dim=1) * self.temperature(a), normalize(b, dim=1)
 
     def metrics(self, step: int) -> dict[str, Tensor]:  # noqa: ARG002
         """The temperature where it is learned."""
@@ -208,18 +194,18 @@ class MaxMarginRanking(Objective):
 
     def item_terms(self, modalities: Modalities, step: int, keys: RowKeys) -> ItemTerms:  # noqa: ARG002
         """Hinge losses in both directions."""
-        a, b = (normalize(vectors, dim=1) for vectors in modalities)
+        return in_both_directions(
+            *self.compared(*modalities),
+            lambda similarity, weights, block: mean_hinges(similarity, weights, block.start, self._margin),
+        )
 
-        def terms(block: slice, weights: Tensor) -> Tensor:
-            rows, columns = both_blocks(a, b, block)
-            of_rows = mean_hinges(rows, weights, block.start, self._margin)
-            return of_rows + mean_hinges(columns, weights, block.start, self._margin)
-
-        return terms
+    def compared(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        """Unit vectors."""
+        return normalize(a, dim=1), normalize(b, dim=1)
 
     def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
         """Cosines over the margin; plain cosines without one."""
-        return normalize(a, dim=1) @ normalize(b, dim=1).T / (self._margin or 1.0)
+        return super().scores(a, b) / (self._margin or 1.0)
 
 
 @full_precision
@@ -266,17 +252,12 @@ class Sigmoid(Objective):
 
     def item_terms(self, modalities: Modalities, step: int, keys: RowKeys) -> ItemTerms:  # noqa: ARG002
         """The binary losses of the rows t S + b."""
-        scale, bias = self.log_scale.to(modalities[0]).exp(), self.bias.to(modalities[0])
-        a, b = normalize(modalities[0], dim=1) * scale, normalize(modalities[1], dim=1)
+        (a, b), bias = self.compared(*modalities), self.bias.to(modalities[0])
+        return lambda block, weights: binary_terms(a[block] @ b.T + bias, weights, block.start)
 
-        def terms(block: slice, weights: Tensor) -> Tensor:
-            return binary_terms(a[block] @ b.T + bias, weights, block.start)
-
-        return terms
-
-    def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
-        """t times cosines."""
-        return self.log_scale.to(a).exp() * normalize(a, dim=1) @ normalize(b, dim=1).T
+    def compared(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        """Unit vectors, the first ones times t."""
+        return normalize(a, dim=1) * self.log_scale.to(a).exp(), normalize(b, dim=1)
 
     def metrics(self, step: int) -> dict[str, Tensor]:  # noqa: ARG002
         """t and b, where they are learned."""
@@ -349,10 +330,6 @@ class MilNce(Objective):
             return bag_terms(rows, columns, weights, weights, block.start)
 
         return terms
-
-    def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
-        """Dot products."""
-        return a @ b.T
 
 
 def _bags(embeddings: Embeddings, modality: str) -> Float[Tensor, "batch bag dim"]:

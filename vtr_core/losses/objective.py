@@ -177,9 +177,14 @@ class Objective(nn.Module, ABC):
         """The groups of modalities; every pair of them unless the loss says otherwise."""
         return modality_pairs(embeddings)
 
-    @abstractmethod
+    def compared(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        """The vectors whose dot products the loss compares; those of the model unless the loss says otherwise."""
+        return a, b
+
     def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
         """Similarities of two modalities as the loss sees them: in units of its temperature or its margin."""
+        a, b = self.compared(a, b)
+        return a @ b.T
 
     @torch.no_grad()
     def chance(self, embeddings: Embeddings, keys: RowKeys, step: int) -> float | None:
@@ -217,7 +222,11 @@ class Objective(nn.Module, ABC):
         starts = own[::size]
         for start in starts:
             block = slice(start, min(start + size, own.stop))
-            part = _recomputed(block_sum, block) if len(starts) > 1 else block_sum(block)
+            if len(starts) > 1:
+                part = checkpoint(block_sum, block, use_reentrant=False, preserve_rng_state=False)
+                assert isinstance(part, Tensor)
+            else:
+                part = block_sum(block)
             loss = loss + part / items
         return loss
 
@@ -228,18 +237,22 @@ class Objective(nn.Module, ABC):
         return torch.stack([value.to(modalities[0]) for value in nothing]).sum()
 
 
-def _recomputed(block_sum: Callable[[slice], Tensor], block: slice) -> Tensor:
-    result = checkpoint(block_sum, block, use_reentrant=False, preserve_rng_state=False)
-    assert isinstance(result, Tensor)
-    return result
+def in_both_directions(
+    a: Float[Tensor, "items dim"],
+    b: Float[Tensor, "items dim"],
+    one_direction: Callable[[Tensor, Tensor, slice], Float[Tensor, " block"]],
+) -> ItemTerms:
+    """The sum of `one_direction` of the rows S[i, :] and of the columns S[:, i]ᵀ of S = a bᵀ.
 
+    one_direction: (similarities, weights, block) → its items' terms. A block of all items is multiplied once.
+    """
 
-def both_blocks(
-    a: Float[Tensor, "items dim"], b: Float[Tensor, "items dim"], block: slice
-) -> tuple[Float[Tensor, "block items"], Float[Tensor, "block items"]]:
-    """S[i, :] and S[:, i]ᵀ of S = a bᵀ; a block of all items is multiplied once."""
-    rows = a[block] @ b.T
-    return rows, rows.T if len(rows) == len(a) else b[block] @ a.T
+    def terms(block: slice, weights: Tensor) -> Tensor:
+        rows = a[block] @ b.T
+        columns = rows.T if len(rows) == len(a) else b[block] @ a.T
+        return one_direction(rows, weights, block) + one_direction(columns, weights, block)
+
+    return terms
 
 
 def is_match(block: Float[Tensor, "block items ..."], first: int) -> Bool[Tensor, "block items"]:

@@ -75,29 +75,6 @@ class InferredAveragePrecision:
     num_relevant: float
 
 
-@dataclass
-class _Seen:
-    """Counts of the items above the current rank, per stratum."""
-
-    pooled: Counter[str]
-    judged: Counter[str]
-    relevant: Counter[str]
-
-    def precision(self, rank: int) -> float:
-        """The expected precision at rank k of a relevant item: 1/k + Σ_s pooled_s/k · (rel_s + ε)/(judged_s + 3ε)."""
-        above = sum(
-            count * (self.relevant[stratum] + RELEVANT_PRIOR) / (self.judged[stratum] + JUDGED_PRIOR)
-            for stratum, count in self.pooled.items()
-        )
-        return (1 + above) / rank
-
-    def add(self, judgement: Judgement) -> None:
-        """Count one pooled item."""
-        self.pooled[judgement.stratum] += 1
-        self.judged[judgement.stratum] += judgement.relevant is not None
-        self.relevant[judgement.stratum] += judgement.relevant is True
-
-
 def inferred_average_precision(
     ranking: Sequence[str], pool: Mapping[str, Judgement], *, max_results: int = 1000
 ) -> InferredAveragePrecision:
@@ -111,7 +88,9 @@ def inferred_average_precision(
     where R̂ is larger, since no run could retrieve them all. Without a relevant item infAP is 0. Raises MetricError for
     an id that occurs twice in the ranking.
     """
-    _check(ranking)
+    if len(set(ranking)) != len(ranking):
+        twice = next(name for name, count in Counter(ranking).items() if count > 1)
+        raise MetricError(f"item {twice} occurs more than once in the ranking")
     judged = Counter(item.stratum for item in pool.values() if item.relevant is not None)
     relevant = Counter(item.stratum for item in pool.values() if item.relevant)
     pooled = Counter(item.stratum for item in pool.values())
@@ -125,20 +104,23 @@ def inferred_average_precision(
 
 
 def _precision_sums(ranking: Sequence[str], pool: Mapping[str, Judgement]) -> dict[str, float]:
-    """Per stratum, the sum of the expected precisions at the ranks of its judged relevant items."""
-    above = _Seen(Counter(), Counter(), Counter())
+    """Per stratum, the sum of the expected precisions at the ranks of its judged relevant items.
+
+    At rank k it is 1/k + Σ_s pooled_s/k · (rel_s + ε)/(judged_s + 3ε), with the counts of the items above.
+    """
+    pooled, judged, relevant = Counter[str](), Counter[str](), Counter[str]()
     sums = dict.fromkeys({item.stratum for item in pool.values()}, 0.0)
     for rank, name in enumerate(ranking, start=1):
         judgement = pool.get(name)
         if judgement is None:
             continue
         if judgement.relevant:
-            sums[judgement.stratum] += above.precision(rank)
-        above.add(judgement)
+            above = sum(
+                count * (relevant[stratum] + RELEVANT_PRIOR) / (judged[stratum] + JUDGED_PRIOR)
+                for stratum, count in pooled.items()
+            )
+            sums[judgement.stratum] += (1 + above) / rank
+        pooled[judgement.stratum] += 1
+        judged[judgement.stratum] += judgement.relevant is not None
+        relevant[judgement.stratum] += judgement.relevant is True
     return sums
-
-
-def _check(ranking: Sequence[str]) -> None:
-    if len(set(ranking)) != len(ranking):
-        twice = next(name for name, count in Counter(ranking).items() if count > 1)
-        raise MetricError(f"item {twice} occurs more than once in the ranking")

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from vtr_core.metrics.average_precision import average_precision, expected_precision
 from vtr_core.metrics.ranks import (
+    ITEM_CHUNK,
+    QUERY_CHUNK,
     MetricError,
     Relevance,
     ScoreChunk,
@@ -23,7 +25,6 @@ from vtr_core.metrics.ranks import (
     standing,
 )
 
-QUERY_CHUNK, ITEM_CHUNK = 512, 16384
 TIED_SHARE_TO_WARN = 0.001
 SUM_R_KS = (1, 5, 10)
 MissingPolicy = Literal["error", "count_as_failure"]
@@ -96,15 +97,12 @@ def standing_metrics(
     ranks: Standing, relevance: Relevance, ks: Sequence[int] = (1, 5, 10), ties: TiePolicy = "expected"
 ) -> RetrievalMetrics:
     """The metrics of `chunked_retrieval_metrics` from the `Standing` of all relevant items."""
-    better, tied = _first_hits(ranks, relevance)
+    best = relevance.offsets[:-1][relevance.counts > 0]  # the best relevant item of every query that has one
+    better, tied = ranks.higher[best], ranks.equal[best] - ranks.relevant_equal[best]
     num_tied = int((tied > 0).sum())
     if num_tied > TIED_SHARE_TO_WARN * relevance.num_queries:
-        _log.warning(
-            "%d of %d queries tie with another item, as copies of one clip do (ties: %s)",
-            num_tied,
-            relevance.num_queries,
-            ties,
-        )
+        of_queries = num_tied, relevance.num_queries, ties
+        _log.warning("%d of %d queries tie with another item, as copies of one clip do (ties: %s)", *of_queries)
     failures = np.full(relevance.num_queries - len(better), float(relevance.num_items))
     rank_of_query = np.concatenate([rank(better, tied, ties), failures])
     return RetrievalMetrics(
@@ -153,12 +151,6 @@ def _relevance(shape: tuple[int, ...], relevant: ArrayLike | Relevance | None) -
     return relevance
 
 
-def _first_hits(ranks: Standing, relevance: Relevance) -> tuple[np.ndarray, np.ndarray]:
-    """`better` and `tied` of the best relevant item of every query that has one."""
-    best = relevance.offsets[:-1][relevance.counts > 0]
-    return ranks.higher[best], ranks.equal[best] - ranks.relevant_equal[best]
-
-
 ROUNDING = 1e-9
 """Cumulative probabilities this close to 1/2 count as 1/2."""
 
@@ -177,7 +169,9 @@ def chance(
     counts, frequencies = np.unique(relevance.counts, return_counts=True)
     weights = frequencies / relevance.num_queries
     beyond = weights @ np.stack([_beyond(int(count), relevance.num_items) for count in counts])
-    precision = _expected_average_precision(counts[counts > 0], relevance.num_items)
+    some, items = counts[counts > 0], relevance.num_items
+    nothing = np.zeros_like(some)  # the expected AP of a random ranking is that of all items tied
+    precision = expected_precision(nothing, np.full_like(some, items), nothing, some, items)
     return RetrievalMetrics(
         recall={k: float(1 - beyond[min(k, relevance.num_items)]) for k in ks},
         median_rank=_median(beyond),
@@ -203,9 +197,3 @@ def _median(beyond: Float[np.ndarray, " ranks"]) -> float:
     lower = np.argmax(beyond <= 0.5 + ROUNDING)
     upper = np.argmax(beyond < 0.5 - ROUNDING)
     return float(lower + upper) / 2
-
-
-def _expected_average_precision(counts: Int[np.ndarray, " kinds"], num_items: int) -> Float[np.ndarray, " kinds"]:
-    """The expected AP of a random ranking, which is that of all items tied."""
-    none, everything = np.zeros_like(counts), np.full_like(counts, num_items)
-    return expected_precision(none, everything, none, counts, num_items)

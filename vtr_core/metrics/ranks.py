@@ -201,7 +201,9 @@ class PairCounts:
         if self.not_finite.any():
             raise MetricError(f"query {int(np.argmax(self.not_finite > 0))} has a score that is not finite")
         order = np.lexsort((-self.scores, self._rows))
-        relevant = _count_relevant(self.scores[order], self._relevance)
+        scores, relevant = self.scores[order], np.zeros((2, len(order)), np.int64)
+        for own in _pairs_by_query(self._relevance):  # among the relevant items of the same query
+            relevant[:, own] = _higher_and_equal(scores[own][::-1], scores[own])
         return Standing(self.higher[order], self.equal[order], *relevant)
 
     def _own(self, queries: slice) -> slice:
@@ -226,14 +228,6 @@ def _count(
         for pair in range(own.start, own.stop):
             counts[0, pair] = np.count_nonzero(row > exact[pair])
             counts[1, pair] = np.count_nonzero(row == exact[pair])
-    return counts
-
-
-def _count_relevant(scores: Float64[np.ndarray, " pairs"], relevance: Relevance) -> Int[np.ndarray, "2 pairs"]:
-    """`_count` among the relevant items of the same query."""
-    counts = np.zeros((2, len(scores)), np.int64)
-    for own in _pairs_by_query(relevance):
-        counts[:, own] = _higher_and_equal(scores[own][::-1], scores[own])
     return counts
 
 

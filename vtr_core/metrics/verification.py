@@ -21,19 +21,10 @@ class RocCurve:
     Pairs are accepted, that is called the same face, where their distance is at most the threshold.
     """
 
-    threshold: Float[np.ndarray, " points"]
     false_accept: Float[np.ndarray, " points"]
     """Share of different pairs that are accepted, rising."""
     true_accept: Float[np.ndarray, " points"]
     """Share of matching pairs that are accepted, rising."""
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A 95 % confidence interval."""
-
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -42,8 +33,8 @@ class VerificationMetrics:
 
     accuracy: float
     """At the threshold that was given."""
-    accuracy_interval: Interval
-    """Wilson's, as if pairs were independent; pairs of one subject are not, so it is rather too narrow."""
+    accuracy_interval: tuple[float, float]
+    """Wilson's of 95 %, as if pairs were independent; pairs of one subject are not, so it is rather too narrow."""
     threshold: float
     best_accuracy: float
     """At the best threshold for these very pairs: an upper bound, no result."""
@@ -61,8 +52,8 @@ class VerificationMetrics:
         tar = {f"tar_far_{rate:g}".replace("-", "m").replace(".", "p"): v for rate, v in self.true_accept.items()}
         return {
             "accuracy": self.accuracy,
-            "accuracy_low": self.accuracy_interval.low,
-            "accuracy_high": self.accuracy_interval.high,
+            "accuracy_low": self.accuracy_interval[0],
+            "accuracy_high": self.accuracy_interval[1],
             "threshold": self.threshold,
             "best_accuracy": self.best_accuracy,
             "auc": self.auc,
@@ -75,40 +66,43 @@ def verification_metrics(
     distances: Float[np.ndarray, " pairs"],
     different: Bool[np.ndarray, " pairs"],
     threshold: float,
-    *,
-    false_accept_rates: Sequence[float] = FALSE_ACCEPT_RATES,
 ) -> VerificationMetrics:
     """The metrics of pairs: a pair is called different where its distance is above `threshold`.
 
     A distance equal to the threshold is the same face. Raises InputError unless there are pairs of both kinds, and for
     a distance or a threshold that is not finite.
     """
-    _check(distances, different, threshold)
+    if not different.any() or different.all():
+        raise InputError(
+            f"{int(different.sum())} different pairs and {int((~different).sum())} matching ones; "
+            "verification needs both kinds"
+        )
+    if not np.isfinite(distances).all() or not math.isfinite(threshold):
+        raise InputError("a distance or the threshold is not finite; see the checkpoint's training")
     curve = roc_curve(distances, different)
     best, best_accuracy = best_threshold(distances, different)
     right = int(((distances > threshold) == different).sum())
     return VerificationMetrics(
         accuracy=right / len(distances),
-        accuracy_interval=Interval(*wilson_interval(right / len(distances), len(distances))),
+        accuracy_interval=wilson_interval(right / len(distances), len(distances)),
         threshold=float(threshold),
         best_accuracy=best_accuracy,
         best_threshold=best,
         auc=area(distances, different),
         equal_error_rate=equal_error_rate(curve),
-        true_accept={rate: true_accept_at(curve, rate) for rate in false_accept_rates},
+        true_accept={rate: true_accept_at(curve, rate) for rate in FALSE_ACCEPT_RATES},
         num_matching=int((~different).sum()),
         num_different=int(different.sum()),
     )
 
 
 def roc_curve(distances: Float[np.ndarray, " pairs"], different: Bool[np.ndarray, " pairs"]) -> RocCurve:
-    """The curve over all distinct distances, preceded by the point that accepts nothing (threshold −∞)."""
+    """The curve over all distinct distances, preceded by the point that accepts nothing."""
     order = np.argsort(distances, kind="stable")
     ordered, apart = distances[order], different[order]
     last = np.flatnonzero(np.append(np.diff(ordered) > 0, True))  # equal distances are accepted together
     accepted_apart, accepted_matching = np.cumsum(apart)[last], np.cumsum(~apart)[last]
     return RocCurve(
-        threshold=np.concatenate([[-np.inf], ordered[last]]).astype(np.float64),
         false_accept=np.concatenate([[0.0], accepted_apart / different.sum()]),
         true_accept=np.concatenate([[0.0], accepted_matching / (~different).sum()]),
     )
@@ -197,13 +191,3 @@ def fold_accuracy(
         threshold, _ = best_threshold(distances[~inside], different[~inside])
         accuracies.append(float(((distances[inside] > threshold) == different[inside]).mean()))
     return FoldAccuracy(float(np.mean(accuracies)), float(sem(accuracies)), tuple(accuracies))
-
-
-def _check(distances: np.ndarray, different: np.ndarray, threshold: float) -> None:
-    if not different.any() or different.all():
-        raise InputError(
-            f"{int(different.sum())} different pairs and {int((~different).sum())} matching ones; "
-            "verification needs both kinds"
-        )
-    if not np.isfinite(distances).all() or not math.isfinite(threshold):
-        raise InputError("a distance or the threshold is not finite; see the checkpoint's training")

@@ -138,7 +138,7 @@ def text_encoder_changes(model: ModelConfig) -> dict[str, Any]:
 
     ConfigError where there is no such encoder, CheckpointError where it is another than a run has recorded.
     """
-    setting = model.system().text_encoder(model)
+    setting = model.system().text_encoder if model.system().reads_texts(model) else None
     if setting is None:
         return {}
     record: Any = model

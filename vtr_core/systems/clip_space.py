@@ -12,7 +12,6 @@ from vtr_core.config.run import ModelConfig, TrainConfig
 from vtr_core.data.batches import clip_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
-from vtr_core.data.stream.assemble import Columns
 from vtr_core.embedding.data_frames import columns_of, embeddings_frame
 from vtr_core.embedding.embedded_rows import EmbeddedRows, check_features, embed, embed_captions, embed_columns
 from vtr_core.systems.implementation import LossTables
@@ -52,8 +51,10 @@ def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
 def embed_table(loaded: TrainedModel, table: pd.DataFrame) -> EmbeddedRows:
     """The embeddings of a table's rows; see `predict`."""
     features, max_words = loaded.config.model.inputs.features, loaded.config.model.inputs.max_words
-    columns = columns_of(table, features, loaded.vocabulary, max_words)
-    return embed_columns(loaded.model, features, _pieces(columns, loaded.config.evaluation.batch_rows))
+    columns, most = columns_of(table, features, loaded.vocabulary, max_words), loaded.config.evaluation.batch_rows
+    starts = range(0, max(1, len(table)), most)  # a single empty piece if there are no rows
+    pieces = [{name: array[first : first + most] for name, array in columns.items()} for first in starts]
+    return embed_columns(loaded.model, features, pieces)
 
 
 def encode_features(loaded: TrainedModel, clips: Mapping[str, Sequence[Any]]) -> Encoded:
@@ -62,12 +63,6 @@ def encode_features(loaded: TrainedModel, clips: Mapping[str, Sequence[Any]]) ->
     rows = embed_table(loaded, table)
     held = {name: np.where(rows.present[name][:, None], rows.vectors[name], 0) for name in clips}
     return Encoded(held, {name: rows.present[name] for name in clips})
-
-
-def _pieces(columns: Columns, max_rows: int) -> list[Columns]:
-    """Pieces of at most `max_rows` rows; a single empty one if there are no rows."""
-    starts = range(0, max(1, len(columns["tokens"])), max_rows)
-    return [{name: array[first : first + max_rows] for name, array in columns.items()} for first in starts]
 
 
 def clip_task(
@@ -79,10 +74,6 @@ def clip_task(
     """Contrastive training of the embeddings of clips."""
     features = list(config.model.inputs.features)
     return RetrievalTask(config, rank, world, lambda columns: clip_batch(columns, features))
-
-
-def _check(config: TrainConfig, manifest: Manifest) -> None:
-    check_features(manifest, config.model.inputs.features)
 
 
 def _rows(
@@ -98,4 +89,9 @@ def _queries(
     return embed_captions(model, inputs.features, vocabulary, captions, inputs.max_words, max_rows)
 
 
-CLIP_SPACE = JointSpace(check=_check, rows=_rows, queries=_queries, arrays=encode_features)
+CLIP_SPACE = JointSpace(
+    check=lambda config, manifest: check_features(manifest, config.model.inputs.features),
+    rows=_rows,
+    queries=_queries,
+    arrays=encode_features,
+)

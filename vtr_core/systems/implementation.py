@@ -23,10 +23,6 @@ MOST_ROWS = 512
 """Maximum number of rows of a batch, from its start, in `Compared`."""
 
 
-def _unknown() -> None:
-    """No chance level."""
-
-
 @dataclass(frozen=True)
 class Compared:
     """Embeddings and similarities that a loss compared in a step, for the first rows of the batch, for monitoring.
@@ -42,7 +38,7 @@ class Compared:
     """
     is_bounded: bool = False
     """Whether scores are those of unit vectors over a margin, whose deviation does not depend on scale."""
-    chance: Callable[[], float | None] = _unknown
+    chance: Callable[[], float | None] = lambda: None
     """The loss of the whole batch if all vectors were equal; None where it is not informative."""
 
 
@@ -87,18 +83,6 @@ NO_TABLES = LossTables()
 """Of a loss that needs batches alone."""
 
 
-def _no_events(*_: Any) -> Mapping[str, Mapping[str, str]]:
-    return {}
-
-
-def _nothing(*_: Any) -> None:
-    """Nothing is done, and None returned."""
-
-
-def _implementation_unknown(*_: Any) -> bool:
-    return False
-
-
 @dataclass(frozen=True)
 class Implementation:
     """The torch functions of a system; None where its models do not support a use."""
@@ -121,14 +105,14 @@ class Implementation:
     """Decision whether two image files show the same subject: with a given threshold or the model's own, and with or
     without resizing to the model's image size.
     """
-    events: Callable[[nn.Module, torch.device, torch.dtype], Mapping[str, Mapping[str, str]]] = _no_events
+    events: Callable[[nn.Module, torch.device, torch.dtype], Mapping[str, Mapping[str, str]]] = lambda *_: {}
     """Choices that a model makes for a device, such as a backend, for the event log: values by event."""
-    pretrained: Callable[[nn.Module], None] = _nothing
+    pretrained: Callable[[nn.Module], None] = lambda _: None
     """Puts given weights into a new model before training; it is not called for a model that a checkpoint restores."""
-    compiles: Callable[[Any], bool] = _implementation_unknown
+    compiles: Callable[[Any], bool] = lambda _: False
     """Whether a test shows that models of a configuration train alike when compiled: what `training.compile auto` asks.
     """
-    responses: Callable[[TrainedModel, Manifest, Sequence[str], Collection[str]], Responses | None] = _nothing
+    responses: Callable[[TrainedModel, Manifest, Sequence[str], Collection[str]], Responses | None] = lambda *_: None
     """How strongly a model's units respond to texts and to items of a data set, by id, for explanations; None for a
     model without units to show.
     """

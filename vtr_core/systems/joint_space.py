@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import chain
+from typing import cast
 
 import pandas as pd
 import torch
@@ -10,18 +11,19 @@ from torch import nn
 
 from vtr_core.config.losses import ObjectiveConfig
 from vtr_core.config.run import ModelConfig, TrainConfig
-from vtr_core.data.batches import CaptionedBatch, RowKeys
+from vtr_core.data.batches import CaptionedBatch, RowKeys, frame_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns
 from vtr_core.embedding.collectives import contiguous_share, evaluate_shares, gather_embeddings, gather_keys, sum_shares
 from vtr_core.embedding.data_frames import captions_of
+from vtr_core.embedding.embedded_rows import ReadsFrames
 from vtr_core.embedding.rankings import metric_values
 from vtr_core.losses.contrastive import build_objective
 from vtr_core.losses.objective import Objective, Share, modality_pairs
 from vtr_core.nn.embeddings import TEXT, Embeddings
 from vtr_core.nn.precision import at_least_float32
-from vtr_core.systems.implementation import MOST_ROWS, Compared, StepOutput
+from vtr_core.systems.implementation import MOST_ROWS, Compared, LossTables, StepOutput
 from vtr_core.systems.loaded_model import Column, Signature, TrainedModel
 from vtr_core.systems.spaces import JointSpace, embed_rows
 from vtr_core.text.tokens.vocabulary import Vocabulary
@@ -80,6 +82,12 @@ class RetrievalTask:
         rows = embed_rows(model, self._config, manifest, vocabulary, places)
         device = next(chain(model.parameters(), self.objective.parameters())).device  # a mean has none of its own
         return metric_values(evaluate_shares(rows, self._config.evaluation.similarity, self._rank, device), "val")
+
+
+def frame_task(config: TrainConfig, rank: int, world: int, tables: LossTables) -> RetrievalTask:  # noqa: ARG001
+    """Contrastive training on whole videos with a caption each."""
+    names = cast(ReadsFrames, config.model).columns
+    return RetrievalTask(config, rank, world, lambda columns: frame_batch(columns, names))
 
 
 def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:

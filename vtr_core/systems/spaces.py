@@ -59,10 +59,6 @@ class ConceptTerms:
     """q of texts, of their vectors."""
 
 
-def _no_terms(_: TrainedModel) -> ConceptTerms | None:
-    return None
-
-
 @dataclass(frozen=True)
 class JointSpace:
     """Functions that embed captions and videos, given a model, its run's configuration and its training vocabulary."""
@@ -80,7 +76,7 @@ class JointSpace:
     """Returns the vectors, by modality, of features given by name: an array or None for each clip or video; InputError
     for arrays of another shape. None: the system's models encode stored data sets alone.
     """
-    concept_terms: Callable[[TrainedModel], ConceptTerms | None] = _no_terms
+    concept_terms: Callable[[TrainedModel], ConceptTerms | None] = lambda _: None
     """Returns the terms that explain a model's similarities; None for a model without named concepts."""
 
 

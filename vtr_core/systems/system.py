@@ -78,7 +78,8 @@ def never(*_: Any) -> bool:
     return False
 
 
-def _always(*_: Any) -> bool:
+def always(*_: Any) -> bool:
+    """Always True."""
     return True
 
 
@@ -86,11 +87,7 @@ def _all(*_: Any) -> Sequence[str]:
     return ()
 
 
-def _no_settings(*_: Any) -> dict[str, Any]:
-    return {}
-
-
-def _no_features(*_: Any) -> "Mapping[str, int]":
+def _no_values(*_: Any) -> dict[str, Any]:
     return {}
 
 
@@ -99,8 +96,17 @@ def imported(module: str, name: str) -> Callable[[], Any]:
     return partial(_of_module, module, name)
 
 
+def called(module: str, name: str) -> Callable[..., Any]:
+    """The function of this name, whose module is imported only when it is called."""
+    return partial(_call, module, name)
+
+
 def _of_module(module: str, name: str) -> Any:
     return getattr(import_module(module), name)
+
+
+def _call(module: str, name: str, *arguments: Any) -> Any:
+    return _of_module(module, name)(*arguments)
 
 
 @dataclass(frozen=True)
@@ -142,7 +148,7 @@ class System:
     """The kind of records that a model is trained on, where it is another than `reads`."""
     inputs: "Callable[[Manifest, Any], dict[str, Any] | None]" = _nothing
     """The settings of a model that the training data determines, by dotted name; None: features and words."""
-    of_source: Callable[[Any], dict[str, Any]] = _no_settings
+    of_source: Callable[[Any], dict[str, Any]] = _no_values
     """The settings of a model that its pretrained source decides, by dotted name; read when a run starts."""
     trained_vectors: Callable[[Any], str | None] = _nothing
     """The dotted name of a model's setting that says whether word vectors are trained, set automatically for data
@@ -154,22 +160,23 @@ class System:
     """Whether a model reads captions as texts, by a pretrained encoder, instead of the words of its training data."""
     reads_words_too: bool = False
     """Whether its models that read texts read the words of the training data as well."""
-    text_encoder: Callable[[Any], str | None] = _nothing
-    """The dotted name of the setting that records a model's text encoder, filled in when a run starts; None: none."""
+    text_encoder: str | None = None
+    """The dotted name of the setting that records the text encoder of a model that reads texts, filled in when a run
+    starts; None: none."""
     reads_unknown_words: bool = False
     """Whether its models read the token of an unknown word, `<unk>`."""
     num_concepts: Callable[[Any], int | None] = _nothing
     """Number of concepts that a model detects and needs labels of; None for a model without a concept space."""
     granularity: Callable[[Any], GranularityMarginConfig | None] = _nothing
     """A loss's granularity margin, which needs the captions' information content; None if it has none."""
-    usual_features: "Callable[[Any], Mapping[str, int]]" = _no_features
+    usual_features: "Callable[[Any], Mapping[str, int]]" = _no_values
     """The usual training features of a model, name to dimension, for inspecting it without data."""
 
     takes: Callable[[Any], Sequence[str]] = _all
     """The features that a model takes, of those of the training data; () for all."""
     reads_features: Callable[[Any], Sequence[str] | None] = _nothing
     """The features, of those of the data, that training reads for a model; None: all."""
-    reads_means: Callable[[Any], bool] = _always
+    reads_means: Callable[[Any], bool] = always
     """Whether training reads the means of a model's features over all frames of whole videos."""
 
     zero_shot: "Callable[[Encoder], TrainConfig] | None" = None

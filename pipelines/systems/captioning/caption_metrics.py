@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.table import Table
-
 from pipelines.caption import DECODING
 from pipelines.evaluate.evaluation_flags import RowsRead, device, short_names
 from pipelines.report.figures import Printed, blank_table, page, show
@@ -24,7 +22,7 @@ from vtr_core.systems.captioning.generated_captions import (
     require_captioner,
 )
 from vtr_core.systems.loaded_model import CaptionedVideos
-from vtr_core.train.checkpoint.trained_model import LoadedModel, read_model
+from vtr_core.train.checkpoint.trained_model import read_model
 
 _COLUMNS = ("B@1", "B@2", "B@3", "B@4", "METEOR", "ROUGE-L", "CIDEr")
 
@@ -45,11 +43,16 @@ class CaptioningResult:
 
 def evaluate(flags: CaptioningFlags) -> list[CaptioningResult]:
     """Evaluates, prints a table for each data set, and logs all metrics as one run of the experiment."""
-    loaded, decoding = _captioner(flags)
+    loaded = read_model(flags.checkpoint, SYSTEMS, device())
+    changes = {name: value for name in DECODING if (value := getattr(flags, name)) is not None}
+    decoding = override(require_captioner(loaded.model, loaded.uri).config.decoding, changes)
     manifests = [describable(loaded, uri) for uri in flags.data]
     results = []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
-        results.append(_evaluate_one(loaded, decoding, name, manifest, flags))
+        with RowsRead(manifest) as read:
+            videos = describe(loaded, manifest, decoding, read.watch(row_groups(manifest)))
+        figures = caption_figures(videos, flags.tokenizer, flags.meteor)
+        results.append(CaptioningResult(name, manifest, figures, videos))
         show(printed(results[-1], loaded.uri))
     values = _as_json(results, decoding)
     sets = [EvaluatedSet(result.name, result.manifest, result.metrics()) for result in results]
@@ -57,22 +60,6 @@ def evaluate(flags: CaptioningFlags) -> list[CaptioningResult]:
     tables = page([part for result in results for part in printed(result, loaded.uri)])
     log_evaluation(flags.experiment, loaded, sets, settings, values, tables, flags.out)
     return results
-
-
-def _captioner(flags: CaptioningFlags) -> tuple[LoadedModel, DecodingConfig]:
-    """The captioner of a checkpoint with its decoding settings; CheckpointError for another model."""
-    loaded = read_model(flags.checkpoint, SYSTEMS, device())
-    decoding = require_captioner(loaded.model, loaded.uri).config.decoding
-    changes = {name: value for name in DECODING if (value := getattr(flags, name)) is not None}
-    return loaded, override(decoding, changes)
-
-
-def _evaluate_one(
-    loaded: LoadedModel, decoding: DecodingConfig, name: str, manifest: Manifest, flags: CaptioningFlags
-) -> CaptioningResult:
-    with RowsRead(manifest) as read:
-        videos = describe(loaded, manifest, decoding, read.watch(row_groups(manifest)))
-    return CaptioningResult(name, manifest, caption_figures(videos, flags.tokenizer, flags.meteor), videos)
 
 
 def printed(result: CaptioningResult, checkpoint: str) -> list[Printed]:
@@ -86,17 +73,11 @@ def printed(result: CaptioningResult, checkpoint: str) -> list[Printed]:
         remarks.append(
             f"  {unseen} of {len(result.videos.has_frames)} videos have no frames; they are described all the same"
         )
-    return [_table(result, checkpoint), *remarks]
-
-
-def _table(result: CaptioningResult, checkpoint: str) -> Table:
-
-    figures = result.figures
     values = [*figures.bleu.values(), figures.meteor, figures.rouge_l, figures.cider]
     table = blank_table(f"{result.name}: {checkpoint}", "", "videos", *_COLUMNS)
     cells = ["–" if value is None else f"{100 * value:.2f}" for value in values]
     table.add_row("captions", str(figures.num_items), *cells)
-    return table
+    return [table, *remarks]
 
 
 def _as_json(results: Sequence[CaptioningResult], decoding: DecodingConfig) -> dict[str, object]:

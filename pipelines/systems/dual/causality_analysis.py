@@ -2,16 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from statistics import fmean
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64
 from matplotlib.figure import Figure
-from torch import Tensor
 
 from pipelines.evaluate.evaluation_flags import device, short_names
 from pipelines.report.figures import blank_figure, name_axes
@@ -40,7 +37,7 @@ from vtr_core.embedding.video_ranking import Scoring
 from vtr_core.errors import ConfigError, DatasetError, command_line
 from vtr_core.metrics.average_precision import average_precision
 from vtr_core.metrics.ranking import ITEM_CHUNK, QUERY_CHUNK
-from vtr_core.metrics.ranks import from_labels, standing
+from vtr_core.metrics.ranks import Relevance, from_labels, standing
 from vtr_core.run.inputs import concept_places
 from vtr_core.storage import check_writable, locate
 from vtr_core.systems.dual.dual_embeddings import dual_encoder, embed_dual
@@ -82,7 +79,7 @@ def analyze(flags: CausalityFlags) -> None:
     sets = [analysed_set(name, embed_dual(loaded, m)) for name, m in zip(names, manifests, strict=True)]
     spaces = [data.concept_space(similarity) for data in sets]
     search, test = search_transform(flags, sets[0], scoring), spaces[1]
-    best, sampled = search.best.transform, (flags.top_k_captions, flags.seed)
+    best, sampled = search.results["improved"].transform, (flags.top_k_captions, flags.seed)
     both = {"original": test.identity, "improved": best}
     ks = sorted({min(k, test.text.shape[1]) for k in flags.top_k} | {test.text.shape[1]})
     sweeps = swept(test, flags.scales)
@@ -90,7 +87,12 @@ def analyze(flags: CausalityFlags) -> None:
         "checkpoint": loaded.uri,
         "test": names[1],
         "left_out": {data.name: data.left_out for data in sets},
-        "search": {"kind": flags.search, **search.values()},
+        "search": {  # accuracy is mean mAP and causality C@10, both in [0, 1]
+            "kind": flags.search,
+            "results": {name: asdict(measured) for name, measured in search.results.items()},
+            "front": [asdict(measured) for measured in pareto_front(search.measured)],
+            "measured": [asdict(measured) for measured in search.measured],
+        },
         "inferences": inferences(sets[1], test, search.transforms(), scoring),
         "curves": {name: curves_by_set(test, transform, flags.seed) for name, transform in both.items()},
         "top_k": {name: top_k_precision(test, transform, ks, *sampled) for name, transform in both.items()},
@@ -115,12 +117,10 @@ def analyze(flags: CausalityFlags) -> None:
         for way, row in values["inferences"].items()
         for name, value in row["figures"].items()
     }
-    names_of_settings = ("search", "c10", "captions_per_video", "seed")
-    settings = {name: getattr(flags, name) for name in names_of_settings}
+    settings = {name: getattr(flags, name) for name in ("search", "c10", "captions_per_video", "seed")}
     inputs = dict(zip(names, manifests, strict=True))
-    write_analysis(
-        "causality", flags.out, flags.experiment, [loaded], inputs, values, metrics, figures(values), settings
-    )
+    logged = values, metrics, figures(values), settings
+    write_analysis("causality", flags.out, flags.experiment, [loaded], inputs, *logged)
 
 
 def _check(flags: CausalityFlags) -> None:
@@ -178,20 +178,9 @@ class Search:
     results: Mapping[str, Measured]
     measured: Sequence[Measured]
 
-    @property
-    def best(self) -> Measured:
-        """What was found."""
-        return self.results["improved"]
-
     def transforms(self) -> dict[str, Transform]:
         """The transforms of `results`."""
         return {name: measured.transform for name, measured in self.results.items()}
-
-    def values(self) -> dict[str, Any]:
-        """As JSON: accuracy is mean mAP and causality C@10, both in [0, 1]."""
-        lists = {"front": pareto_front(self.measured), "measured": self.measured}
-        parts: dict[str, Any] = {name: [asdict(measured) for measured in part] for name, part in lists.items()}
-        return {"results": {name: asdict(measured) for name, measured in self.results.items()}, **parts}
 
 
 def search_transform(flags: CausalityFlags, data: AnalysedSet, scoring: Scoring) -> Search:
@@ -200,22 +189,21 @@ def search_transform(flags: CausalityFlags, data: AnalysedSet, scoring: Scoring)
     "thesis" adds a search over all parameters together: enough, the most accurate with a C@10 of `ENOUGH`.
     """
     part = data if flags.captions_per_video is None else data.few_captions(flags.captions_per_video, flags.seed)
-    alone = replace(scoring, space="concept")
-    similarity = scoring.transform.similarity
+    alone, similarity = replace(scoring, space="concept"), scoring.transform.similarity
     assert similarity != "dot", "of a trained concept space"
     objective = TransformObjective(
         part.concept_space(similarity), lambda transform: mean_precision(part.rows, alone.transformed(transform))
     )
     start = objective.identity
-    if flags.search == "coordinate":
-        if flags.c10 is None:
-            best = coordinate_search(objective, start)
-        else:
-            best = coordinate_search(objective, start, tolerance=1.0, enough=flags.c10 / 100)
-        return Search({"original": objective(start), "improved": best}, objective.measured)
-    best = thesis_search(objective, start)
-    enough = coordinate_search(objective, start, tolerance=1.0, enough=ENOUGH)
-    return Search({"original": objective(start), "improved": best, "enough": enough}, objective.measured)
+    results = {"original": objective(start)}
+    if flags.search == "thesis":
+        results["improved"] = thesis_search(objective, start)
+        results["enough"] = coordinate_search(objective, start, tolerance=1.0, enough=ENOUGH)
+    elif flags.c10 is not None:
+        results["improved"] = coordinate_search(objective, start, tolerance=1.0, enough=flags.c10 / 100)
+    else:
+        results["improved"] = coordinate_search(objective, start)
+    return Search(results, objective.measured)
 
 
 def inferences(
@@ -228,7 +216,7 @@ def inferences(
     hybrids, alone = {}, {}
     for name, transform in transforms.items():
         figures, curves = figures_by_space(data.rows, scoring.transformed(transform)), matched_curves(space, transform)
-        causality = {f"c{k}": 100 * curves.at(k)[0] for k in SHOWN_KS}
+        causality = {f"c{k}": 100 * curves.at(k) for k in SHOWN_KS}
         alone[f"concepts, {name}"] = {"transform": asdict(transform), "figures": {**figures["concept"], **causality}}
         if "two spaces" in figures:
             shares = {k: (1 - scoring.latent_weight) * value for k, value in causality.items()}
@@ -284,24 +272,18 @@ def top_k_precision(
         sample = order[:captions].sort().values
         part = ConceptSpace(part.text[sample], part.video, part.caption_video[sample], part.similarity)
     scores_by_k = top_k_similarity(transform.apply(part.text), transform.apply(part.video), ks, part.similarity)
-    return {k: _matched_precision(scores, part.caption_video) for k, scores in scores_by_k.items()}
-
-
-def _matched_precision(scores: Float[Tensor, "captions videos"], caption_video: Int64[Tensor, " captions"]) -> float:
-    """The mean mAP of both directions, where caption i is of video `caption_video[i]` alone."""
-    owners = caption_video.numpy()
+    owners = part.caption_video.numpy()
     queries = np.unique(owners)
-    there = scores.numpy(), from_labels(owners, np.arange(scores.shape[1]))
-    back = scores.T[torch.from_numpy(queries)].numpy(), from_labels(queries, owners)
-    means = []
-    for matrix, relevance in (there, back):
-        ranks = standing(partial(_block, matrix), relevance, QUERY_CHUNK, ITEM_CHUNK)
-        means.append(float(average_precision(ranks, relevance, "expected").mean()))
-    return fmean(means)
+    there, back = from_labels(owners, np.arange(len(part.video))), from_labels(queries, owners)
 
+    def precision(scores: np.ndarray, relevance: Relevance) -> float:
+        ranks = standing(lambda rows, items: scores[rows, items], relevance, QUERY_CHUNK, ITEM_CHUNK)
+        return float(average_precision(ranks, relevance, "expected").mean())
 
-def _block(matrix: np.ndarray, queries: slice, items: slice) -> np.ndarray:
-    return matrix[queries, items]
+    return {
+        k: fmean((precision(scores.numpy(), there), precision(scores.T[queries].numpy(), back)))
+        for k, scores in scores_by_k.items()
+    }
 
 
 def detector_values(
@@ -337,8 +319,7 @@ def detector_values(
 
 
 def _precisions(tags: TagPrecision) -> dict[str, Any]:
-    precision = [value if np.isfinite(value) else None for value in tags.precision.tolist()]
-    mean = tags.mean if np.isfinite(tags.mean) else None
+    mean, *precision = (value if np.isfinite(value) else None for value in (tags.mean, *tags.precision.tolist()))
     return {"mean_average_precision": mean, "precision": precision, "prevalence": tags.prevalence.tolist()}
 
 
@@ -362,7 +343,6 @@ def figures(values: Mapping[str, Any]) -> dict[str, Figure]:
         "top_k": _top_k(values["top_k"]),
         "top_k_sweep": _top_k(values["top_k_sweep"]),
         "shift": _shift(values["shift_curve"]),
-        "parameters": _parameters(values["search"]["measured"]),
     }
     if detectors is not None and detectors["histograms"]:
         drawn["histograms"] = _histograms(detectors["histograms"])
@@ -405,21 +385,6 @@ def _shift(curve: Mapping[float, float]) -> Figure:
     axes = figure.subplots()
     axes.plot(list(curve), [100 * value for value in curve.values()], marker=".")
     name_axes(axes, "shift b, at the best scale and power", "mean mAP, %", "")
-    return figure
-
-
-def _parameters(measured: Sequence[Mapping[str, Any]]) -> Figure:
-    """mAP of all evaluated transforms against each parameter; redder is more causal."""
-    figure = blank_figure(12, 4)
-    row = figure.subplots(1, 3, sharey=True)
-    causality, accuracy = ([100 * point[name] for point in measured] for name in ("causality", "accuracy"))
-    for axes, name in zip(row, ("power", "scale", "shift"), strict=True):
-        places = [point["transform"][name] for point in measured]
-        dots = axes.scatter(places, accuracy, c=causality, cmap="coolwarm", s=10, linewidths=0)
-        if name != "shift":
-            axes.set_xscale("log", base=2)
-        name_axes(axes, name, "mean mAP, %" if axes is row[0] else "", "")
-    figure.colorbar(dots, ax=row, label="C@10, %")
     return figure
 
 

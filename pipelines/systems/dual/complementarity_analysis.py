@@ -13,6 +13,7 @@ from jaxtyping import Int64
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from pipelines.arguments import check_counts
 from pipelines.evaluate.evaluation_flags import device, short_names
 from pipelines.report.figures import blank_figure, name_axes
 from pipelines.report.logged_run import write_analysis
@@ -135,21 +136,14 @@ def analyze(flags: ComplementarityFlags) -> None:
     # Weights are read one model after another: a grid of dimensions has a hundred.
     models = [replace(read_model(uri, SYSTEMS), model=torch.nn.Identity()) for uri in flags.checkpoints]
     values = {"data": data, **compared(_runs(flags, models, data, manifest))}
-    metrics = {
-        f"test/{data}/{row['scoring'].replace(' ', '_')}/{_as_metric(row['way'])}/{name}": row["figures"][name]["mean"]
-        for row in values["ensembles"]
-        for name in TESTED
-    }
+    metrics: dict[str, float] = {}
+    for row in values["ensembles"]:
+        way = "".join(letter if letter.isalnum() else "_" for letter in row["way"])
+        place = f"test/{data}/{row['scoring'].replace(' ', '_')}/{way}"
+        metrics |= {f"{place}/{name}": row["figures"][name]["mean"] for name in TESTED}
     names = ("ridge", "samples", "pairs", "components", "captions_per_video", "seed")
-    settings = {name: getattr(flags, name) for name in names}
-    drawn = figures(values)
-    write_analysis(
-        "complementarity", flags.out, flags.experiment, models, {data: manifest}, values, metrics, drawn, settings
-    )
-
-
-def _as_metric(name: str) -> str:
-    return "".join(letter if letter.isalnum() else "_" for letter in name)
+    logged = values, metrics, figures(values), {name: getattr(flags, name) for name in names}
+    write_analysis("complementarity", flags.out, flags.experiment, models, {data: manifest}, *logged)
 
 
 def _check(flags: ComplementarityFlags) -> None:
@@ -161,10 +155,8 @@ def _check(flags: ComplementarityFlags) -> None:
         raise ConfigError(f"vtr analyze complementarity: --ridge is {flags.ridge}; it must be a number of 0 or more")
     if flags.components < 0:
         raise ConfigError(f"vtr analyze complementarity: --components is {flags.components}; it must be 0 or more")
-    counts = {"captions-per-video": flags.captions_per_video, "samples": flags.samples, "pairs": flags.pairs}
-    for name, value in counts.items():
-        if value is not None and value < 1:
-            raise ConfigError(f"vtr analyze complementarity: --{name} is {value}; it must be at least 1")
+    counts = {"captions_per_video": flags.captions_per_video, "samples": flags.samples, "pairs": flags.pairs}
+    check_counts("vtr analyze complementarity", **counts)
 
 
 def _runs(
@@ -195,9 +187,7 @@ def _runs(
                     "checkpoints": [model.uri],
                     "figures": figures_by_space(data.rows, dual_scoring(model)),
                     "components": component_curve(data, dual_scoring(model)) if is_first else None,
-                    "correlations": correlation_curves(
-                        _latent(data), _concepts(data, similarity), data.caption_video, flags
-                    ),
+                    "correlations": _between_spaces(data, similarity, flags),
                 }
             )
             if way.spaces == "latent" and before is not None:
@@ -246,16 +236,15 @@ Space: TypeAlias = tuple[Tensor, Tensor]
 """(captions, dim) and (videos, dim): the vectors of one space."""
 
 
-def _latent(data: AnalysedSet) -> Space | None:
-    return (data.text["latent"], data.video["latent"]) if "latent" in data.text else None
-
-
-def _concepts(data: AnalysedSet, similarity: ConceptSimilarity) -> Space | None:
-    """The vectors that the similarity of a concept space compares: probabilities or scores."""
-    if "concept" not in data.text:
-        return None
+def _between_spaces(
+    data: AnalysedSet, similarity: ConceptSimilarity, flags: ComplementarityFlags
+) -> list[dict[str, Any]]:
+    """`correlation_curves` of a model's two spaces, concepts as their similarity compares them; [] for one space."""
+    if len(data.text) < 2:
+        return []
     space = data.concept_space(similarity)
-    return space.identity.apply(space.text), space.identity.apply(space.video)
+    concepts = space.identity.apply(space.text), space.identity.apply(space.video)
+    return correlation_curves((data.text["latent"], data.video["latent"]), concepts, data.caption_video, flags)
 
 
 def fused_figures(both: DualRows, scoring: Scoring) -> dict[str, float]:
@@ -286,21 +275,17 @@ def component_curve(data: AnalysedSet, scoring: Scoring) -> dict[str, Any]:
 
 
 def correlation_curves(
-    first: Space | None,
-    second: Space | None,
+    first: Space,
+    second: Space,
     caption_video: Int64[Tensor, " captions"],
     flags: ComplementarityFlags,
 ) -> list[dict[str, Any]]:
-    """Figure 4.5: canonical correlations between two spaces; none of one space.
-
-    Of captions, of videos, and of both stacked, as the thesis has them.
+    """Figure 4.5: canonical correlations between two spaces, of captions, of videos, and of both stacked.
 
     Fitted on half of the videos, drawn with --seed, and all their captions; the others are held out, so that no video
     is on both sides; at most --samples of each. The --pairs pairs: no more than either space has dimensions, and one
     fewer than it has fitted samples.
     """
-    if first is None or second is None:
-        return []
     num_videos = len(first[1])
     if num_videos < 4:
         raise DatasetError(
@@ -309,8 +294,7 @@ def correlation_curves(
     order = torch.randperm(num_videos, generator=torch.Generator().manual_seed(flags.seed))
     fitted_videos = torch.zeros(num_videos, dtype=torch.bool)
     fitted_videos[order[: num_videos // 2]] = True
-    curves = []
-    of_captions = fitted_videos[caption_video]
+    curves, of_captions = [], fitted_videos[caption_video]
     sides = {
         "captions": (first[0], second[0], of_captions),
         "videos": (first[1], second[1], fitted_videos),
@@ -320,9 +304,8 @@ def correlation_curves(
         fit, rest = (_sample(mask, flags.samples, flags.seed) for mask in (fitted, ~fitted))
         pairs = canonical_correlations(one[fit], other[fit], ridge=flags.ridge, top=flags.pairs)
         held_out = pairs.correlations(one[rest], other[rest])
-        curves.append(
-            {"side": side, "samples": len(fit), "fitted": pairs.fitted.tolist(), "held_out": held_out.tolist()}
-        )
+        numbers = {"fitted": pairs.fitted.tolist(), "held_out": held_out.tolist()}
+        curves.append({"side": side, "samples": len(fit), **numbers})
     return curves
 
 
@@ -366,8 +349,13 @@ def _studies(runs: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
             dims = [run["dims"][place] for run in own]
             if len(set(dims)) >= FEWEST_DIMENSIONS:
                 metrics = {name: [run["figures"][space][name] for run in own] for name in STUDIED}
-                stable = stable_region(dims, metrics["map"])
-                yield {"space": space, "study": study, "dims": dims, **metrics, "stable": [stable.low, stable.high]}
+                yield {
+                    "space": space,
+                    "study": study,
+                    "dims": dims,
+                    **metrics,
+                    "stable": list(stable_region(dims, metrics["map"])),
+                }
 
 
 def _finite(values: Mapping[str, float]) -> dict[str, float | None]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -42,7 +41,6 @@ from vtr_core.retrieval.index.build import plan_index
 from vtr_core.retrieval.search.index_search import SearchOptions, searcher
 from vtr_core.retrieval.search.topics import (
     RankedTopic,
-    Topic,
     inferred_scores,
     mean_score,
     parse_judgements,
@@ -86,7 +84,13 @@ def measure(checkpoint: str, sets: Sets, *, detectors: bool) -> dict[str, Any]:
         _searched(figures, loaded, sets, data)
         if detectors:
             data.append(analysed_set("train", _embedded(loaded, sets.train)))
-            figures["detectors"] = _detectors(loaded, sets, data)
+            spaces = [split.concept_space(dual_encoder(loaded).config.concept_similarity) for split in data]
+            values = detector_values(data, spaces, ConceptTable.load(sets.concepts), loaded.concepts)
+            figures["detectors"] = {
+                f"{side}/{name}": of_side["mean_average_precision"]
+                for name, sides in values["splits"].items()
+                for side, of_side in sides.items()
+            }
     return figures
 
 
@@ -142,17 +146,6 @@ def _searched(figures: dict[str, Any], loaded: LoadedModel, sets: Sets, data: Se
         figures["validation"] |= {f"{name}/map": 100 * measured.accuracy, f"{name}/c10": 100 * measured.causality}
 
 
-def _detectors(loaded: LoadedModel, sets: Sets, data: Sequence[AnalysedSet]) -> dict[str, float]:
-    similarity = dual_encoder(loaded).config.concept_similarity
-    spaces = [split.concept_space(similarity) for split in data]
-    splits = detector_values(data, spaces, ConceptTable.load(sets.concepts), loaded.concepts)["splits"]
-    return {
-        f"{side}/{name}": values["mean_average_precision"]
-        for name, sides in splits.items()
-        for side, values in sides.items()
-    }
-
-
 YEARS = tuple(range(2016, 2022))
 _DEPTH = 1000
 
@@ -193,7 +186,7 @@ def avs_figures(checkpoint: str, years: Sequence[AvsYear]) -> dict[str, float]:
         ready = searcher(index, loaded, SearchOptions())
         for year in years:
             if year.data == data:
-                topics = read_topics(year.topics)
+                topics = parse_topics(_read(year.topics), year.topics)
                 hits = ready.search([topic.text for topic in topics], _DEPTH)
                 rankings = [
                     RankedTopic(topic, tuple((hit.item_id, hit.score) for hit in items or ()))
@@ -204,15 +197,10 @@ def avs_figures(checkpoint: str, years: Sequence[AvsYear]) -> dict[str, float]:
     return {**figures, "avs/overall": fmean(figures.values())}
 
 
-def read_topics(uri: str) -> tuple[Topic, ...]:
-    """The topics of a file."""
-    return parse_topics(_read(uri), uri)
-
-
 def num_topics(files: Mapping[str, str]) -> dict[str, dict[str, tuple[float, ...]]]:
     """Numbers of topics by collection, for Table 3.1; several files of a collection are joined by commas."""
     return {
-        name: {"data/topics": (float(sum(len(read_topics(uri)) for uri in uris.split(","))),)}
+        name: {"data/topics": (float(sum(len(parse_topics(_read(uri), uri)) for uri in uris.split(","))),)}
         for name, uris in files.items()
     }
 
@@ -289,24 +277,16 @@ def _sweep(flags: TablesFlags, folders: Mapping[str, str], tagger: str) -> Sweep
     if len(joined_uris(folder)) > 1 and not flags.avs:
         raise ConfigError(f"{folder}: training on several data sets is of Table 3.4; give its years with --avs")
     sets = _sets(flags, folder, {name: uri for name, uri in folders.items() if name and tagger in ("", name)})
-    test, measured = _test_sets(flags, sets.test or None), partial(_measured, flags, sets)
-    concepts = flags.concepts if not tagger else None
+
+    def measured(checkpoint: str, test_set: TestSet, run: str, _: int) -> dict[str, Any]:
+        if test_set.name == AVS:
+            figures = avs_figures(checkpoint, [parse_year(word) for word in flags.avs])
+        else:
+            figures = flat(measure(checkpoint, sets, detectors="/concept/" in run), test_set.name)
+        return {"uri": test_set.uri, "figures": figures, "chance": {}}
+
+    test, concepts = _test_sets(flags, sets.test or None), None if tagger else flags.concepts
     return Sweep(flags.out, folder, flags.validation, test, flags.seeds, flags.experiment, measured, concepts=concepts)
-
-
-def _measured(
-    flags: TablesFlags,
-    sets: Sets,
-    checkpoint: str,
-    test_set: TestSet,
-    folder: str,
-    seed: int,  # noqa: ARG001  as `Sweep.measure`
-) -> dict[str, Any]:
-    if test_set.name == AVS:
-        figures = avs_figures(checkpoint, [parse_year(word) for word in flags.avs])
-    else:
-        figures = flat(measure(checkpoint, sets, detectors="/concept/" in folder), test_set.name)
-    return {"uri": test_set.uri, "figures": figures, "chance": {}}
 
 
 def _test_sets(flags: TablesFlags, test: str | None) -> list[TestSet]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -41,7 +40,7 @@ from vtr_core.metrics.verification import equal_error_threshold
 from vtr_core.run.config import TrainConfig
 from vtr_core.storage import locate
 from vtr_core.storage.location import below
-from vtr_core.systems.siamese.verification import ScoredPairs, encode_faces, score_pairs, siamese
+from vtr_core.systems.siamese.verification import encode_faces, score_pairs, siamese
 from vtr_core.train.checkpoint.trained_model import read_model
 
 PAPER = load_paper("siamese")
@@ -193,13 +192,9 @@ def _data(flags: SiameseTableFlags, rounds: Rounds, name: str, split: GroupSplit
     return place
 
 
-def _test_sets(data: str) -> list[TestSet]:
-    return [TestSet(name, below(data, name), "verification") for name in PAPER.data_sets]
-
-
 def _sweep(flags: SiameseTableFlags, number: int, data: str) -> Sweep:
-    folder, sets = group_folder(flags, number), _test_sets(data)
-    return Sweep(folder, data, None, sets, 1, flags.experiment)
+    sets = [TestSet(name, below(data, name), "verification") for name in PAPER.data_sets]
+    return Sweep(group_folder(flags, number), data, None, sets, 1, flags.experiment)
 
 
 def _cross_validated(
@@ -216,20 +211,13 @@ def _cross_validated(
     folder = margins_folder(runs.out, variant)
     choice = choose_margin(config, flags.margins, fold_data, folder, flags.experiment)
     storage.write_json(locate(folder) / "margins.json", vars(choice))
-    measured = replace(runs, measure=partial(_at_threshold, choice.threshold, flags.experiment))
-    measured.run(variant, override(config, {"loss.margin": choice.margin}))
 
+    def at_threshold(checkpoint: str, test_set: TestSet, *_: object) -> dict[str, Any]:
+        verified = VerificationFlags(checkpoint, (test_set.uri,), choice.threshold, experiment=flags.experiment)
+        (result,) = evaluate(verified)
+        return {"uri": test_set.uri, "figures": result.metric_values(test_set.name), "chance": {}}
 
-def _at_threshold(
-    threshold: float,
-    experiment: str,
-    checkpoint: str,
-    test_set: TestSet,
-    folder: str,  # noqa: ARG001  as `Sweep.measure`
-    seed: int,  # noqa: ARG001
-) -> dict[str, Any]:
-    (result,) = evaluate(VerificationFlags(checkpoint, (test_set.uri,), threshold, experiment=experiment))
-    return {"uri": test_set.uri, "figures": result.metric_values(test_set.name), "chance": {}}
+    replace(runs, measure=at_threshold).run(variant, override(config, {"loss.margin": choice.margin}))
 
 
 def finished(flags: SiameseTableFlags, rounds: Rounds) -> Results:
@@ -237,7 +225,8 @@ def finished(flags: SiameseTableFlags, rounds: Rounds) -> Results:
     variants = variants_of([rounds.table])
     figures: dict[str, dict[str, tuple[float, ...]]] = {variant: {} for variant in variants}
     for number in range(len(rounds.splits)):
-        of_group = read_results(group_folder(flags, number), variants, _test_sets(""), 1).figures
+        group = _sweep(flags, number, "")
+        of_group = read_results(group.out, variants, group.test_sets, 1).figures
         for variant, values in of_group.items():
             for name, value in values.items():
                 figures[variant][name] = (*figures[variant].get(name, ()), *value)
@@ -260,12 +249,12 @@ def _write(flags: SiameseTableFlags, changes: Mapping[str, Any], rounds: Rounds)
 def _draw_figures(flags: SiameseTableFlags, rounds: Rounds) -> None:
     """Writes `figures.svg`, the paper's Figures 1 and 2, of all rows that have finished the first group of any."""
     for number in range(len(rounds.splits)):
-        folder, data = group_folder(flags, number), below(flags.out, f"data/{_name(flags, number)}")
-        done = read_results(folder, variants_of([rounds.table]), _test_sets(data), 1).figures
+        group = _sweep(flags, number, below(flags.out, f"data/{_name(flags, number)}"))
+        done = read_results(group.out, variants_of([rounds.table]), group.test_sets, 1).figures
         rows = [row for row in rounds.table.rows if row.variant is not None and done[row.variant]]
         if rows:
-            test = below(data, "test")
-            models = [drawn_model(row.title, run_folder(folder, row.variant or "", 0), test) for row in rows]
+            test = below(group.data, "test")
+            models = [drawn_model(row.title, run_folder(group.out, row.variant or "", 0), test) for row in rows]
             storage.write_bytes(locate(flags.out) / "figures.svg", draw(models))
             print_link(locate(flags.out) / "figures.svg")
             return
@@ -306,9 +295,16 @@ def choose_margin(
             )
             for fold, data in enumerate(fold_data)
         ]
-    means = {margin: fmean(map(_best_value, of_folds)) for margin, of_folds in checkpoints.items()}
+    means = {}
+    for margin, of_folds in checkpoints.items():
+        values = [read_model(checkpoint, SYSTEMS).progress.best_value for checkpoint in of_folds]
+        assert None not in values, "every fold has validation subjects"
+        means[margin] = fmean(value for value in values if value is not None)
     best = max(means, key=lambda margin: (means[margin], -margin))
-    scored = [_scored(*fold) for fold in zip(checkpoints[best], fold_data, strict=True)]
+    scored = []
+    for checkpoint, data in zip(checkpoints[best], fold_data, strict=True):
+        loaded, manifest = read_model(checkpoint, SYSTEMS, device()), Manifest.load(below(data, "val"))
+        scored.append(score_pairs(encode_faces(siamese(loaded), loaded.config, manifest), manifest, loaded.config))
     threshold = equal_error_threshold(
         np.concatenate([fold.distance for fold in scored]), np.concatenate([fold.different for fold in scored])
     )
@@ -316,15 +312,3 @@ def choose_margin(
     figures = ", ".join(f"{margin}: {mean:.4f}" for margin, mean in by_margin.items())
     print(f"margin {best:g} of {figures}; threshold {threshold:.4f}", flush=True)
     return MarginChoice(config.training.metric, by_margin, best, threshold)
-
-
-def _best_value(checkpoint: str) -> float:
-    value = read_model(checkpoint, SYSTEMS).progress.best_value
-    assert value is not None, "every fold has validation subjects"
-    return value
-
-
-def _scored(checkpoint: str, data: str) -> ScoredPairs:
-    """The validation pairs of a fold."""
-    loaded, manifest = read_model(checkpoint, SYSTEMS, device()), Manifest.load(below(data, "val"))
-    return score_pairs(encode_faces(siamese(loaded), loaded.config, manifest), manifest, loaded.config)

@@ -1,13 +1,11 @@
 """`vtr evaluate CHECKPOINT --task verification --data URI…`: face verification on pairs of images."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich.table import Table
-
 from pipelines.evaluate.evaluation_flags import device, short_names
-from pipelines.report.figures import Printed, page, show
+from pipelines.report.figures import Printed, blank_table, page, show
 from pipelines.report.logged_run import EvaluatedSet, log_evaluation
 from pipelines.systems.registry import SYSTEMS
 from pipelines.systems.siamese.verify_faces import VerificationFlags
@@ -25,7 +23,6 @@ from vtr_core.metrics.verification import (
 from vtr_core.storage.stated_places import stated_place
 from vtr_core.systems.siamese.model import Siamese
 from vtr_core.systems.siamese.verification import (
-    ScoredPairs,
     decision_threshold,
     encode_faces,
     mean_loss,
@@ -42,7 +39,6 @@ class VerificationResult:
 
     name: str
     manifest: Manifest
-    scored: ScoredPairs
     metrics: VerificationMetrics
     at_margin: VerificationMetrics
     loss: float
@@ -72,7 +68,10 @@ def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
         results.append(_evaluate_one(model, loaded, name, manifest, threshold))
         show(printed(results[-1], loaded.uri))
-    _log(flags, loaded, results, threshold)
+    sets = [EvaluatedSet(r.name, r.manifest, r.metric_values(f"test/{r.name}")) for r in results]
+    tables = page([part for result in results for part in printed(result, loaded.uri)])
+    settings = {"task": "verification", "threshold": threshold}
+    log_evaluation(flags.experiment, loaded, sets, settings, as_json(results, threshold), tables, flags.out)
     return results
 
 
@@ -102,10 +101,9 @@ def _evaluate_one(
     return VerificationResult(
         name=name,
         manifest=manifest,
-        scored=scored,
         metrics=verification_metrics(distance, different, threshold),
         at_margin=verification_metrics(distance, different, paper_threshold(config)),
-        loss=mean_loss(scored.distance, scored.different, config),
+        loss=mean_loss(distance, different, config),
         folds=fold_accuracy(distance, different, scored.fold) if len(set(scored.fold)) > 1 else None,
     )
 
@@ -122,14 +120,12 @@ def printed(result: VerificationResult, checkpoint: str) -> list[Printed]:
         ("equal error rate", metrics.equal_error_rate),
         *((f"true accepts at {rate:g} false accepts", value) for rate, value in metrics.true_accept.items()),
     ]
-    table = Table(title=f"{result.name}: {checkpoint}", title_justify="left")
-    table.add_column("")
-    table.add_column("%", justify="right")
+    table = blank_table(f"{result.name}: {checkpoint}", "", "%")
     for label, value in rows:
         table.add_row(label, f"{100 * value:.2f}")
     remarks = [
         f"  {metrics.num_matching} matching and {metrics.num_different} different pairs; 95 % interval of the accuracy "
-        f"{100 * interval.low:.2f} to {100 * interval.high:.2f}; loss {result.loss:.4f}"
+        f"{100 * interval[0]:.2f} to {100 * interval[1]:.2f}; loss {result.loss:.4f}"
     ]
     if result.folds is not None:
         mean, error = 100 * result.folds.mean, 100 * result.folds.standard_error
@@ -139,38 +135,20 @@ def printed(result: VerificationResult, checkpoint: str) -> list[Printed]:
     return [table, *remarks]
 
 
-def _log(
-    flags: VerificationFlags,
-    loaded: LoadedModel,
-    results: Sequence[VerificationResult],
-    threshold: float,
-) -> None:
-    """Logs one run with the metrics as `test/<set>/…`."""
-    sets = [EvaluatedSet(r.name, r.manifest, r.metric_values(f"test/{r.name}")) for r in results]
-    tables = page([part for result in results for part in printed(result, loaded.uri)])
-    settings = {"task": "verification", "threshold": threshold}
-    log_evaluation(flags.experiment, loaded, sets, settings, as_json(results, threshold), tables, flags.out)
-
-
 def as_json(results: Sequence[VerificationResult], threshold: float) -> dict[str, Any]:
     """All results as JSON, by data set, in [0, 1]."""
-    return {
-        "task": "verification",
-        "threshold": threshold,
-        "sets": {result.name: _set_json(result) for result in results},
-    }
-
-
-def _set_json(result: VerificationResult) -> Mapping[str, Any]:
-    folds = result.folds
-    return {
-        "data": result.manifest.uri,
-        "fingerprint": result.manifest.fingerprint,
-        "matching": result.metrics.num_matching,
-        "different": result.metrics.num_different,
-        "figures": result.metrics.flat(),
-        "accuracy_at_margin": result.at_margin.accuracy,
-        "margin": result.at_margin.threshold,
-        "loss": result.loss,
-        "folds": None if folds is None else {"mean": folds.mean, "se": folds.standard_error, "each": folds.folds},
-    }
+    sets = {}
+    for result in results:
+        folds = result.folds
+        sets[result.name] = {
+            "data": result.manifest.uri,
+            "fingerprint": result.manifest.fingerprint,
+            "matching": result.metrics.num_matching,
+            "different": result.metrics.num_different,
+            "figures": result.metrics.flat(),
+            "accuracy_at_margin": result.at_margin.accuracy,
+            "margin": result.at_margin.threshold,
+            "loss": result.loss,
+            "folds": None if folds is None else {"mean": folds.mean, "se": folds.standard_error, "each": folds.folds},
+        }
+    return {"task": "verification", "threshold": threshold, "sets": sets}

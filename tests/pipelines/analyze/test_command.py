@@ -64,7 +64,7 @@ def test_causality_writes_a_transform_that_is_not_worse_and_all_figures(
     ]  # fmt: skip
     assert list(values["top_k"]["original"]) == ["1", "2", "3"]
     assert values["detectors"] is None
-    for name in ("main", "pair_sets", "parameters", "top_k", "sweeps", "top_k_sweep"):
+    for name in ("main", "pair_sets", "top_k", "sweeps", "top_k_sweep"):
         assert (tmp_path / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     shown = " ".join(capsys.readouterr().out.split())
     assert "nothing is said on the detectors" in shown

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from pipelines.systems.registry import SYSTEMS
 from pipelines.systems.siamese.face_verification import evaluate
 from pipelines.systems.siamese.verify_faces import VerificationFlags
 from pipelines.verify import VerifyFlags, verify
@@ -18,9 +19,11 @@ from vtr_core.errors import ConfigError, DatasetError, InputError
 from vtr_core.run.build import build_model, build_task
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
+from vtr_core.systems.siamese.verification import encode_faces, score_pairs, siamese
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.checkpoint.run_folder import RunFolder
+from vtr_core.train.checkpoint.trained_model import read_model
 from vtr_core.train.loop.learner import Learner
 
 FIRST = Progress(step=1)
@@ -64,10 +67,10 @@ def test_evaluation_and_two_files(data: dict[str, str], raw: Path, tmp_path: Pat
     assert same.same
     assert same.distance == pytest.approx(0, abs=1e-6)
     assert same.threshold == pytest.approx(result.metrics.threshold)
-    at = {(pair.first, pair.second): d for pair, d in zip(result.scored.pairs, result.scored.distance, strict=True)}
-    (one, other), distance = next(iter(at.items()))
-    files = [str(raw / f"{name}.pgm") for name in (one, other)]
-    assert verify(VerifyFlags(checkpoint, *files)).distance == pytest.approx(distance, abs=1e-5)
+    loaded, manifest = read_model(checkpoint, SYSTEMS), result.manifest
+    scored = score_pairs(encode_faces(siamese(loaded), loaded.config, manifest), manifest, loaded.config)
+    files = [str(raw / f"{name}.pgm") for name in (scored.pairs[0].first, scored.pairs[0].second)]
+    assert verify(VerifyFlags(checkpoint, *files)).distance == pytest.approx(scored.distance[0], abs=1e-5)
     with pytest.raises(InputError, match="there is no file"):
         verify(VerifyFlags(checkpoint, first, str(raw / "s4" / "99.pgm")))
 

@@ -25,7 +25,8 @@ from vtr_core.systems.adapter.model import LEAST_DEVIATION, Adapter
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
 
 TEXTS = ("a puppy plays in the snow", "somebody lifts a barbell", "a steam train", "a bowl of strawberries")
-VALUES = 1280
+VALUES, COUNTS = 1280, (5, 3, 1, 4)
+"""Values of a row; rows of four videos."""
 
 
 def _config(values: int = 2 * VALUES, frames: str = "pooled", of_encoder: bool = True) -> AdapterConfig:
@@ -50,11 +51,6 @@ def _built(config: AdapterConfig) -> Adapter:
 
 def _rows(count: int, values: int) -> torch.Tensor:
     return torch.from_numpy(np.random.default_rng(2).gamma(0.5, 1.0, (count, values)).astype(np.float16))
-
-
-def _frames() -> torch.Tensor:
-    """Four videos of five rows."""
-    return _rows(20, VALUES).reshape(4, 5, VALUES)
 
 
 def _tokens(texts: Sequence[str] = TEXTS) -> torch.Tensor:
@@ -104,11 +100,7 @@ def test_it_starts_at_the_encoders_similarity(values: int) -> None:
 
 
 def test_attention_starts_at_the_similarity_of_a_videos_mean_row_and_ignores_padding() -> None:
-    model, frames, counts = (
-        _built(_config(VALUES, "attention")).eval(),
-        _rows(20, VALUES).reshape(4, 5, -1),
-        (5, 3, 1, 4),
-    )
+    model, frames, counts = _built(_config(VALUES, "attention")).eval(), _rows(20, VALUES).reshape(4, 5, -1), COUNTS
     means = torch.stack([frame[:count].float().mean(dim=0) for frame, count in zip(frames, counts, strict=True)])
     with torch.inference_mode():
         found = model(_videos(frames, counts))
@@ -116,17 +108,16 @@ def test_attention_starts_at_the_similarity_of_a_videos_mean_row_and_ignores_pad
         other = frames.clone()
         other[1, 3:], other[2, 1:] = 7.0, float("nan")
         again = model(_videos(other, counts)).vectors["video"]
+        blind = model(_videos(frames, (5, 0, 1, 4)))
     assert np.abs(similarity.numpy() - _zero_shot(means)).max() < 1e-5
     assert torch.equal(again, found.vectors["video"])
+    assert not blind.vectors["video"][1].any()
+    assert blind.present["video"].tolist() == [True, False, True, True]
 
 
 def test_attention_is_a_softmax_over_rows() -> None:
     """The trained part against a loop over videos and rows."""
-    model, frames, counts = (
-        _built(_config(VALUES, "attention")).eval(),
-        _rows(20, VALUES).reshape(4, 5, -1),
-        (5, 3, 1, 4),
-    )
+    model, frames, counts = _built(_config(VALUES, "attention")).eval(), _rows(20, VALUES).reshape(4, 5, -1), COUNTS
     last = model.video[-1]
     with torch.no_grad():
         for weight in (model.frame_scores.weight, last.weight):
@@ -142,23 +133,13 @@ def test_attention_is_a_softmax_over_rows() -> None:
             torch.testing.assert_close(found[video], total / total.norm(), atol=1e-5, rtol=0)
 
 
-def test_an_empty_video_is_absent() -> None:
-    model = _built(_config(VALUES, "attention")).eval()
-    found = model(_videos(_frames(), (5, 0, 1, 4)))
-    assert not found.vectors["video"][1].any()
-    assert found.present["video"].tolist() == [True, False, True, True]
-
-
 @pytest.mark.parametrize("frames", ["pooled", "attention"])
 def test_all_that_is_trained_learns_and_the_encoder_stays(frames: str) -> None:
     """After 30 steps four clips find their captions; head and statistics are buffers, and the text side has none."""
     config = _config(2 * VALUES if frames == "pooled" else VALUES, frames)
     model, objective = _built(config).train(), build_objective(preset("adapter").loss)
-    batch = (
-        _clips(_rows(4, 2 * VALUES))
-        if frames == "pooled"
-        else _videos(_rows(20, VALUES).reshape(4, 5, -1), (5, 3, 1, 4))
-    )
+    pooled, whole = _clips(_rows(4, 2 * VALUES)), _videos(_rows(20, VALUES).reshape(4, 5, -1), COUNTS)
+    batch = pooled if frames == "pooled" else whole
     keys = RowKeys(clip=batch.clip_key, video=batch.video_key, caption=batch.caption_key)
     optimizer = torch.optim.Adam(model.parameters(), 1e-2)
     before = {name: value.clone() for name, value in model.named_buffers()}
@@ -194,20 +175,10 @@ def test_nearly_constant_values_are_not_blown_up() -> None:
     assert torch.equal(model.standardization.std[1:], torch.ones(11))
 
 
-def test_rows_of_another_size_are_refused() -> None:
-    with pytest.raises(ConfigError, match="video has 512 values, the encoder bundled makes 1280, or 2560"):
-        Adapter(_config(512))
-
-
 def _manifest(**source: Any) -> Manifest:
     schema = ClipSchema((FeatureSpec("video", 2 * VALUES),), 20)
-    recipe = {
-        "name": "imagenet-lite",
-        "revision": 1,
-        "dim": VALUES,
-        "weights": LITE0.sha256,
-        **source.pop("recipe", {}),
-    }
+    lite = {"name": "imagenet-lite", "revision": 1, "dim": VALUES, "weights": LITE0.sha256}
+    recipe = {**lite, **source.pop("recipe", {})}
     made = {"adapter": "extract", "recipes": [recipe], "pool": "mean_std", "normalise": False, **source}
     return Manifest("memory", schema, VocabularyRecord("v.json", 1, ""), (), made)
 
@@ -248,6 +219,8 @@ def test_rows_by_the_encoders_own_recipe_are_its_rows_by_its_fingerprint() -> No
         adapter_inputs(_manifest(recipe={**own, "weights": "0" * 64}), AdapterConfig())
 
 
-def test_a_missing_feature_is_named() -> None:
+def test_a_missing_feature_and_rows_of_another_size_are_named() -> None:
+    with pytest.raises(ConfigError, match="video has 512 values, the encoder bundled makes 1280, or 2560"):
+        Adapter(_config(512))
     with pytest.raises(DatasetError, match=r"has no feature audio .it has video.; name one by --model.feature"):
         adapter_inputs(_manifest(), AdapterConfig(feature="audio"))

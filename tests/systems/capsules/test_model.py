@@ -213,14 +213,6 @@ def test_the_papers_rows() -> None:
     assert preset("capsule-howto-mil-nce").batch.candidates == 5
 
 
-@pytest.mark.parametrize("base", ["capsule-howto", "capsule-howto-tiny", "capsule-msrvtt"])
-def test_published_is_the_papers_letter_whatever_the_base_adds(base: str) -> None:
-    model = preset(f"{base}-published").model
-    assert model.routing.carried_presence == 0
-    assert not model.words.layer_norm
-    assert model.activation_scale == "none"
-
-
 def test_the_papers_rows_as_published() -> None:
     """Sums in iterative routings, one rate and distance for the paper's own trainings; others keep their authors'."""
     ours = [name for name in CAPSULE_PRESETS.variants if name not in ("max-margin", "mil-nce", "avlnet")]
@@ -231,6 +223,7 @@ def test_the_papers_rows_as_published() -> None:
         assert optimizer.full_rate_width is None
         assert (config.evaluation.similarity, config.loss.same_video.kind) == ("neg_euclidean", "keep_all")
         assert (config.model.initialization, config.model.standardize) == ("torch", False)
+        assert not config.model.words.layer_norm
     assert preset("capsule-howto-published-routing-em").model.routing.components == "sum"
     assert preset("capsule-howto-published-routing-dynamic").model.routing.agreement == "sum"
     rates = {name: preset(f"capsule-howto-published-{name}").optimizer for name in ("max-margin", "mil-nce", "avlnet")}

@@ -25,7 +25,7 @@ from vtr_core.storage import locate
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig, DecodingConfig
 from vtr_core.systems.captioning.decoding import generate
 from vtr_core.systems.captioning.generated_captions import nearest_captions
-from vtr_core.systems.captioning.model import Captioner, masked_tokens, segment_means, sequence_mask
+from vtr_core.systems.captioning.model import Captioner, masked_tokens, sequence_mask
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint.checkpoint_files import Checkpoint, Progress, save_checkpoint
 from vtr_core.train.loop.learner import fitting
@@ -88,15 +88,6 @@ def test_sides_of_a_contrast_do_not_know_each_other() -> None:
     assert torch.equal(changed.captions.mask, model.with_end(rows.tokens) != 0)
 
 
-def test_padding_changes_nothing() -> None:
-    model = captioner()
-    frames, mask = videos(4)
-    frames[~mask] = torch.nan
-    tokens, _ = model.video_tokens(frames, mask)
-    clean, _ = model.video_tokens(torch.nan_to_num(frames), mask)
-    assert torch.equal(tokens[mask], clean[mask])
-
-
 def test_rows_without_words_or_frames() -> None:
     model, rows = captioner(), batch(3)
     rows.tokens[1] = 0
@@ -107,15 +98,6 @@ def test_rows_without_words_or_frames() -> None:
     assert torch.isfinite(found.loss).all()
     assert torch.isfinite(found.videos.mean()).all()
     assert (found.videos.mean()[2] == 0).all()
-
-
-def test_frames_are_averaged_in_runs() -> None:
-    frames = torch.arange(5.0).view(1, 5, 1).repeat(3, 1, 1)
-    mask = torch.tensor([[True] * 5, [True, True, False, False, False], [False] * 5])
-    means, kept = segment_means(frames, mask, 2)
-    assert means[:, :, 0].tolist() == [[1.0, 3.5], [0.0, 1.0], [0.0, 0.0]]
-    assert kept.tolist() == [[True, True], [True, True], [False, False]]
-    assert segment_means(frames, mask, 8)[1].sum(dim=1).tolist() == [5, 2, 0]
 
 
 def test_places_of_frames_are_tokens() -> None:

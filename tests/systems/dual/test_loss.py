@@ -9,7 +9,6 @@ from torch import Tensor
 
 from tests.reference import dual as reference
 from vtr_core.data.batches import RowKeys
-from vtr_core.losses.objective import Share
 from vtr_core.nn.embeddings import DualEmbeddings, Embeddings
 from vtr_core.systems.dual.config import DualTripletConfig
 from vtr_core.systems.dual.loss import DualObjective, concept_terms
@@ -106,23 +105,6 @@ def test_values_and_gradients_equal_loops(name: str, similarity: str, missing: d
     torch.testing.assert_close(losses.total, total, rtol=0, atol=1e-10)
     for one, other in zip(_gradients(losses.total, found), _gradients(total, found), strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize("world", [2, 3, 7])
-@pytest.mark.parametrize("name", list(CONFIGS))
-def test_shares_add_up_to_the_whole(name: str, world: int) -> None:
-    objective = DualObjective(CONFIGS[name], "jaccard")
-    found, labels = _batch(no_text=(1,))
-    whole = objective(found, labels, KEYS)
-    shares = [objective(found, labels, KEYS, Share(rank, world)) for rank in range(world)]
-    for term, value in whole.by_term.items():
-        torch.testing.assert_close(sum(share.by_term[term] for share in shares), value, rtol=0, atol=1e-12)
-    gradients = [_gradients(share.total, found) for share in shares]
-    for parts, expected in zip(zip(*gradients, strict=True), _gradients(whole.total, found), strict=True):
-        torch.testing.assert_close(sum(parts), expected, rtol=0, atol=1e-12)
-    ranges = torch.stack([share.ranges for share in shares])
-    torch.testing.assert_close(ranges[:, :, 0].amin(dim=0), whole.ranges[:, 0])
-    torch.testing.assert_close(ranges[:, :, 1].amax(dim=0), whole.ranges[:, 1])
 
 
 def test_one_space_alone_has_its_own_terms() -> None:

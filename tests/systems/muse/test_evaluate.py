@@ -21,7 +21,7 @@ from tests.systems.muse.test_task import NO_LEARNER, WORDS, small
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.word_table import WordTable
-from vtr_core.errors import CheckpointError, ConfigError, InputError, SchemaMismatch
+from vtr_core.errors import ConfigError, InputError, SchemaMismatch
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
@@ -96,13 +96,6 @@ def test_an_index_holds_every_video_once_and_finds_it(
     assert sorted(hit["video_id"] for hit in hits) == sorted(f"v{v}" for v in range(12) if v != 6)
     assert all(hit["item_id"] == hit["video_id"] for hit in hits)
     assert [hit["score"] for hit in hits] == sorted((hit["score"] for hit in hits), reverse=True)
-
-
-def test_given_text_vectors_cannot_be_searched_with_words(data: Manifest, tmp_path: Path) -> None:
-    place = saved(tmp_path / "c", data)
-    index(IndexFlags(place, data.uri, str(tmp_path / "index")))
-    with pytest.raises(CheckpointError, match="has no encoder of words"):
-        search(SearchFlags(query=("a dog",), index=str(tmp_path / "index")))
 
 
 def test_a_served_model_embeds_captions(data: Manifest, checkpoint: str, tmp_path: Path) -> None:

@@ -181,11 +181,6 @@ def test_without_a_learner_the_temperature_alone_is_trained(data: Manifest) -> N
     assert learner.state()["model"] == {}
 
 
-def test_word_vectors_without_given_ones_are_trained(data: Manifest) -> None:
-    frozen = {**WORDS, "model.text.train_vectors": False}
-    assert config(data, **frozen).model.text.train_vectors  # type: ignore[union-attr]
-
-
 def test_what_does_not_go_together_is_refused(data: Manifest, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="'muse' takes a loss of one joint space"):
         config(data, **{"loss.kind": "dual_triplet"})

@@ -86,14 +86,6 @@ def test_every_image_of_a_subject_becomes_the_same_and_every_choice_is_as_likely
     assert 0.95 * 6 * 500 < len(keys) <= 6 * 500, "nobody is two people at once, and nearly all were made"
 
 
-def test_without_settings_everybody_stays():
-    subject = torch.arange(7)
-    made = new_identities(subject, Augmentation(mirror=True), torch.Generator())
-    assert torch.equal(made.key, subject)
-    assert made.mirror.eq(1).all()
-    assert made.stretch.eq(1).all()
-
-
 @pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
 def test_a_share_of_the_subjects_is_stretched_by_every_factor_as_often(share: float):
     subject = torch.randint(-(2**63), 2**63 - 1, (20_000,), generator=torch.Generator().manual_seed(0))

@@ -12,16 +12,14 @@ from vtr_core.config.towers import (
     ConcreteDropout,
     InceptionTower,
     LeNetTower,
-    PlainDropout,
     ResNetTower,
 )
 from vtr_core.data.batches import ImageBatch
 from vtr_core.errors import ConfigError
-from vtr_core.losses.objective import Share
 from vtr_core.nn.towers import InceptionV3
 from vtr_core.run.build import build_model, check_model
 from vtr_core.run.presets import preset
-from vtr_core.systems.siamese.config import ImageShape, PairContrastiveConfig, PairDoubleMarginConfig, SiameseConfig
+from vtr_core.systems.siamese.config import ImageShape, PairContrastiveConfig, SiameseConfig
 from vtr_core.systems.siamese.model import PairObjective, Siamese, pair_kinds, pair_weights
 
 SMALL = CapsuleTower(channels=8, primary_types=2, num_face_capsules=3, face_dim=4)
@@ -136,13 +134,6 @@ def test_images_of_one_colour_give_finite_vectors_and_gradients():
     assert model(black).vectors.eq(0).all()
 
 
-def test_dropout_is_off_in_evaluation():
-    model = Siamese(SiameseConfig(tower=SMALL.model_copy(update={"dropout": PlainDropout(rate=0.5)}), size=42))
-    assert not torch.equal(model(images()).vectors, model(images()).vectors)
-    model.eval()
-    assert torch.equal(model(images()).vectors, model(images()).vectors)
-
-
 @pytest.mark.parametrize("unit", [True, False])
 def test_outside_training_a_face_may_count_with_its_mirror_image(unit):
     plain = Siamese(SiameseConfig(tower=SMALL, size=42, normalize=unit)).eval()
@@ -158,16 +149,6 @@ def test_outside_training_a_face_may_count_with_its_mirror_image(unit):
     trained = plain.train()(given).vectors
     torch.manual_seed(0)
     torch.testing.assert_close(both.train()(given).vectors, trained)
-
-
-def test_published_sizes():
-    att, lfw = preset("siamese-att"), preset("siamese-lfw")
-    assert (att.model.size, att.model.tower.channels, att.model.tower.num_face_capsules) == (100, 256, 32)
-    assert (att.loss.margin, att.model.tower.iterations, att.optimizer.amsgrad) == (0.4, 4, True)
-    assert (lfw.loss.margin, lfw.model.tower.iterations) == (0.2, 6)
-    double = preset("siamese-lfw-double-margin").loss
-    assert (double.margin_positive, double.margin_negative) == (0.5, 0.2)
-    assert preset("siamese-att-published").optimizer.schedule == "inverse_sqrt"
 
 
 @pytest.mark.parametrize("tower", ["", "-drop-caps", "-lenet", "-alexnet", "-resnet-34", "-inception-v3"])
@@ -205,17 +186,6 @@ def test_slow_code():
     (fast,) = torch.autograd.grad(found, vectors)
     (slow,) = torch.autograd.grad(expected, vectors)
     torch.testing.assert_close(fast, slow)
-
-
-@pytest.mark.parametrize("config", [PairContrastiveConfig(pairs="hardest"), PairDoubleMarginConfig(pairs="all")])
-@pytest.mark.parametrize("distance", ["euclidean", "manhattan", "cosine"])
-def test_shares_add_up(config, distance):
-    vectors, images, subjects = batch()
-    objective = PairObjective(config.model_copy(update={"distance": distance}))
-    whole = objective(vectors, images, subjects)
-    parts = [objective(vectors, images, subjects, Share(rank, 4)) for rank in range(4)]
-    torch.testing.assert_close(sum(part.total for part in parts), whole.total)
-    assert parts[0].metrics == whole.metrics
 
 
 def test_an_image_makes_no_pair_with_itself():

@@ -1,18 +1,14 @@
 """The adapter's configuration: the pretrained encoder under it, and what is trained on top; and its `System`."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 from vtr_core.config.override import ModelInputs, NonNegativeInt, Probability
 from vtr_core.config.pretrained import EncoderRecord
 from vtr_core.config.run import ModelConfig
-from vtr_core.systems.system import Presets, RecordKind, System, columns, never
+from vtr_core.systems.system import RecordKind, System, always, called, columns, imported, never
 
-if TYPE_CHECKING:
-    from vtr_core.config.run import TrainConfig
-    from vtr_core.data.manifest import Manifest
-    from vtr_core.encoders.encoder import Encoder
-    from vtr_core.systems.implementation import Implementation
+_MODULE = "vtr_core.systems.adapter.implementation"
 
 
 class AdapterConfig(ModelConfig):
@@ -42,34 +38,6 @@ class AdapterConfig(ModelConfig):
         return (self.feature,)
 
 
-def _implementation() -> "Implementation":
-    from vtr_core.systems.adapter.implementation import IMPLEMENTATION
-
-    return IMPLEMENTATION
-
-
-def _presets() -> Presets:
-    from vtr_core.systems.adapter.presets import ADAPTER_PRESETS
-
-    return ADAPTER_PRESETS
-
-
-def _zero_shot(encoder: "Encoder") -> "TrainConfig":
-    from vtr_core.systems.adapter.implementation import zero_shot_config
-
-    return zero_shot_config(encoder)
-
-
-def _inputs(manifest: "Manifest", model: AdapterConfig) -> dict[str, Any]:
-    from vtr_core.systems.adapter.implementation import adapter_inputs
-
-    return adapter_inputs(manifest, model)
-
-
-def _takes(model: AdapterConfig) -> tuple[str, ...]:
-    return model.columns
-
-
 def _reads_instead(model: AdapterConfig) -> RecordKind | None:
     return "videos" if model.frames == "attention" else None
 
@@ -79,23 +47,19 @@ def _usual_features(model: AdapterConfig) -> "Mapping[str, int]":
     return {model.feature: 1280 if model.frames == "attention" else 2560}
 
 
-def _always(*_: Any) -> bool:
-    return True
-
-
 ADAPTER = System(
     name="adapter",
     configs=(AdapterConfig,),
     reads="clips",
-    implementation=_implementation,
-    presets=_presets,
-    inputs=_inputs,
-    takes=_takes,
-    standardizes=_always,
+    implementation=imported(_MODULE, "IMPLEMENTATION"),
+    presets=imported("vtr_core.systems.adapter.presets", "ADAPTER_PRESETS"),
+    inputs=called(_MODULE, "adapter_inputs"),
+    takes=columns,
+    standardizes=always,
     reads_instead=_reads_instead,
     usual_features=_usual_features,
     reads_features=columns,
     reads_means=never,
-    reads_texts=_always,
-    zero_shot=_zero_shot,
+    reads_texts=always,
+    zero_shot=called(_MODULE, "zero_shot_config"),
 )

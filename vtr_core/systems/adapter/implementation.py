@@ -1,12 +1,11 @@
 """The adapter's torch part: what it takes from data, its model and task, and the concepts it names."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float32, Num
+from jaxtyping import Float32
 from torch import Tensor, nn
 
 from vtr_core.backbones.recipes import RECIPES
@@ -14,7 +13,6 @@ from vtr_core.config.losses import InfoNceConfig
 from vtr_core.config.override import ModelInputs
 from vtr_core.config.pretrained import EncoderRecord
 from vtr_core.config.run import EvaluationConfig, TrainConfig
-from vtr_core.data.batches import frame_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
@@ -26,9 +24,9 @@ from vtr_core.errors import DatasetError, command_line
 from vtr_core.storage.stated_places import stated_by
 from vtr_core.systems.adapter.config import AdapterConfig
 from vtr_core.systems.adapter.model import Adapter
-from vtr_core.systems.clip_space import CLIP_SPACE, clip_task, predict, signature
+from vtr_core.systems.clip_space import CLIP_SPACE, clip_task, encode_features, predict, signature
 from vtr_core.systems.implementation import Implementation, LossTables
-from vtr_core.systems.joint_space import RetrievalTask
+from vtr_core.systems.joint_space import RetrievalTask, frame_task
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.spaces import ConceptTerms, Encoded, JointSpace
 from vtr_core.systems.video_space import embed_videos, encode_frames
@@ -63,8 +61,8 @@ def adapter_inputs(manifest: Manifest, model: AdapterConfig) -> dict[str, Any]:
 def made_with(manifest: Manifest) -> Encoder | None:
     """The encoder whose rows the pictures' features of a data set are, by the recipe that its manifest names."""
     recipes = manifest.source.get("recipes")
-    for one in recipes if isinstance(recipes, list) else []:
-        name = str(one.get("name", ""))
+    for recipe in recipes if isinstance(recipes, list) else []:
+        name = str(recipe.get("name", ""))
         if name == _LITE:
             return encoder(BUNDLED)
         if is_encoder(name):
@@ -138,18 +136,13 @@ def _check(config: TrainConfig, manifest: Manifest) -> None:
     if model.frames == "attention":
         check_frames(manifest, model)
     else:
-        check_features(manifest, _taken(model, manifest))
+        wanted = dict(model.inputs.features)
+        dims = {feature.name: feature.dim for feature in manifest.schema.features}
+        if wanted[model.feature] == model.encoder.feature_dim and dims.get(model.feature) == 2 * wanted[model.feature]:
+            wanted[model.feature] *= 2  # of mean and deviation a model of the mean takes the mean
+        check_features(manifest, wanted)
     if model.encoder.feature_dim:
         check_made_with(manifest, model.encoder)
-
-
-def _taken(model: AdapterConfig, manifest: Manifest) -> dict[str, int]:
-    """The features that are compared with a data set's: of mean and deviation a model of the mean takes the mean."""
-    wanted = dict(model.inputs.features)
-    dims = {feature.name: feature.dim for feature in manifest.schema.features}
-    if wanted[model.feature] == model.encoder.feature_dim and dims.get(model.feature) == 2 * wanted[model.feature]:
-        wanted[model.feature] *= 2
-    return wanted
 
 
 def _rows(
@@ -157,21 +150,14 @@ def _rows(
 ) -> EmbeddedRows:
     """A row for each caption; rows of a whole video share its vector."""
     assert isinstance(model, Adapter)
-    if model.config.frames == "pooled":
-        return CLIP_SPACE.rows(model, config, manifest, vocabulary, places)
-    return embed_videos(model, config, manifest, vocabulary, places)
+    embed_rows = CLIP_SPACE.rows if model.config.frames == "pooled" else embed_videos
+    return embed_rows(model, config, manifest, vocabulary, places)
 
 
 def _arrays(loaded: TrainedModel, videos: Mapping[str, Sequence[Any]]) -> Encoded:
     """Clips given as pooled rows, or whole videos given as rows of frames; the vectors are those of evaluation."""
     assert isinstance(loaded.model, Adapter)
-    if loaded.model.config.frames == "pooled":
-        assert CLIP_SPACE.arrays is not None
-        return CLIP_SPACE.arrays(loaded, videos)
-    return encode_frames(loaded, videos)
-
-
-ADAPTER_SPACE = JointSpace(check=_check, rows=_rows, queries=CLIP_SPACE.queries, arrays=_arrays)
+    return (encode_features if loaded.model.config.frames == "pooled" else encode_frames)(loaded, videos)
 
 
 def _build(
@@ -186,12 +172,8 @@ def _build(
 
 
 def _task(config: TrainConfig, rank: int, world: int, tables: LossTables) -> RetrievalTask:
-    """Contrastive training on clips, or on whole videos with a caption each."""
     assert isinstance(config.model, AdapterConfig)
-    if config.model.frames == "pooled":
-        return clip_task(config, rank, world, tables)
-    names = config.model.columns
-    return RetrievalTask(config, rank, world, lambda columns: frame_batch(columns, names))
+    return (clip_task if config.model.frames == "pooled" else frame_task)(config, rank, world, tables)
 
 
 def _pretrained(model: nn.Module) -> None:
@@ -209,22 +191,17 @@ def _concept_terms(loaded: TrainedModel) -> ConceptTerms | None:
     config, head = model.config, model.head
     assert head is not None, "an encoder with concepts has a head"
 
-    def clips(rows: Num[np.ndarray, "clips values"]) -> Float32[np.ndarray, "clips concepts"]:
-        return _on_device(head.concepts, rows[:, : config.encoder.feature_dim], model)
+    def concepts(named: Callable[[Tensor], Tensor | None], rows: np.ndarray) -> Float32[np.ndarray, "rows concepts"]:
+        with torch.inference_mode():
+            values = named(torch.from_numpy(np.array(rows, np.float32)).to(model.device))
+        assert values is not None, "a head of classes names concepts"
+        return values.cpu().numpy()
 
-    def texts(vectors: Float32[np.ndarray, "texts dim"]) -> Float32[np.ndarray, "texts concepts"]:
-        return _on_device(head.text_concepts, vectors, model)
-
-    return ConceptTerms(config.feature, clips, texts)
-
-
-def _on_device(
-    use: Callable[[Tensor], Tensor | None], rows: Num[np.ndarray, "rows values"], model: Adapter
-) -> Float32[np.ndarray, "rows concepts"]:
-    with torch.inference_mode():
-        concepts = use(torch.from_numpy(np.array(rows, np.float32)).to(model.device))
-    assert concepts is not None, "a head of classes names concepts"
-    return concepts.cpu().numpy()
+    return ConceptTerms(
+        config.feature,
+        clips=lambda rows: concepts(head.concepts, rows[:, : config.encoder.feature_dim]),
+        texts=lambda vectors: concepts(head.text_concepts, vectors),
+    )
 
 
 IMPLEMENTATION = Implementation(
@@ -232,6 +209,6 @@ IMPLEMENTATION = Implementation(
     task=_task,
     predict=predict,
     signature=signature,
-    retrieval=replace(ADAPTER_SPACE, concept_terms=_concept_terms),
+    retrieval=JointSpace(_check, _rows, CLIP_SPACE.queries, arrays=_arrays, concept_terms=_concept_terms),
     pretrained=_pretrained,
 )

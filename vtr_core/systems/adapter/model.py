@@ -5,7 +5,6 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from vtr_core.config.pretrained import EncoderRecord
 from vtr_core.data.batches import ClipBatch, FrameBatch
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.encoders.bundled import ClassHead
@@ -35,14 +34,23 @@ class Adapter(VideoTextModel):
         super().__init__()
         self.config, record, self.dim = config, config.encoder, config.encoder.dim
         self.text = FrozenText(record)
-        self.head = None if record.feature_dim == 0 else _empty_head(record)
+        self.head: Head | None = None
+        if record.classes:  # a checkpoint or the encoder itself fills in the weights
+            sizes = ((record.classes, record.feature_dim), (record.classes,), (record.classes, record.dim))
+            self.head = ClassHead(*(torch.zeros(size) for size in sizes))
+        elif record.feature_dim:
+            self.head = UnitHead()
         given = config.inputs.features.get(config.feature, record.feature_dim)
         if self.head is not None:
             _check_rows(config, given)
         self.standardization = Standardization(given)
         self.frame_scores = nn.Linear(given, 1, bias=False) if config.frames == "attention" else None
         self.words = nn.Sequential(nn.Dropout(config.dropout), _from_zero(nn.Linear(record.dim, record.dim)))
-        self.video = _video_projection(config, given, record.dim, begins_at_zero=self.head is not None)
+        layers: list[nn.Module] = [nn.Dropout(config.dropout)]
+        if config.hidden_dim:
+            layers += [nn.Linear(given, config.hidden_dim), nn.GELU(), nn.Dropout(config.dropout)]
+        last = nn.Linear(config.hidden_dim or given, record.dim)
+        self.video = nn.Sequential(*layers, last if self.head is None else _from_zero(last))
         if self.frame_scores is not None:
             nn.init.zeros_(self.frame_scores.weight)
 
@@ -67,9 +75,8 @@ class Adapter(VideoTextModel):
         """Text and video in the joint space; exactly 0 for an empty text or a video without rows."""
         name, text = self.config.feature, self.encode_text(batch.tokens)
         if isinstance(batch, FrameBatch):
-            video, seen = self.encode_videos(batch.frames[name], batch.mask[name]), batch.present[name]
-            present = {TEXT: batch.text_present, VIDEO: seen}
-            vectors = {TEXT: text, VIDEO: video}
+            vectors = {TEXT: text, VIDEO: self.encode_videos(batch.frames[name], batch.mask[name])}
+            present = {TEXT: batch.text_present, VIDEO: batch.present[name]}
             return Embeddings({m: torch.where(present[m].unsqueeze(1), v, 0) for m, v in vectors.items()}, present)
         rows = torch.where(batch.present[name].unsqueeze(1), batch.features[name], 0).float()
         return joint_embeddings({TEXT: text, name: self.encode_video(rows)}, batch, True)
@@ -111,15 +118,6 @@ class Adapter(VideoTextModel):
         return normalize(added if self.head is None else self.head(mean) + added, dim=-1)
 
 
-def _video_projection(config: AdapterConfig, given: int, dim: int, *, begins_at_zero: bool) -> nn.Sequential:
-    """Dropout and a linear layer, or two with GELU between them; the last one's weights start at 0 where asked."""
-    layers: list[nn.Module] = [nn.Dropout(config.dropout)]
-    if config.hidden_dim:
-        layers += [nn.Linear(given, config.hidden_dim), nn.GELU(), nn.Dropout(config.dropout)]
-    last = nn.Linear(config.hidden_dim or given, dim)
-    return nn.Sequential(*layers, _from_zero(last) if begins_at_zero else last)
-
-
 def _from_zero(layer: nn.Linear) -> nn.Linear:
     nn.init.zeros_(layer.weight)
     nn.init.zeros_(layer.bias)
@@ -135,14 +133,3 @@ def _check_rows(config: AdapterConfig, given: int) -> None:
             f"{config.feature} has {given} values, the encoder {config.encoder.name} makes {made}{twice}; extract the "
             f"data with {command_line('extract', 'VIDEOS', '--recipe', config.encoder.name)}"
         )
-
-
-def _empty_head(record: EncoderRecord) -> Head:
-    """The encoder's head without its weights, which a checkpoint or the encoder itself fills in."""
-    if not record.classes:
-        return UnitHead()
-    return ClassHead(
-        torch.zeros(record.classes, record.feature_dim),
-        torch.zeros(record.classes),
-        torch.zeros(record.classes, record.dim),
-    )

@@ -98,10 +98,6 @@ def _reads_texts(model: JointSpaceSettings) -> bool:
     return model.words.encoder is not None
 
 
-def _text_encoder(model: JointSpaceSettings) -> str | None:
-    return "model.words.encoder" if _reads_texts(model) else None
-
-
 def _usual_features(model: JointSpaceSettings) -> "Mapping[str, int]":
     """HowTo100M's features: concatenated 2D and 3D features, and DAVEnet's; of the model's modalities."""
     dims = {"video": 4096, "audio": 1024}
@@ -111,13 +107,12 @@ def _usual_features(model: JointSpaceSettings) -> "Mapping[str, int]":
 CAPSULES = System(
     name="capsules",
     configs=(CapsuleNetConfig, FullyConnectedConfig, SelfAttentionBaselineConfig),
-    used_by="vtr evaluate, vtr index, vtr search and vtr explain",
     reads="clips",
     implementation=imported("vtr_core.systems.capsules.task", "IMPLEMENTATION"),
     presets=imported("vtr_core.systems.capsules.presets", "CAPSULE_PRESETS"),
     trained_vectors=_trained_vectors,
     reads_texts=_reads_texts,
-    text_encoder=_text_encoder,
+    text_encoder="model.words.encoder",
     standardizes=attrgetter("standardize"),
     usual_features=_usual_features,
     takes=attrgetter("modalities"),

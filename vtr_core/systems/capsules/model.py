@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from math import sqrt
-from typing import assert_never, cast
+from typing import cast
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -69,40 +69,20 @@ class WordEncoder(nn.Module):
 
     def forward(self, tokens: Int64[Tensor, "batch max_words"]) -> Float[Tensor, "batch out_dim"]:
         """The vector of each caption, `out_dim` long."""
-        vectors, words = self._vectors(tokens)
+        if isinstance(self.vectors, nn.Embedding):
+            vectors, words = self.vectors(tokens), tokens != PADDING
+        else:
+            vectors, words = self.vectors(tokens)
         if self.training and self.config.word_dropout:
             words = keep_words(words, self.config.word_dropout)
-        hidden = torch.relu(self.linear(vectors)) * words.unsqueeze(-1)
-        pooled = self._pool(hidden, words)
+        hidden = torch.relu(self.linear(vectors.to(self.linear.weight.dtype))) * words.unsqueeze(-1)
+        parts = []
+        if self.config.pooling != "mean":  # values are never negative, so the zeros of padding change no maximum
+            parts.append(hidden.amax(dim=1))
+        if self.config.pooling != "max":
+            parts.append(hidden.sum(dim=1) / words.sum(dim=1, keepdim=True).clamp(min=1))
+        pooled = torch.cat(parts, dim=1)
         return self.dropout(layer_norm(pooled, pooled.shape[1:]) if self.config.layer_norm else pooled)
-
-    def _vectors(
-        self, tokens: Int64[Tensor, "batch max_words"]
-    ) -> tuple[Float[Tensor, "batch words word_dim"], Bool[Tensor, "batch words"]]:
-        if isinstance(self.vectors, nn.Embedding):
-            return self.vectors(tokens), tokens != PADDING
-        vectors, words = self.vectors(tokens)
-        return vectors.to(self.linear.weight.dtype), words
-
-    def _pool(
-        self, hidden: Float[Tensor, "batch max_words hidden"], words: Bool[Tensor, "batch max_words"]
-    ) -> Float[Tensor, "batch out_dim"]:
-        """`hidden`, zero where there is no word, pooled over the words."""
-        match self.config.pooling:
-            case "max":  # of values that are never negative, so the zeros of padding change no maximum
-                return hidden.amax(dim=1)
-            case "mean":
-                return _mean(hidden, words)
-            case "max_mean":
-                return torch.cat([hidden.amax(dim=1), _mean(hidden, words)], dim=1)
-            case _:
-                assert_never(self.config.pooling)
-
-
-def _mean(
-    hidden: Float[Tensor, "batch max_words hidden"], words: Bool[Tensor, "batch max_words"]
-) -> Float[Tensor, "batch hidden"]:
-    return hidden.sum(dim=1) / words.sum(dim=1, keepdim=True).clamp(min=1)
 
 
 def keep_words(words: Bool[Tensor, "batch max_words"], rate: float) -> Bool[Tensor, "batch max_words"]:
@@ -120,9 +100,13 @@ class ModalityVectors(nn.Module):
 
     def __init__(self, config: JointSpaceSettings) -> None:
         super().__init__()
-        _check(config.inputs.features)
-        features = config.inputs.features
-        record = config.words.encoder
+        features, record = config.inputs.features, config.words.encoder
+        if not features:
+            raise ConfigError(
+                "model.inputs.features is empty; a data set's manifest, or the caller, must name its features"
+            )
+        if TEXT in features:
+            raise ConfigError(f"model.inputs.features: {TEXT!r} is the captions' modality; rename that feature column")
         tokens = None if record is None else EncoderTokens(record)
         word_dim = config.inputs.word_dim if tokens is None else tokens.dim
         self.words = WordEncoder(config.inputs.num_words, word_dim, config.words, tokens)
@@ -146,15 +130,14 @@ class ModalityVectors(nn.Module):
 
     def forward(self, batch: ClipBatch) -> dict[str, Float[Tensor, "_ _"]]:
         """By modality, text first: (batch, dim), and for text (batch · (1 + extra), dim) in the order of `captions`."""
-        features = {name: self.input_dropout(self._feature(name, batch)) for name in self.dims if name != TEXT}
+        features = {}
+        for name in (name for name in self.dims if name != TEXT):
+            present = batch.present[name].unsqueeze(1)
+            values = torch.where(present, batch.features[name], 0).to(self.words.linear.weight.dtype)
+            if name in self.standardization:
+                values = torch.where(present, self.standardization[name](values), 0)
+            features[name] = self.input_dropout(values)
         return {TEXT: self.words(captions(batch)), **features}
-
-    def _feature(self, name: str, batch: ClipBatch) -> Float[Tensor, "batch dim"]:
-        present = batch.present[name].unsqueeze(1)
-        values = torch.where(present, batch.features[name], 0).to(self.words.linear.weight.dtype)
-        if name in self.standardization:
-            values = torch.where(present, self.standardization[name](values), 0)
-        return values
 
 
 class EncoderTokens(nn.Module):
@@ -185,15 +168,6 @@ def captions(batch: ClipBatch) -> Int64[Tensor, "captions max_words"]:
     return torch.cat([batch.tokens, batch.candidate_tokens.flatten(0, 1)])
 
 
-def _check(features: Mapping[str, int]) -> None:
-    if not features:
-        raise ConfigError(
-            "model.inputs.features is empty; a data set's manifest, or the caller, must name its features"
-        )
-    if TEXT in features:
-        raise ConfigError(f"model.inputs.features: {TEXT!r} is the captions' modality; rename that feature column")
-
-
 SHARED = "shared"
 
 
@@ -218,15 +192,18 @@ class CapsuleNet(nn.Module):
         self.routing = nn.ModuleDict(
             {name: build_routing(config.num_capsules, config.primary_dim, config.routing) for name in heads}
         )
-        self.projection = nn.ModuleDict({name: _projection(config) for name in heads})
+        pose_dim = config.primary_dim if config.projected_poses == "primary" else config.routing.pose_dim
+        sizes = config.num_capsules, pose_dim, config.embedding_dim, config.activation_scale
+        self.projection = nn.ModuleDict({name: CapsuleProjection(*sizes) for name in heads})
 
     def forward(self, batch: ClipBatch) -> Embeddings:
         """Text and every configured feature in the joint space."""
         primary = self._primary(batch)
-        projected = {
-            name: self.projection[self._head(name)](self._projected(primary[name], secondary))
-            for name, secondary in self._route(primary).items()
-        }
+        projected = {}
+        for name, secondary in self._route(primary).items():
+            if self.config.projected_poses == "primary":
+                secondary = Capsules(poses=primary[name].poses, activations=secondary.activations)
+            projected[name] = self.projection[self._head(name)](secondary)
         return joint_embeddings(projected, batch, self.config.normalize)
 
     def initialize(self, word_size: float = 1.0) -> None:
@@ -237,14 +214,11 @@ class CapsuleNet(nn.Module):
         for routing in self.routing.values():
             cast(Routing, routing).initialize()
         for head, projection in self.projection.items():
-            self._initialize_projection(cast(CapsuleProjection, projection), cast(Routing, self.routing[head]))
-
-    def _initialize_projection(self, projection: CapsuleProjection, routing: Routing) -> None:
-        """Draw f_out for poses p̂ᵢxᵢ of the routing's size; primary poses have size 1."""
-        pose_size = routing.pose_size if self.config.projected_poses == "secondary" else 1.0
-        shared = projection.linear.in_features if self.config.share_weights else None
-        in_size = projection.scale * routing.activation_size * pose_size
-        keep_size(projection.linear, in_size, contrasted_size(self.config.embedding_dim, shared))
+            projection, routing = cast(CapsuleProjection, projection), cast(Routing, self.routing[head])
+            pose_size = routing.pose_size if self.config.projected_poses == "secondary" else 1.0  # of primary poses
+            shared = projection.linear.in_features if self.config.share_weights else None
+            in_size = projection.scale * routing.activation_size * pose_size
+            keep_size(projection.linear, in_size, contrasted_size(self.config.embedding_dim, shared))
 
     def activations(self, batch: ClipBatch) -> dict[str, Capsules]:
         """The secondary capsules of every modality; undefined in rows that lack the modality."""
@@ -256,23 +230,8 @@ class CapsuleNet(nn.Module):
     def _route(self, primary: Mapping[str, Capsules]) -> dict[str, Capsules]:
         return {name: self.routing[self._head(name)](capsules) for name, capsules in primary.items()}
 
-    def _projected(self, primary: Capsules, secondary: Capsules) -> Capsules:
-        """The input of f_out: the secondary activations, with the poses that the configuration selects."""
-        match self.config.projected_poses:
-            case "secondary":
-                return secondary
-            case "primary":
-                return Capsules(poses=primary.poses, activations=secondary.activations)
-            case _:
-                assert_never(self.config.projected_poses)
-
     def _head(self, modality: str) -> str:
         return SHARED if self.config.share_weights else modality
-
-
-def _projection(config: CapsuleNetConfig) -> CapsuleProjection:
-    pose_dim = config.primary_dim if config.projected_poses == "primary" else config.routing.pose_dim
-    return CapsuleProjection(config.num_capsules, pose_dim, config.embedding_dim, config.activation_scale)
 
 
 def _model_check(config: CapsuleNetConfig) -> None:
@@ -299,7 +258,13 @@ class FullyConnected(nn.Module):
         super().__init__()
         self.config = config
         self.inputs = ModalityVectors(config)
-        self.layers = nn.ModuleDict({name: _layers(dim, config) for name, dim in self.inputs.dims.items()})
+        gated, hidden = config.layers == "gated_unit", config.hidden_dim
+        self.layers = nn.ModuleDict(
+            {
+                name: GatedUnit(dim, config.embedding_dim) if gated else TwoLayers(dim, hidden, config.embedding_dim)
+                for name, dim in self.inputs.dims.items()
+            }
+        )
 
     def forward(self, batch: ClipBatch) -> Embeddings:
         """Text and every configured feature in the joint space."""
@@ -342,12 +307,6 @@ class GatedUnit(nn.Module):
         """Draw weights by which embeddings have values of `size`, and the gate's logits size 1."""
         keep_size(self.linear, out_size=size / SIGMOID_SIZE)
         keep_size(self.gate, in_size=size / SIGMOID_SIZE)
-
-
-def _layers(dim: int, config: FullyConnectedConfig) -> TwoLayers | GatedUnit:
-    if config.layers == "gated_unit":
-        return GatedUnit(dim, config.embedding_dim)
-    return TwoLayers(dim, config.hidden_dim, config.embedding_dim)
 
 
 class TokenAttention(nn.Module):

@@ -22,31 +22,24 @@ def build(
     config: JointSpaceSettings, vectors: np.ndarray | None, statistics: Mapping[str, FeatureStatistics] | None
 ) -> CapsuleNet | FullyConnected | SelfAttentionBaseline:
     """The network of a configuration; vectors: (words, word_dim) of the vocabulary; statistics: of all features."""
-    model = _fresh(config)
+    match config:
+        case CapsuleNetConfig():
+            model: CapsuleNet | FullyConnected | SelfAttentionBaseline = CapsuleNet(config)
+        case FullyConnectedConfig():
+            model = FullyConnected(config)
+        case SelfAttentionBaselineConfig():
+            model = SelfAttentionBaseline(config)
+        case _:
+            raise AssertionError(f"{type(config).__name__} is no configuration of a capsule network or its baselines")
+    given = None if config.words.encoder is not None else vectors
     if config.initialization == "scaled":
-        model.initialize(1.0 if vectors is None or config.words.encoder is not None else _size(vectors))
-    if vectors is not None and config.words.encoder is None:
-        model.inputs.load_word_vectors(torch.from_numpy(vectors.copy()))
+        size = 1.0 if given is None else float(np.sqrt(np.square(given, dtype=np.float64).mean()))
+        model.initialize(size or 1.0)  # of vectors that are all 0
+    if given is not None:
+        model.inputs.load_word_vectors(torch.from_numpy(given.copy()))
     if statistics is not None:
         model.inputs.load_statistics(statistics)
     return model
-
-
-def _fresh(config: JointSpaceSettings) -> CapsuleNet | FullyConnected | SelfAttentionBaseline:
-    match config:
-        case CapsuleNetConfig():
-            return CapsuleNet(config)
-        case FullyConnectedConfig():
-            return FullyConnected(config)
-        case SelfAttentionBaselineConfig():
-            return SelfAttentionBaseline(config)
-        case _:
-            raise AssertionError(f"{type(config).__name__} is no configuration of a capsule network or its baselines")
-
-
-def _size(vectors: np.ndarray) -> float:
-    """Root mean square of given word vectors; 1 where they are all 0."""
-    return float(np.sqrt(np.square(vectors, dtype=np.float64).mean())) or 1.0
 
 
 def _compiles(config: JointSpaceSettings) -> bool:

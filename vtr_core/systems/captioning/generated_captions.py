@@ -14,8 +14,8 @@ from vtr_core.data.batches import centre
 from vtr_core.data.captions import VideoCaptions, information_table, video_captions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
-from vtr_core.data.reading.evaluated_rows import MAX_VIDEOS, VideoRows, video_rows
-from vtr_core.data.reading.stored_rows import PictureRows, picture_rows
+from vtr_core.data.reading.evaluated_rows import MAX_VIDEOS, video_rows
+from vtr_core.data.reading.stored_rows import picture_rows
 from vtr_core.data.records.arrays import PaddedFrames
 from vtr_core.data.records.schema import FRAMES, require_frames, require_videos
 from vtr_core.data.shards.shard_file import usable
@@ -79,22 +79,15 @@ def captioner_rows(config: TrainConfig, manifest: Manifest, places: Sequence[Row
     most = min(MAX_VIDEOS, config.evaluation.batch_rows)
     if model.backbone is None:
         for videos in video_rows(manifest, places, frames, most, [model.feature], mean=False):
-            yield _of_vectors(videos, model.feature)
+            references = _texts(videos.captions, videos.caption_video, len(videos.video_id))
+            name = model.feature
+            yield CaptionerRows(videos.frames[name], videos.mask[name], videos.video_id, references)
     else:
         for clips in picture_rows(manifest, places, frames, most):
-            yield _of_pictures(clips, model.backbone.image_size)
-
-
-def _of_vectors(videos: VideoRows, feature: str) -> CaptionerRows:
-    references = _texts(videos.captions, videos.caption_video, len(videos.video_id))
-    return CaptionerRows(videos.frames[feature], videos.mask[feature], videos.video_id, references)
-
-
-def _of_pictures(clips: PictureRows, size: int) -> CaptionerRows:
-    frames = torch.from_numpy(clips.frames).permute(0, 1, 4, 2, 3)
-    mask = torch.arange(frames.shape[1]) < torch.from_numpy(clips.kept)[:, None]
-    references = _texts(clips.captions, clips.caption_clip, len(clips.clip_id))
-    return CaptionerRows(centre(frames, size), mask, clips.clip_id, references)
+            pixels = torch.from_numpy(clips.frames).permute(0, 1, 4, 2, 3)
+            mask = torch.arange(pixels.shape[1]) < torch.from_numpy(clips.kept)[:, None]
+            references = _texts(clips.captions, clips.caption_clip, len(clips.clip_id))
+            yield CaptionerRows(centre(pixels, model.backbone.image_size), mask, clips.clip_id, references)
 
 
 def _texts(captions: Sequence[str], owner: np.ndarray, count: int) -> tuple[tuple[str, ...], ...]:
@@ -234,9 +227,8 @@ def _means(
     for videos in video_rows(manifest, row_groups(manifest), max_frames=1, features=[feature]):
         means.append(videos.mean[feature].numpy())
         ids.extend(videos.video_id)
-        for place, name in enumerate(videos.video_id):
-            own = (videos.caption_video == place).nonzero()[0].tolist()
-            references[name] = tuple(videos.captions[i] for i in own)
+        texts = _texts(videos.captions, videos.caption_video, len(videos.video_id))
+        references.update(zip(videos.video_id, texts, strict=True))
     return np.concatenate(means), ids, references
 
 
@@ -267,12 +259,12 @@ def examples(videos: CaptionedVideos, count: int) -> list[CaptionExample]:
     scores = cider(hypotheses, captioned, tokenizer=_TOKENIZER).by_id if captioned else {}
     order = sorted(videos.hypotheses, key=lambda name: -scores.get(name, -1.0))
     places = np.unique(np.linspace(0, len(order) - 1, min(count, len(order))).round().astype(int))
-    return [_example(videos, order[place], scores) for place in places.tolist()]
-
-
-def _example(videos: CaptionedVideos, name: str, scores: Mapping[str, float]) -> CaptionExample:
-    score = 100 * scores[name] if name in scores else None
-    return CaptionExample(name, videos.hypotheses[name], videos.references[name], score, videos.has_frames[name])
+    shown = []
+    for name in (order[place] for place in places.tolist()):
+        score = 100 * scores[name] if name in scores else None
+        texts = videos.hypotheses[name], videos.references[name]
+        shown.append(CaptionExample(name, *texts, score, videos.has_frames[name]))
+    return shown
 
 
 def render_captions(shown: Sequence[CaptionExample], **details: object) -> str:

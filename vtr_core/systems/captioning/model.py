@@ -1,15 +1,13 @@
 """The captioner: video and text tokens in one transformer with a causal mask on text."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, pad
 
 from vtr_core.data.batches import FrameBatch, PictureBatch
-from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.losses.gmc import Sequences
 from vtr_core.nn.initialization import keep_size
@@ -71,8 +69,8 @@ class Captioner(nn.Module):
             TransformerBlock(dim, config.heads, config.mlp_dim, config.dropout, bert) for _ in range(config.layers)
         )
         self.norm, self.dropout = nn.Identity() if bert else nn.LayerNorm(dim), nn.Dropout(config.dropout)
-        self.video_norm = nn.LayerNorm(dim) if bert else None
-        self.word_norm = nn.LayerNorm(dim) if bert else None
+        self.video_norm = nn.LayerNorm(dim) if bert else nn.Identity()
+        self.word_norm = nn.LayerNorm(dim) if bert else nn.Identity()
         self.head = nn.Sequential(nn.Linear(dim, dim), nn.GELU(), nn.LayerNorm(dim)) if bert else None
         self.bias = nn.Parameter(torch.zeros(num_words + 3))
         nn.init.normal_(self.words.weight, std=_SPREAD)
@@ -92,7 +90,10 @@ class Captioner(nn.Module):
         """
         tokens = self.with_end(batch.tokens)
         masked = masked_tokens(tokens, hidden, self.config.mask_rate) & batch.text_present.unsqueeze(1)
-        frames, known = self.video_tokens(*given_frames(batch, self.config.feature))
+        if isinstance(batch, PictureBatch):
+            frames, known = self.video_tokens(batch.frames, batch.mask)
+        else:
+            frames, known = self.video_tokens(batch.frames[self.config.feature], batch.mask[self.config.feature])
         text = self.text_tokens(tokens.masked_fill(masked, self.mask))
         both, _ = self.go_on(torch.cat([frames, text], dim=1), sequence_mask(known, tokens.shape[1]), None)
         logits = self.logits(both[:, frames.shape[1] :])
@@ -103,17 +104,12 @@ class Captioner(nn.Module):
             output = replace(output, videos=video_tokens, captions=self.caption(tokens))
         return output
 
-    def load_statistics(self, statistics: Mapping[str, FeatureStatistics]) -> None:
-        """Sets the statistics of the training data, for a model that standardises frames."""
-        assert self.standardization is not None, "the model takes frames as they are"
-        self.standardization.load(statistics[self.config.feature])
-
     def with_end(self, tokens: Int64[Tensor, "rows max_words"]) -> Int64[Tensor, "rows length"]:
         """Captions with the end token, cut to `max_tokens` including it, padded to the longest."""
         words = tokens[:, : self.config.max_tokens - 1]
         counts = (words != 0).sum(dim=1)
         length = max(1, int(counts.max())) + 1 if len(words) else 2
-        ended = torch.nn.functional.pad(words, (0, max(0, length - words.shape[1])))[:, :length]
+        ended = pad(words, (0, max(0, length - words.shape[1])))[:, :length]
         return ended.scatter(1, counts.unsqueeze(1), self.end)
 
     def caption(self, tokens: Int64[Tensor, "rows length"]) -> Sequences:
@@ -138,7 +134,8 @@ class Captioner(nn.Module):
             values = self.standardization(values)
         values = torch.where(mask.unsqueeze(2), values, 0)
         spots = 1 if self.grid is None else len(self.grid)
-        values, mask = whole_frames(values, mask, spots)
+        missing = -values.shape[1] % spots  # rows of the last frame
+        values, mask = pad(values, (0, 0, 0, missing)), pad(mask, (0, missing))
         if self.config.video_tokens is not None:
             values, mask = pooled_frames(values, mask, self.config.video_tokens, spots)
         frame_mask = mask.unflatten(1, (-1, spots)).any(dim=2)
@@ -147,12 +144,11 @@ class Captioner(nn.Module):
         tokens = self.frames(values) + self.times(time.to(values.dtype).repeat_interleave(spots, dim=1).unsqueeze(2))
         if self.grid is not None:
             tokens = tokens + self.grid.repeat(frame_mask.shape[1], 1)
-        return self.dropout(_normed(tokens, self.video_norm)), mask
+        return self.dropout(self.video_norm(tokens)), mask
 
     def text_tokens(self, tokens: Int64[Tensor, "rows length"], first: int = 0) -> Float[Tensor, "rows length hidden"]:
         """Embeddings of words at positions from `first` on."""
-        embedded = self.words(tokens) + self.places[first : first + tokens.shape[1]]
-        return self.dropout(_normed(embedded, self.word_norm))
+        return self.dropout(self.word_norm(self.words(tokens) + self.places[first : first + tokens.shape[1]]))
 
     def logits(self, states: Float[Tensor, "*rows hidden"]) -> Float[Tensor, "*rows words"]:
         """Scores of all words: products with their embeddings, plus a bias."""
@@ -195,14 +191,6 @@ def sequence_mask(known: Bool[Tensor, "rows frames"], length: int) -> Bool[Tenso
     return is_frame.unsqueeze(1) | earlier_word | (place.unsqueeze(1) == place)
 
 
-def whole_frames(
-    rows: Float[Tensor, "videos rows dim"], mask: Bool[Tensor, "videos rows"], spots: int
-) -> tuple[Float[Tensor, "videos padded dim"], Bool[Tensor, "videos padded"]]:
-    """Rows padded to whole frames of `spots` rows each."""
-    missing = -rows.shape[1] % spots
-    return torch.nn.functional.pad(rows, (0, 0, 0, missing)), torch.nn.functional.pad(mask, (0, missing))
-
-
 def pooled_frames(
     rows: Float[Tensor, "videos rows dim"], mask: Bool[Tensor, "videos rows"], segments: int, spots: int
 ) -> tuple[Float[Tensor, "videos pooled dim"], Bool[Tensor, "videos pooled"]]:
@@ -224,20 +212,6 @@ def segment_means(
     member = (run.unsqueeze(1) == torch.arange(segments, device=mask.device).unsqueeze(1)) & mask.unsqueeze(1)
     counts = member.sum(dim=2, keepdim=True)
     return member.to(frames.dtype) @ frames / counts.clamp(min=1), counts.squeeze(2) > 0
-
-
-def _normed(tokens: Float[Tensor, "*rows hidden"], norm: nn.LayerNorm | None) -> Float[Tensor, "*rows hidden"]:
-    normed: Tensor = tokens if norm is None else norm(tokens)
-    return normed
-
-
-def given_frames(
-    batch: FrameBatch | PictureBatch, feature: str
-) -> tuple[Shaped[Tensor, "batch frames *values"], Bool[Tensor, "batch frames"]]:
-    """The frames of a batch with their mask: vectors of a feature, or pixels."""
-    if isinstance(batch, PictureBatch):
-        return batch.frames, batch.mask
-    return batch.frames[feature], batch.mask[feature]
 
 
 def _frame_dim(config: CaptionerConfig) -> int:

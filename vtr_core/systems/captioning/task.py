@@ -60,7 +60,12 @@ class CaptioningTask:
         assert (tables.information is None) == (config.loss.granularity_margin is None), "a margin needs information"
         self._config, self._model, self._loss = config, config.model, config.loss
         self._rank, self._world = rank, world
-        self._batch = _batches(config.model, config.seed)
+        if config.model.backbone is None:
+            names = [config.model.feature]
+            self._batch: Callable[[Columns], FrameBatch | PictureBatch] = lambda columns: frame_batch(columns, names)
+        else:
+            size = config.model.backbone.image_size
+            self._batch = Crops(config.model.stored_size, size, config.model.random_crop, config.seed).batch
         self.objective = CaptioningObjective(config.loss, config.model.hidden_dim, tables.information)
         share_statistics(self.objective, sum_shares)
 
@@ -120,13 +125,6 @@ class CaptioningTask:
         return shared
 
 
-def _batches(model: CaptionerConfig, seed: int) -> Callable[[Columns], FrameBatch | PictureBatch]:
-    """From columns of the training stream to what the model reads."""
-    if model.backbone is None:
-        return lambda columns: frame_batch(columns, [model.feature])
-    return Crops(model.stored_size, model.backbone.image_size, model.random_crop, seed).batch
-
-
 def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
     """In: the column of the model's feature, a list of frame vectors for each video, or with a backbone `frames`, of
     each frame its pixels; out: `caption`.
@@ -164,7 +162,8 @@ def _build(
     """A newly initialised captioner, including its output word embeddings; statistics: of its feature."""
     model = Captioner(config)
     if statistics is not None:
-        model.load_statistics(statistics)
+        assert model.standardization is not None, "the model takes frames as they are"
+        model.standardization.load(statistics[config.feature])
     return model
 
 

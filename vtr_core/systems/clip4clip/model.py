@@ -41,8 +41,10 @@ class Clip4Clip(VideoTextModel):
         self, frames: UInt8[Tensor, "rows frames 3 height width"], mask: Bool[Tensor, "rows frames"]
     ) -> Float[Tensor, "rows dim"]:
         """Unit vectors. CLIP sees only the frames of `mask`."""
-        encode = self.clip.encode_patches if isinstance(self.temporal, MuseBlock) else self._encode_alone
-        encoded = encode(frames[mask])
+        if isinstance(self.temporal, MuseBlock):
+            encoded = self.clip.encode_patches(frames[mask])
+        else:
+            encoded = self.clip.encode_pictures(frames[mask]).unsqueeze(1)
         tokens = encoded.new_zeros((*mask.shape, *encoded.shape[1:])).index_put((mask,), encoded)
         return self.pooled(tokens, mask)
 
@@ -59,9 +61,6 @@ class Clip4Clip(VideoTextModel):
             case _:
                 frames = self.temporal(cls, mask)
         return mean_direction(frames, mask)
-
-    def _encode_alone(self, pictures: UInt8[Tensor, "pictures 3 height width"]) -> Float[Tensor, "pictures 1 dim"]:
-        return self.clip.encode_pictures(pictures).unsqueeze(1)
 
     def encode_text(self, captions: Int64[Tensor, "captions max_words"]) -> Float[Tensor, "captions dim"]:
         """Unit vectors; exactly 0 for a caption without an in-vocabulary word."""
@@ -98,15 +97,8 @@ def _temporal(config: Clip4ClipConfig) -> MuseBlock | FrameTransformer | None:
         case SequenceTransformer():
             return FrameTransformer(dim, frames)
         case MuseFrames():
-            return MuseBlock(
-                dim,
-                config.backbone.grid,
-                frames.scales,
-                frames.aggregation,
-                frames.learner,
-                frames.initial_gate,
-                frames.norm,
-            )
+            order = frames.aggregation, frames.learner, frames.initial_gate, frames.norm
+            return MuseBlock(dim, config.backbone.grid, frames.scales, *order)
         case _:
             assert_never(frames)
 

@@ -13,7 +13,6 @@ from vtr_core.config.run import TrainConfig
 from vtr_core.data.batches import Crops, centre
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
-from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.data.reading.stored_rows import picture_rows, taken_frames
 from vtr_core.data.records.schema import require_frames
 from vtr_core.embedding.embedded_rows import EmbeddedRows, concatenate, encode, evaluating
@@ -101,16 +100,6 @@ def _pictures(clip: Any, place: str, size: int, most: int) -> UInt8[Tensor, "fra
     return centre(torch.from_numpy(taken).permute(0, 3, 1, 2), size)
 
 
-def _build(
-    config: Clip4ClipConfig,
-    vectors: np.ndarray | None,
-    statistics: Mapping[str, FeatureStatistics] | None,
-) -> Clip4Clip:
-    """A newly initialised model; CLIP has word vectors of its own."""
-    assert vectors is None or statistics is None
-    return Clip4Clip(config)
-
-
 def _task(
     config: TrainConfig,
     rank: int,
@@ -131,7 +120,7 @@ def _events(model: nn.Module, device: torch.device, dtype: torch.dtype) -> Mappi
 
 
 IMPLEMENTATION = Implementation(
-    build=_build,
+    build=lambda config, vectors, statistics: Clip4Clip(config),  # noqa: ARG005  CLIP has vectors of its own
     task=_task,
     predict=predict,
     signature=signature,

@@ -122,10 +122,6 @@ def _reads_texts(model: HybridEncoderConfig) -> bool:
     return model.text_encoder is not None
 
 
-def _text_encoder(model: HybridEncoderConfig) -> str | None:
-    return "model.text_encoder" if _reads_texts(model) else None
-
-
 def _usual_features(model: HybridEncoderConfig) -> "Mapping[str, int]":
     """ResNeXt-101's and ResNet-152's features of frames, concatenated."""
     return {model.feature: 4096}
@@ -144,7 +140,7 @@ DUAL = System(
     reads_unknown_words=True,
     reads_texts=_reads_texts,
     reads_words_too=True,
-    text_encoder=_text_encoder,
+    text_encoder="model.text_encoder",
     num_concepts=attrgetter("num_concepts"),
     usual_features=_usual_features,
     reads_features=columns,

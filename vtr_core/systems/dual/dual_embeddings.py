@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from vtr_core.config.run import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
-from vtr_core.data.reading.evaluated_rows import VideoRows, video_rows
+from vtr_core.data.reading.evaluated_rows import video_rows
 from vtr_core.data.reading.stored_rows import video_texts
 from vtr_core.embedding.data_frames import given_frames
 from vtr_core.embedding.embedded_rows import EmbeddedRows, check_frames, encode, evaluating
@@ -22,6 +22,8 @@ from vtr_core.systems.dual.model import HybridEncoder
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.spaces import Encoded
 from vtr_core.text.tokens.vocabulary import Vocabulary
+
+SPACES = ("latent", "concept")
 
 
 @dataclass(frozen=True)
@@ -114,12 +116,16 @@ def encode_texts(loaded: TrainedModel, texts: Sequence[str]) -> Encoded:
     model = dual_encoder(loaded)
     with evaluating(model):
         tokens = encode(loaded.vocabulary, texts, model.config.inputs.max_words)
-        return _encoded_texts(model, tokens, loaded.config.evaluation.batch_rows)
+        vectors, known = _texts(model, tokens, loaded.config.evaluation.batch_rows)
+    return Encoded(vectors, dict.fromkeys(vectors, known))
 
 
-def _encoded_texts(model: HybridEncoder, tokens: Int64[Tensor, "captions max_words"], max_rows: int) -> Encoded:
+def _texts(
+    model: HybridEncoder, tokens: Int64[Tensor, "captions max_words"], max_rows: int
+) -> tuple[dict[str, np.ndarray], Bool[np.ndarray, " captions"]]:
+    """The captions by space, and which are known."""
     parts = [_by_space(model.text(part.to(_device(model)))) for part in tokens.split(max_rows)]
-    return _encoded(parts, model.known(tokens).numpy())
+    return _together(parts), model.known(tokens).numpy()
 
 
 def encode_frames(loaded: TrainedModel, videos: Mapping[str, Sequence[Any]]) -> Encoded:
@@ -135,23 +141,19 @@ def encode_frames(loaded: TrainedModel, videos: Mapping[str, Sequence[Any]]) -> 
         for batch in given_frames(videos, feature, dim, loaded.config.batch.max_frames):
             parts.append(_by_space(model.video(*(part.to(device) for part in (batch.frames, batch.mask, batch.mean)))))
             present.append(batch.mask.any(dim=1).numpy())
-    return _encoded(parts, np.concatenate(present))
+    vectors = _together(parts)
+    return Encoded(vectors, dict.fromkeys(vectors, np.concatenate(present)))
 
 
 def _by_space(vectors: DualVectors) -> dict[str, Float32[np.ndarray, "rows _"]]:
     """The vectors by the spaces that the model has."""
-    spaces = {"latent": vectors.latent, "concept": vectors.concept_scores}
-    return {name: values.float().cpu().numpy() for name, values in spaces.items() if values is not None}
+    spaces = zip(SPACES, (vectors.latent, vectors.concept_scores), strict=True)
+    return {name: values.float().cpu().numpy() for name, values in spaces if values is not None}
 
 
 def _together(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
     """The rows of all parts, by space."""
     return {space: np.concatenate([part[space] for part in parts]) for space in parts[0]}
-
-
-def _encoded(parts: Sequence[Mapping[str, np.ndarray]], present: Bool[np.ndarray, " rows"]) -> Encoded:
-    vectors = _together(parts)
-    return Encoded(vectors, dict.fromkeys(vectors, present))
 
 
 def dual_encoder(loaded: TrainedModel) -> HybridEncoder:
@@ -178,11 +180,29 @@ def embed_dual_rows(
     """
     check_frames(manifest, model.config)
     known = manifest.vocabulary.fingerprint == vocabulary.fingerprint
-    parts = [_no_rows(model, concepts)]
+    device, name, dims = _device(model), model.config.feature, (model.config.latent_dim, model.config.num_concepts)
+    nothing = {space: np.zeros((0, dim), np.float32) for space, dim in zip(SPACES, dims, strict=True) if dim}
+    keys, flags = np.zeros(0, np.int64), np.zeros(0, np.bool_)
+    parts = [DualRows(nothing, nothing, keys, (), (), keys, keys, flags, flags, concepts)]  # of a worker without rows
     with evaluating(model):
-        for videos in video_rows(manifest, places, config.batch.max_frames, features=[model.config.feature]):
+        for videos in video_rows(manifest, places, config.batch.max_frames, features=[name]):
             tokens = videos.tokens if known else encode(vocabulary, videos.captions, model.config.inputs.max_words)
-            parts.append(_embedded(model, videos, tokens, concepts, config.evaluation.batch_rows))
+            texts, text_present = _texts(model, tokens, config.evaluation.batch_rows)
+            vectors = model.video(*(part[name].to(device) for part in (videos.frames, videos.mask, videos.mean)))
+            parts.append(
+                DualRows(
+                    text=texts,
+                    video=_by_space(vectors),
+                    caption_video=videos.caption_video,
+                    captions=videos.captions,
+                    video_id=videos.video_id,
+                    video_key=videos.video_key,
+                    caption_key=videos.caption_key,
+                    text_present=text_present,
+                    video_present=videos.present[name].numpy(),
+                    concepts=concepts,
+                )
+            )
     return concatenate_dual(parts)
 
 
@@ -232,34 +252,6 @@ def only_captions(rows: DualRows, chosen: Bool[np.ndarray, " captions"]) -> Dual
         video_key=rows.video_key[videos],
         video_present=rows.video_present[videos],
     )
-
-
-def _embedded(
-    model: HybridEncoder, videos: VideoRows, tokens: Tensor, concepts: tuple[str, ...], max_rows: int
-) -> DualRows:
-    device, name = _device(model), model.config.feature
-    vectors = model.video(*(part[name].to(device) for part in (videos.frames, videos.mask, videos.mean)))
-    texts = _encoded_texts(model, tokens, max_rows)
-    return DualRows(
-        text=texts.vectors,
-        video=_by_space(vectors),
-        caption_video=videos.caption_video,
-        captions=videos.captions,
-        video_id=videos.video_id,
-        video_key=videos.video_key,
-        caption_key=videos.caption_key,
-        text_present=texts.known,
-        video_present=videos.present[name].numpy(),
-        concepts=concepts,
-    )
-
-
-def _no_rows(model: HybridEncoder, concepts: tuple[str, ...]) -> DualRows:
-    """The empty result of a worker without a share of a small data set."""
-    dims = {"latent": model.config.latent_dim, "concept": model.config.num_concepts}
-    vectors = {space: np.zeros((0, dim), np.float32) for space, dim in dims.items() if dim is not None}
-    keys, flags = np.zeros(0, np.int64), np.zeros(0, np.bool_)
-    return DualRows(vectors, vectors, keys, (), (), keys, keys, flags, flags, concepts)
 
 
 def _device(model: nn.Module) -> torch.device:

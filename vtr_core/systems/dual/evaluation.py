@@ -46,7 +46,7 @@ def _counted(
     grid: Grid, asks: Asks, spaces: Sequence[DualSpace], hybrid: Hybrid | None
 ) -> tuple["_Search", dict[DualSpace, PairCounts]]:
     """One direction, and its counts under the scores of each of `spaces`."""
-    search = _by_captions(grid) if asks == "captions" else _by_videos(grid)
+    search = _search(grid, asks)
     check_relevance(search.relevance, "count_as_failure")
     by_space = {space: PairCounts(search.relevance) for space in spaces}
     for tile in grid.tiles():
@@ -111,19 +111,18 @@ def _within(chosen: Int64[np.ndarray, " chosen"], part: slice) -> slice:
     return slice(first, last)
 
 
-def _by_captions(grid: Grid) -> _Search:
-    """Every caption is a query; the videos with frames are items."""
-    videos = np.flatnonzero(grid.video_present())
-    relevance = from_labels(grid.shared.caption_video[grid.captions], grid.videos[videos]).only(grid.text_present())
-    return _Search("t2v", "text → video", "captions", np.arange(len(grid.captions)), videos, relevance)
-
-
-def _by_videos(grid: Grid) -> _Search:
-    """The videos with frames and a caption are queries; the captions with a known word are items."""
-    captions = np.flatnonzero(grid.text_present())
-    videos = np.flatnonzero(np.isin(grid.videos, grid.shared.asking))
-    relevance = from_labels(grid.videos[videos], grid.shared.caption_video[grid.captions[captions]])
-    return _Search("v2t", "video → text", "videos", captions, videos, relevance)
+def _search(grid: Grid, asks: Asks) -> _Search:
+    """Every caption is a query, and the videos with frames are items; or the videos with frames and a caption are
+    queries, and the captions with a known word items.
+    """
+    video_of = grid.shared.caption_video[grid.captions]
+    if asks == "captions":
+        videos = np.flatnonzero(grid.video_present())
+        relevance = from_labels(video_of, grid.videos[videos]).only(grid.text_present())
+        return _Search("t2v", "text → video", asks, np.arange(len(grid.captions)), videos, relevance)
+    captions, videos = np.flatnonzero(grid.text_present()), np.flatnonzero(np.isin(grid.videos, grid.shared.asking))
+    relevance = from_labels(grid.videos[videos], video_of[captions])
+    return _Search("v2t", "video → text", asks, captions, videos, relevance)
 
 
 _CPU = torch.device("cpu")

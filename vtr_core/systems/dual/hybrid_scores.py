@@ -79,7 +79,9 @@ class Grid:
         some = next(iter(shared.spaces.values()))[0]
         for part in slices(len(captions), CAPTION_CHUNK):
             owners = some.owners(captions[part])
-            fetched = self._fetch(part) if len(owners) > 1 else None
+            fetched = None
+            if len(owners) > 1:
+                fetched = {space: held[0].fetch(captions[part]) for space, held in shared.spaces.items()}
             if owners[0] == shared.rank:
                 self.own.append(part)
                 if fetched is not None:
@@ -106,15 +108,11 @@ class Grid:
         for videos in slices(len(self.videos), VIDEO_CHUNK):
             vectors = {space: both[1].fetch(self.videos[videos]) for space, both in self.shared.spaces.items()}
             for captions in self.own:
-                texts = self._fetched.get(captions.start) or self._texts(captions)
+                texts = self._fetched.get(captions.start)
+                if texts is None:
+                    texts = {s: held[0].own(self.captions[captions]) for s, held in self.shared.spaces.items()}
                 scores = {space: self._score(space, texts[space], vectors[space]) for space in vectors}
                 yield Tile(captions, videos, scores)
-
-    def _texts(self, captions: slice) -> dict[DualSpace, Float32[Tensor, "captions dim"]]:
-        return {space: held[0].own(self.captions[captions]) for space, held in self.shared.spaces.items()}
-
-    def _fetch(self, captions: slice) -> dict[DualSpace, Float32[Tensor, "captions dim"]]:
-        return {space: held[0].fetch(self.captions[captions]) for space, held in self.shared.spaces.items()}
 
     def _score(self, space: DualSpace, texts: Tensor, videos: Tensor) -> Float[Tensor, "captions videos"]:
         if space == "latent":
@@ -155,8 +153,11 @@ def hybrid_of(grid: Grid, scoring: Scoring) -> Hybrid:
     by_caption, by_video = _extremes(grid)
     if scoring.normalise == "query":
         return Hybrid(weight, *({s: _finite(of[s]) for s in BOTH} for of in (by_caption, by_video)))
-    text = torch.from_numpy(grid.text_present())
-    extents = [widest(_extent(by_caption[space][text]).to(grid.shared.device)).cpu() for space in BOTH]
+    extents = []
+    for space in BOTH:
+        ranges = torch.cat([_nothing(1), by_caption[space][torch.from_numpy(grid.text_present())]])
+        extent = torch.stack([ranges[:, 0].amin(), ranges[:, 1].amax()]).unsqueeze(0)
+        extents.append(widest(extent.to(grid.shared.device)).cpu())
     return _everywhere(grid, weight, _finite(torch.cat(extents)))
 
 
@@ -186,11 +187,6 @@ def _nothing(rows: int) -> Float[Tensor, "rows 2"]:
 def _widen(ranges: Float[Tensor, "rows 2"], scores: Tensor, dim: int) -> None:
     torch.minimum(ranges[:, 0], scores.amin(dim), out=ranges[:, 0])
     torch.maximum(ranges[:, 1], scores.amax(dim), out=ranges[:, 1])
-
-
-def _extent(ranges: Float[Tensor, "rows 2"]) -> Float[Tensor, "1 2"]:
-    whole = torch.cat([_nothing(1), ranges])
-    return torch.stack([whole[:, 0].amin(), whole[:, 1].amax()]).unsqueeze(0)
 
 
 def _finite(ranges: Float[Tensor, "rows 2"]) -> Float[Tensor, "rows 2"]:

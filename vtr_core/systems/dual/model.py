@@ -103,7 +103,10 @@ class HybridEncoder(nn.Module):
         super().__init__()
         self.config = config
         inputs = config.inputs
-        self.frames = FrameEncoder(_frame_dim(config), config)
+        if config.feature not in inputs.features:
+            held = ", ".join(inputs.features) or "none"
+            raise ConfigError(f"model.feature = {config.feature!r}, the data's feature columns are: {held}")
+        self.frames = FrameEncoder(inputs.features[config.feature], config)
         self.words = SentenceEncoder(
             inputs.num_words,
             inputs.word_dim,
@@ -164,9 +167,9 @@ class _Heads(nn.Module):
 
     def __init__(self, in_dim: int, config: HybridEncoderConfig) -> None:
         super().__init__()
-        latent, concepts = config.latent_dim, config.num_concepts
+        latent, concepts, fan_in = config.latent_dim, config.num_concepts, config.initialization == "hybrid_space"
         self.latent = None if latent is None else LatentHead(in_dim, latent, config.dropout)
-        self.concept = None if concepts is None else _concept_head(in_dim, concepts, config)
+        self.concept = None if concepts is None else ConceptHead(in_dim, concepts, fan_in=fan_in)
 
     def forward(self, values: Float[Tensor, "rows in_dim"], present: Bool[Tensor, " rows"]) -> DualVectors:
         latent = None if self.latent is None else at_least_float32(self.latent(values, present))
@@ -174,17 +177,5 @@ class _Heads(nn.Module):
         return DualVectors(latent, scores)
 
 
-def _concept_head(in_dim: int, concepts: int, config: HybridEncoderConfig) -> ConceptHead:
-    return ConceptHead(in_dim, concepts, fan_in=config.initialization == "hybrid_space")
-
-
 def _embeddings(text: Tensor | None, video: Tensor | None, present: dict[str, Tensor]) -> Embeddings | None:
     return None if text is None or video is None else Embeddings({TEXT: text, VIDEO: video}, present)
-
-
-def _frame_dim(config: HybridEncoderConfig) -> int:
-    features = config.inputs.features
-    if config.feature not in features:
-        held = ", ".join(features) or "none"
-        raise ConfigError(f"model.feature = {config.feature!r}, the data's feature columns are: {held}")
-    return features[config.feature]

@@ -9,7 +9,6 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
-from vtr_core.config.data_sets import ConceptSimilarity
 from vtr_core.config.run import TrainConfig
 from vtr_core.data.batches import frame_batch
 from vtr_core.data.manifest import Manifest
@@ -22,7 +21,7 @@ from vtr_core.embedding.embedded_rows import EmbeddedRows, check_frames
 from vtr_core.embedding.video_ranking import DualQuery, DualVideos, as_tensor
 from vtr_core.errors import DatasetError
 from vtr_core.losses.objective import Share
-from vtr_core.nn.embeddings import TEXT, VIDEO, DualEmbeddings, Embeddings
+from vtr_core.nn.embeddings import TEXT, VIDEO, DualEmbeddings
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.similarity import Similarity, cosine
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
@@ -102,16 +101,11 @@ def compared_spaces(embeddings: DualEmbeddings, of_concepts: Similarity, margin:
         ("concept", embeddings.concept, of_concepts),
     ):
         if space is not None:
-            text, video = _matched(space)
+            rows = (space.present[TEXT] & space.present[VIDEO])[:MOST_ROWS]
+            text, video = (at_least_float32(space.vectors[m][:MOST_ROWS][rows].detach()) for m in (TEXT, VIDEO))
             vectors |= {f"{TEXT}_{name}": text, f"{VIDEO}_{name}": video}
             scores[name] = partial(_in_margins, similarity, text, video, margin)
     return Compared(vectors, scores, is_bounded=True)
-
-
-def _matched(space: Embeddings) -> tuple[Tensor, Tensor]:
-    rows = (space.present[TEXT] & space.present[VIDEO])[:MOST_ROWS]
-    text, video = (at_least_float32(space.vectors[name][:MOST_ROWS][rows].detach()) for name in (TEXT, VIDEO))
-    return text, video
 
 
 def _in_margins(similarity: Similarity, text: Tensor, video: Tensor, margin: float) -> Tensor:
@@ -206,22 +200,14 @@ def _model(config: TrainConfig) -> HybridEncoderConfig:
     return config.model
 
 
-def _check(config: TrainConfig, manifest: Manifest) -> None:
-    check_frames(manifest, _model(config))
-
-
-def _concept_similarity(config: TrainConfig) -> ConceptSimilarity:
-    return _model(config).concept_similarity
-
-
 IMPLEMENTATION = Implementation(
     build=_build,
     task=DualEncodingTask,
     predict=predict,
     signature=signature,
     retrieval=DualSpaces(
-        check=_check,
-        concept_similarity=_concept_similarity,
+        check=lambda config, manifest: check_frames(manifest, _model(config)),
+        concept_similarity=lambda config: _model(config).concept_similarity,
         scoring=dual_scoring,
         rows=table_rows,
         videos=embedded_videos,

@@ -155,10 +155,6 @@ def _reads_texts(model: MuseConfig) -> bool:
     return isinstance(model.text, TextByEncoder)
 
 
-def _text_encoder(model: MuseConfig) -> str | None:
-    return "model.text.encoder" if _reads_texts(model) else None
-
-
 def _usual_features(model: MuseConfig) -> "Mapping[str, int]":
     """CLIP's tokens, and its caption vectors if the model reads those."""
     tokens = 1 if model.grid is None else 1 + model.grid**2
@@ -174,7 +170,7 @@ MUSE = System(
     check=_check,
     trained_vectors=_trained_vectors,
     reads_texts=_reads_texts,
-    text_encoder=_text_encoder,
+    text_encoder="model.text.encoder",
     standardizes=_standardizes,
     usual_features=_usual_features,
     reads_features=columns,

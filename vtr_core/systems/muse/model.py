@@ -53,7 +53,10 @@ class TokenProjection(nn.Module):
             for values in (statistics.mean, statistics.std)
         )
         squares = means.square() + deviations.square()
-        mean, square = (_cls_and_patches(values) for values in (means, squares))
+        mean, square = (  # the row of [CLS], and the mean of the patches' if there are any
+            values[0] if len(values) == 1 else torch.cat([values[0], values[1:].mean(dim=0)])
+            for values in (means, squares)
+        )
         std = (square - mean.square()).clamp(min=0).sqrt()
         self.standardization.load(FeatureStatistics(mean.float().numpy(), torch.where(std > 0, std, 1).float().numpy()))
 
@@ -65,12 +68,6 @@ class TokenProjection(nn.Module):
             for values in (self.standardization.mean, self.standardization.std)
         )
         return self.linear((tokens.to(self.linear.weight.dtype) - mean) / std)
-
-
-def _cls_and_patches(values: Float[Tensor, "tokens given"]) -> Float[Tensor, " both"]:
-    """The row of [CLS], and the mean of the patches' if there are any."""
-    patches = values[1:]
-    return values[0] if len(patches) == 0 else torch.cat([values[0], patches.mean(dim=0)])
 
 
 class Muse(VideoTextModel):
@@ -112,7 +109,8 @@ class Muse(VideoTextModel):
         """
         mask = batch.mask[self.config.feature]
         video = self.encode_videos(batch.frames[self.config.feature], mask)
-        captions = self._captions(batch)
+        text = self.config.text
+        captions = batch.frames[text.feature][:, 0] if isinstance(text, TextVectors) else batch.tokens
         return Embeddings(
             {TEXT: self.encode_text(captions), VIDEO: video}, {TEXT: self.known(captions), VIDEO: mask.any(dim=1)}
         )
@@ -144,20 +142,10 @@ class Muse(VideoTextModel):
     ) -> Float[Tensor, "rows dim"]:
         """Unit vectors; exactly 0 for a video without frames. Tokens may have any precision."""
         frames = torch.where(mask.unsqueeze(2), cls, 0).to(self._place.dtype)
-        size = self._size(frames)
-        scaled = self._scaled(patches, frames if size is None else of_unit_size(frames, size), mask)
-        changes = learned_changes(scaled, self.config.aggregation, self.learner, self._kept_last)
-        return mean_direction(frames + (changes if size is None else size * changes), mask)
-
-    def _size(self, frames: Float[Tensor, "rows frames dim"]) -> Float[Tensor, "rows frames 1"] | None:
-        """Root mean square of each frame's values, by which the learner's tokens are divided.
-
-        It makes the output independent of the length of features; only the frames' directions count. None: features are
-        not scaled, as in the published code.
-        """
-        if self.config.compat == "muse_official":
-            return None
-        return root_mean_square(frames)
+        if self.config.compat == "muse_official":  # its features are not scaled
+            return mean_direction(frames + self._changes(patches, frames, mask), mask)
+        size = root_mean_square(frames)  # so the output depends on the frames' directions, not on their length
+        return mean_direction(frames + size * self._changes(patches, of_unit_size(frames, size), mask), mask)
 
     def encode_text(
         self, captions: Float[Tensor, "captions dim"] | Int64[Tensor, "captions max_words"]
@@ -171,24 +159,20 @@ class Muse(VideoTextModel):
         """Whether each caption has an in-vocabulary word, a text for an encoder, or a vector other than 0."""
         return (captions != 0).any(dim=1) if self.words is None else self.words.known(captions)
 
-    def _captions(self, batch: FrameBatch) -> Tensor:
-        """The input of `encode_text`: the single vector of each row's caption, or its tokens."""
-        if isinstance(self.config.text, TextVectors):
-            return batch.frames[self.config.text.feature][:, 0]
-        return batch.tokens
-
-    def _scaled(
+    def _changes(
         self,
         patches: Float[Tensor, "rows frames patches dim"] | None,
         frames: Float[Tensor, "rows frames dim"],
         mask: Bool[Tensor, "rows frames"],
-    ) -> ScaledFrames:
+    ) -> Float[Tensor, "rows anchors dim"]:
+        """What the learner adds to the [CLS] tokens, from the tokens of all scales; see `learned_changes`."""
         spatial: list[Tensor] = []
         if self.pyramid is not None and patches is not None:
             spatial = grids_of_videos(self.pyramid, patches.to(frames.dtype), mask)
         elif self.config.scales != (1,):
             raise ConfigError(f"model.scales = {self.config.scales} need the patches of frames, and none were given")
-        return ScaledFrames(frames, mask, spatial, [scale(frames, mask) for scale in self.temporal])
+        scaled = ScaledFrames(frames, mask, spatial, [scale(frames, mask) for scale in self.temporal])
+        return learned_changes(scaled, self.config.aggregation, self.learner, self._kept_last)
 
 
 class WordTower(nn.Module):
@@ -280,7 +264,7 @@ _LEVEL_SIZE = 0.2
 
 
 def initialize(model: Muse) -> None:
-    """Initialises the weights of all linear maps; those of a text encoder of words as in `_initialization_words`."""
+    """Initialises the weights of all linear maps, so that their outputs have size 1."""
     if model.pyramid is not None:
         initialize_pyramid(model.pyramid)
     for scale in model.temporal:
@@ -288,19 +272,10 @@ def initialize(model: Muse) -> None:
         initialize_convolutions(scale)
     initialize_learner(model.learner)
     match model.words:
-        case WordTower():
-            _initialization_words(model.words)
+        case WordTower(encoder=encoder, linear=linear):
+            # Below it torch's initialisation stays on purpose: word vectors of size 1, and a GRU and convolutions
+            # uniform within ±1/√in, whose small outputs leave most of the energy to the word counts.
+            energy = _WORDS + _LEVEL_SIZE**2 * encoder.levels.out_dim
+            keep_size(linear, in_size=sqrt(energy / linear.in_features))
         case EncodedText() if model.words.linear is not None:
             keep_size(model.words.linear)
-
-
-def _initialization_words(words: WordTower) -> None:
-    """Initialises the linear layer such that its output has size 1.
-
-    The encoder below keeps torch's initialisation on purpose: word vectors of size 1, and a GRU and convolutions
-    uniform within ±1/√in, whose small outputs leave most of the energy to the word counts, which differ between
-    captions.
-    """
-    levels = words.encoder.levels
-    energy = _WORDS + _LEVEL_SIZE**2 * levels.out_dim
-    keep_size(words.linear, in_size=sqrt(energy / words.linear.in_features))

@@ -7,13 +7,12 @@ import torch
 from torch import nn
 
 from vtr_core.config.run import TrainConfig
-from vtr_core.data.batches import frame_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.embedding.embedded_rows import check_frames
 from vtr_core.nn.mamba.learners import scan_event
-from vtr_core.systems.implementation import Implementation, LossTables
-from vtr_core.systems.joint_space import RetrievalTask, predict, signature
+from vtr_core.systems.implementation import Implementation
+from vtr_core.systems.joint_space import frame_task, predict, signature
 from vtr_core.systems.muse.config import MuseConfig
 from vtr_core.systems.muse.model import Muse, WordTower, initialize
 from vtr_core.systems.spaces import JointSpace
@@ -42,17 +41,6 @@ def _build(
     return model
 
 
-def _task(
-    config: TrainConfig,
-    rank: int,
-    world: int,
-    tables: LossTables,  # noqa: ARG001  all systems' are called alike
-) -> RetrievalTask:
-    assert isinstance(config.model, MuseConfig)
-    names = config.model.columns
-    return RetrievalTask(config, rank, world, lambda columns: frame_batch(columns, names))
-
-
 def _events(model: nn.Module, device: torch.device, dtype: torch.dtype) -> Mapping[str, Mapping[str, str]]:
     """Backend of the selective scan, which `auto` leaves open."""
     assert isinstance(model, Muse)
@@ -61,7 +49,7 @@ def _events(model: nn.Module, device: torch.device, dtype: torch.dtype) -> Mappi
 
 IMPLEMENTATION = Implementation(
     build=_build,
-    task=_task,
+    task=frame_task,
     predict=predict,
     signature=signature,
     retrieval=JointSpace(check=_check, rows=embed_videos, queries=embed_words, arrays=encode_frames),

@@ -92,32 +92,21 @@ class Siamese(nn.Module):
         if self.config.mirror_average and not self.training:
             mirrored = self._encoded(self.tower(images.flip(-1)))
             vectors = self._scaled((vectors + mirrored) / 2)
-        return Encodings(
-            vectors=vectors, penalty=self._penalty(), reconstruction=self._reconstruction(features, images)
-        )
-
-    def decides_at(self, threshold: float) -> None:
-        """Stores the threshold found in validation."""
-        self.threshold.fill_(threshold)
+        tower, penalty = self.tower, self.head.weight.new_zeros(())
+        if isinstance(tower, CapsuleFaces) and tower.concrete is not None:
+            penalty = tower.concrete.penalty(self.head.weight)
+        reconstruction = features.new_zeros(len(features), dtype=torch.float32)
+        if self.decoder is not None:
+            assert isinstance(self.config.tower, CapsuleTower)
+            error = (self.decoder(features).float() - images.flatten(1)).square().sum(dim=1)
+            reconstruction = self.config.tower.reconstruction_weight * error
+        return Encodings(vectors, penalty, reconstruction)
 
     def _encoded(self, features: Float[Tensor, "batch features"]) -> Float[Tensor, "batch dim"]:
         return self._scaled(self.head(features).float())
 
     def _scaled(self, vectors: Float[Tensor, "batch dim"]) -> Float[Tensor, "batch dim"]:
         return normalize(vectors, dim=1) if self.config.normalize else vectors
-
-    def _penalty(self) -> Float[Tensor, ""]:
-        tower = self.tower
-        if isinstance(tower, CapsuleFaces) and tower.concrete is not None:
-            return tower.concrete.penalty(self.head.weight)
-        return self.head.weight.new_zeros(())
-
-    def _reconstruction(self, features: Tensor, images: Tensor) -> Float[Tensor, " batch"]:
-        if self.decoder is None:
-            return features.new_zeros(len(features), dtype=torch.float32)
-        assert isinstance(self.config.tower, CapsuleTower)
-        error = (self.decoder(features).float() - images.flatten(1)).square().sum(dim=1)
-        return self.config.tower.reconstruction_weight * error
 
 
 def _decoder(config: SiameseConfig, dim: int) -> nn.Module | None:
@@ -126,13 +115,9 @@ def _decoder(config: SiameseConfig, dim: int) -> nn.Module | None:
         return None
     rows, columns = config.grid
     first, second = DECODER_DIMS
-    return nn.Sequential(
-        nn.Linear(dim, first),
-        nn.ReLU(),
-        nn.Linear(first, second),
-        nn.ReLU(),
-        nn.Linear(second, rows * columns * config.image.channels),
-    )
+    pixels = rows * columns * config.image.channels
+    hidden = (nn.Linear(dim, first), nn.ReLU(), nn.Linear(first, second), nn.ReLU())
+    return nn.Sequential(*hidden, nn.Linear(second, pixels))
 
 
 PairLossConfig = PairContrastiveConfig | PairDoubleMarginConfig
@@ -174,19 +159,13 @@ def pair_weights(kinds: PairKinds, distance: Float[Tensor, "batch batch"], polic
         chosen = (kinds.matching | different).to(distance)
         return chosen / chosen.sum().clamp(min=1)
     if policy == "hardest":
-        different = _nearest(different, distance, int(kinds.matching.sum()))
+        # As many of the smallest distance as there are matching pairs, at least one, or all; ties: the first.
+        order = distance.masked_fill(~different, torch.inf).flatten().argsort(stable=True)
+        nearest = torch.zeros_like(different).flatten()
+        nearest[order[: max(1, int(kinds.matching.sum()))]] = True
+        different = nearest.view_as(different) & different
     parts = [part.to(distance) / part.sum() for part in (kinds.matching, different) if part.any()]
     return sum(parts, torch.zeros_like(distance)) / max(1, len(parts))
-
-
-def _nearest(
-    different: Bool[Tensor, "batch batch"], distance: Float[Tensor, "batch batch"], count: int
-) -> Bool[Tensor, "batch batch"]:
-    """The `count` different pairs of smallest distance, at least one, or all if there are fewer; ties: the first."""
-    order = distance.masked_fill(~different, torch.inf).flatten().argsort(stable=True)
-    nearest = torch.zeros_like(different).flatten()
-    nearest[order[: max(1, count)]] = True
-    return nearest.view_as(different) & different
 
 
 @dataclass(frozen=True)

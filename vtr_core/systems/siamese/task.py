@@ -1,6 +1,5 @@
 """Training of a Siamese network on all pairs of a batch of images, and its `Implementation`."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,6 @@ from vtr_core.config.run import TrainConfig
 from vtr_core.data.batches import ImageBatch, image_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
-from vtr_core.data.reading.feature_statistics import FeatureStatistics
 from vtr_core.data.reading.row_groups import Columns
 from vtr_core.data.records.arrays import load_pairs
 from vtr_core.embedding.collectives import (
@@ -125,7 +123,7 @@ class VerificationTask:
             "val/accuracy_at_margin": at_margin.accuracy,
             "val/loss": mean_loss(distance, different, self._config),
         }
-        model.decides_at(values["val/threshold"])
+        model.threshold.fill_(threshold)
         return values
 
 
@@ -196,15 +194,10 @@ def signature(model: SiameseConfig) -> Signature:
     )
 
 
-def _build(
-    config: SiameseConfig,
-    vectors: np.ndarray | None,  # noqa: ARG001  all systems' are called alike
-    statistics: Mapping[str, FeatureStatistics] | None,  # noqa: ARG001
-) -> Siamese:
-    """A newly initialised network, which needs no word vectors or statistics."""
-    return Siamese(config)
-
-
 IMPLEMENTATION = Implementation(
-    build=_build, task=VerificationTask, predict=predict, signature=signature, decide=decide
+    build=lambda config, vectors, statistics: Siamese(config),  # noqa: ARG005  it reads no words or features
+    task=VerificationTask,
+    predict=predict,
+    signature=signature,
+    decide=decide,
 )
