@@ -136,7 +136,7 @@ def analyze(flags: ComplementarityFlags) -> None:
     # Weights are read one model after another: a grid of dimensions has a hundred.
     models = [replace(read_model(uri, SYSTEMS), model=torch.nn.Identity()) for uri in flags.checkpoints]
     values = {"data": data, **compared(_runs(flags, models, data, manifest))}
-    metrics = {}
+    metrics: dict[str, float] = {}
     for row in values["ensembles"]:
         way = "".join(letter if letter.isalnum() else "_" for letter in row["way"])
         place = f"test/{data}/{row['scoring'].replace(' ', '_')}/{way}"

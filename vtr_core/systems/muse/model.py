@@ -164,8 +164,8 @@ class Muse(VideoTextModel):
         patches: Float[Tensor, "rows frames patches dim"] | None,
         frames: Float[Tensor, "rows frames dim"],
         mask: Bool[Tensor, "rows frames"],
-    ) -> Float[Tensor, "rows frames dim"]:
-        """What the learner adds to the [CLS] tokens, from the tokens of all scales."""
+    ) -> Float[Tensor, "rows anchors dim"]:
+        """What the learner adds to the [CLS] tokens, from the tokens of all scales; see `learned_changes`."""
         spatial: list[Tensor] = []
         if self.pyramid is not None and patches is not None:
             spatial = grids_of_videos(self.pyramid, patches.to(frames.dtype), mask)
