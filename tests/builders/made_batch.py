@@ -206,4 +206,4 @@ def _information(config: TrainConfig, columns: Columns, generator: np.random.Gen
     if margin is None:
         return None
     values = generator.uniform(0, 3, len(columns["tokens"]))
-    return InformationTable(margin.reading, "made", columns["video_key"], columns["caption_key"], values)
+    return InformationTable(margin.reading, columns["video_key"], columns["caption_key"], values)

@@ -60,7 +60,6 @@ def test_a_folder_of_splits_is_its_splits(tmp_path: Path) -> None:
         "concepts.json",
         "counts-0.parquet",
         "counts-1.parquet",
-        "report.json",
     ]
 
 
