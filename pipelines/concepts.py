@@ -12,7 +12,7 @@ from vtr_core.config.data_sets import Ambiguity, LabelCount, StopWords
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vtr_core.data.concepts.building import ConceptReport, SetReport, TableSettings
+    from vtr_core.data.concepts.building import SetReport, TableSettings
     from vtr_core.data.concepts.concept_table import ConceptTable
     from vtr_core.text.concepts import ConceptSettings
 
@@ -73,12 +73,21 @@ def main(argv: Sequence[str]) -> None:
     with json_alone(flags.json):
         result = concepts(flags)
     if flags.json:
-        table, report = result
-        print_json({"uri": table.uri, "fingerprint": table.fingerprint, "tagger": table.tagger, **asdict(report)})
+        table, reports = result
+        print_json(
+            {
+                "uri": table.uri,
+                "fingerprint": table.fingerprint,
+                "tagger": table.head.tagger,
+                "concepts": len(table.names),
+                "top": list(zip(table.names, table.head.frequency, strict=True))[: flags.top],
+                "datasets": [asdict(report) for report in reports],
+            }
+        )
 
 
-def concepts(flags: ConceptFlags) -> "tuple[ConceptTable, ConceptReport]":
-    """Tag the captions, count concepts, write table and report, and print the report."""
+def concepts(flags: ConceptFlags) -> "tuple[ConceptTable, tuple[SetReport, ...]]":
+    """Tag the captions, count concepts, write the table, and report on it and on the captions of each data set."""
     from vtr_core.data.concepts.building import build_concept_table
     from vtr_core.data.manifest import Manifest
     from vtr_core.data.shards.shard_file import check_files
@@ -97,11 +106,11 @@ def concepts(flags: ConceptFlags) -> "tuple[ConceptTable, ConceptReport]":
     training = [number for number, ranked in enumerate(is_ranked.values()) if ranked]
     for manifest in manifests:
         check_files(manifest)
-    table, report = build_concept_table(
+    table, reports = build_concept_table(
         manifests, tagger, settings, out, flags.num_concepts, partial(print, flush=True), training
     )
-    _print(table, report, flags.top)
-    return table, report
+    _print(table, reports, flags.top)
+    return table, reports
 
 
 def _settings(flags: ConceptFlags) -> "TableSettings":
@@ -153,34 +162,18 @@ def _sets(flags: ConceptFlags) -> dict[str, bool]:
     return is_ranked
 
 
-def _print(table: "ConceptTable", report: "ConceptReport", top: int) -> None:
+def _print(table: "ConceptTable", reports: "Sequence[SetReport]", top: int) -> None:
     from vtr_core.fingerprint import short
 
-    words = ", ".join(f"{count} {part}s ({report.distinct[part]} distinct)" for part, count in report.words.items())
-    print(f"words       {words}")
-    for dataset in report.datasets:
-        _print_set(dataset)
-    shown = ", ".join(f"{name} {count}" for name, count in report.top[:top])
-    print(f"top         {shown}")
-    ambiguous = ", ".join(
-        f"{word} ({' '.join(f'{part} {count}' for part, count in parts.items())})"
-        for word, parts in report.ambiguous_words[: top // 2]
-    )
-    print(f"ambiguous   {ambiguous or 'no word'}")
-    print(f"{table.uri}: {report.concepts} concepts by {table.tagger}; fingerprint {short(table.fingerprint)}")
-
-
-def _print_set(dataset: "SetReport") -> None:
-    print(
-        f"{dataset.uri}: {dataset.videos} videos, {dataset.captions} captions, {100 * dataset.overlap:.2f} % repeat "
-        f"another video's; {dataset.ambiguous} hold an ambiguous word"
-        + (f"; {dataset.without_words} hold no word" if dataset.without_words else "")
-    )
-    for part in dataset.coverage:
+    for report in reports:
         print(
-            f"  {part.concepts:6d} concepts reach {100 * part.videos:.1f} % of the videos, {part.per_video:.1f} each, "
-            f"and {100 * part.mentions:.1f} % of what is kept"
+            f"{report.uri}: {report.videos} videos, {report.captions} captions, {100 * report.overlap:.2f} % repeat "
+            f"another video's; {report.ambiguous} hold an ambiguous word"
+            + (f"; {report.without_words} hold no word" if report.without_words else "")
         )
+    frequent = zip(table.names[:top], table.head.frequency, strict=False)
+    print(f"top         {', '.join(f'{name} {count}' for name, count in frequent)}")
+    print(f"{table.uri}: {len(table.names)} concepts by {table.head.tagger}; fingerprint {short(table.fingerprint)}")
 
 
 if __name__ == "__main__":

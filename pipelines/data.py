@@ -2,12 +2,12 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
 from types import MappingProxyType
 from typing import Annotated, Any
 
+import pyarrow as pa
 import tyro
 from rich.table import Table
 from rich.text import Text
@@ -35,48 +35,23 @@ def shown_columns(manifest: Manifest) -> list[str]:
 
 def first_rows(manifest: Manifest, count: int) -> list[Row]:
     """The shown columns of the first `count` rows in file order, or of all where there are fewer. DamagedShard."""
-    return list(islice(_rows(manifest), count))
-
-
-def _rows(manifest: Manifest) -> Iterator[Row]:
-    reader = RowGroupReader(manifest, shown_columns(manifest))
+    reader, rows = RowGroupReader(manifest, shown_columns(manifest)), list[Row]()
     for place in row_groups(manifest):
-        columns = {name: array.to_pylist() for name, array in reader.read_arrow(place).items()}
-        yield from (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
+        if len(rows) < count:
+            rows += pa.table(reader.read_arrow(place)).to_pylist()
+    return rows[:count]
 
 
 def rows_table(manifest: Manifest, rows: Sequence[Row]) -> Table:
-    """The rows with a column for each value; text is shown as it is, with control characters escaped."""
+    """The rows with a column for each value: texts as they are, control characters escaped, other values as JSON."""
     title = f"{manifest.uri}: {len(rows)} of {manifest.rows:,} rows, {manifest.schema.label()}"
     table = Table(title=Text(title), title_justify="left")
     for name in shown_columns(manifest):
         table.add_column(Text(name), overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_printable(cell_text(value))) for value in row.values()))
+        cells = (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in row.values())
+        table.add_row(*(Text(one_line(cell if len(cell) <= _LONGEST else f"{cell[:_LONGEST]}…")) for cell in cells))
     return table
-
-
-def _printable(text: str) -> str:
-    """The lines without control characters, which could control the terminal."""
-    return "\n".join(map(one_line, text.split("\n")))
-
-
-def cell_text(value: Any) -> str:
-    """A value for people: long texts are cut, of long lists the first five are shown."""
-    match value:
-        case bool():
-            text = "yes" if value else "no"
-        case float():
-            text = f"{value:.2f}".rstrip("0").rstrip(".")
-        case Mapping():
-            text = " ".join(cell_text(inner) for inner in value.values())
-        case list():
-            text = "\n".join(cell_text(inner) for inner in value[:5]) + (
-                f"\n… {len(value) - 5} more" if value[5:] else ""
-            )
-        case _:
-            text = str(value)
-    return text if len(text) <= _LONGEST or isinstance(value, list) else text[:_LONGEST] + "…"
 
 
 @dataclass(frozen=True)
@@ -88,25 +63,19 @@ class Checked:
     """Rows that were read."""
     row_groups: int
     faults: tuple[str, ...]
-    """One line for each file or row group that cannot be read."""
+    """A line for each file or row group that cannot be read."""
     dropped: dict[str, int]
     """Rows that the ingest left out, by reason: no fault of the files."""
 
     def lines(self) -> list[str]:
         """For a terminal."""
         state = f"{len(self.faults)} faults" if self.faults else "as its manifest says"
-        dropped = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.items())
-        head = f"{self.uri}: {self.rows:,} rows in {self.row_groups:,} row groups read, {state}"
-        return [
-            head,
-            *(f"  {fault}" for fault in self.faults),
-            *([f"  dropped by the ingest: {dropped}"] if dropped else []),
-        ]
-
-
-def check_data(uri: str) -> list[Checked]:
-    """The data set at `uri`, or each split below it. DatasetError where there is none."""
-    return [check(Manifest.load(place)) for place in splits(uri).values() or [uri]]
+        lines = [f"{self.uri}: {self.rows:,} rows in {self.row_groups:,} row groups read, {state}"]
+        lines += [f"  {fault}" for fault in self.faults]
+        if self.dropped:
+            dropped = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.items())
+            lines.append(f"  dropped by the ingest: {dropped}")
+        return lines
 
 
 def check(manifest: Manifest) -> Checked:
@@ -173,7 +142,6 @@ def main(argv: Sequence[str]) -> None:
 
 def _show(flags: ShowFlags) -> None:
     from pipelines.report.figures import show
-    from vtr_core.data.manifest import Manifest
 
     manifest = Manifest.load(flags.data)
     rows = first_rows(manifest, flags.rows)
@@ -185,13 +153,11 @@ def _show(flags: ShowFlags) -> None:
 
 
 def _check(flags: CheckFlags) -> None:
-
-    results = check_data(flags.data)
+    results = [check(Manifest.load(place)) for place in splits(flags.data).values() or [flags.data]]
     if flags.json:
         print(json.dumps([asdict(checked) for checked in results], indent=1))
     else:
-        for checked in results:
-            print("\n".join(checked.lines()))
+        print("\n".join(line for checked in results for line in checked.lines()))
     if any(checked.faults for checked in results):
         sys.exit(1)
 

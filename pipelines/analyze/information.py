@@ -51,7 +51,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def analyze(flags: InformationFlags) -> list[dict[str, Any]]:
-    """Compute the values of each reading or load them from the cache, and write the numbers and the figure."""
+    """Compute the values of each reading, and write the numbers and the figure."""
     from pipelines.report.logged_run import write_figure
     from vtr_core import storage
     from vtr_core.data.captions import information_table, training_captions
@@ -65,10 +65,10 @@ def analyze(flags: InformationFlags) -> list[dict[str, Any]]:
     folder = locate(flags.out)
     check_writable(folder)
     videos = training_captions(flags.data, flags.videos)
-    values = [information_values(videos, information_table(videos, reading, folder), flags.top) for reading in readings]
+    values = [information_values(videos, information_table(videos, reading), flags.top) for reading in readings]
     storage.write_json(folder / "information.json", {"data": flags.data, "readings": values})
     write_figure(folder / "figures" / "information.png", information_figure(values))
-    print(f"written     {folder.uri}: information.json, figures/information.png, a table for each reading")
+    print(f"written     {folder.uri}: information.json, figures/information.png")
     return values
 
 
@@ -99,7 +99,6 @@ def information_values(videos: "Sequence[VideoCaptions]", table: "InformationTab
 
     return {
         "reading": table.reading,
-        "corpus": table.corpus,
         "videos": len(videos),
         "captions": sum(len(video.captions) for video in videos),
         "sentences": histogram(values, SENTENCE_DECIMALS),

@@ -20,6 +20,7 @@ from vtr_core.config.run import EvaluationConfig
 from vtr_core.data.concepts.concept_table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest, data_set
 from vtr_core.data.plan import row_groups
+from vtr_core.data.records.schema import require_clips
 from vtr_core.embedding.embedded_rows import EmbeddedRows, model_fingerprint
 from vtr_core.embedding.rankings import (
     AUDIO,
@@ -104,7 +105,7 @@ def _ambiguous(flags: EvaluateFlags, manifests: Sequence[Manifest]) -> QuerySubs
     table = ConceptTable.load(flags.concepts or place)
     for manifest in manifests:
         table.require_dataset(manifest.uri, manifest.fingerprint)
-    return QuerySubset("ambiguous", table.ambiguous_captions)
+    return QuerySubset("ambiguous", table.counts.ambiguous)
 
 
 def _variant(figures: SpaceFigures, evaluation: EvaluationConfig, sampled: bool) -> Variant:
@@ -125,8 +126,9 @@ def evaluate(flags: EvaluateFlags) -> list[Result]:
     """Evaluate, print tables for each data set, and log all metrics as one run of the experiment."""
     _check(flags)
     manifests = [Manifest.load(uri) for uri in flags.data]
-    bank_data = None if flags.query_bank is None else Manifest.load(data_set(flags.query_bank, "train")).require_clips()
+    bank_data = None if flags.query_bank is None else Manifest.load(data_set(flags.query_bank, "train"))
     if bank_data is not None:
+        require_clips(bank_data.schema, bank_data.uri)
         check_bank(bank_data, manifests)
     loaded = read_model(_model(flags), SYSTEMS, device())
     space = spaces_of(loaded, "retrieval")

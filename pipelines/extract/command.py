@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
-from pipelines.ingest.ingest_options import caption_length, words_of_data_set
+from pipelines.ingest.ingest_options import vocabulary_set
 from vtr_core.errors import ConfigError, DatasetError
 
 if TYPE_CHECKING:
@@ -179,46 +179,37 @@ def run(flags: ExtractFlags) -> None:
 
 def extract(flags: ExtractFlags) -> "IngestResult":
     """Extract into shards; resumes an interrupted extraction with the same settings."""
-    from pipelines.ingest.command import tell_complete, tell_empty_splits
-    from vtr_core.data.ingest.ingest import abandon, claim, finish, finished, is_complete, unfinished
+    from pipelines.ingest.command import carry_out
     from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
     from vtr_core.storage import check_writable, locate
 
     check_ranges(flags)
     source = _source(flags)
-    words = _given_words(flags)
+    words, max_words = _given_words(flags)
     check_writable(locate(flags.out))
     options = IngestOptions(
         splits=flags.splits,
         seed=flags.split_seed,
-        max_words=flags.max_words or caption_length(flags.vocabulary) or 20,
+        max_words=flags.max_words or max_words,
         min_count=flags.min_count,
         videos_per_shard=flags.videos_per_shard or (16 if flags.records == "frames" else 128),
         strict=flags.strict,
     )
     print("extract: listing videos and words", flush=True)
     plan = plan_ingest(source, locate(flags.out), words, options, flags.word_vectors)
-    tell_empty_splits(plan)
-    if is_complete(plan):
-        tell_complete()
-        return finished(plan)
-    is_new = claim(plan)
-    try:
-        _run(plan, unfinished(plan), source, flags)
-        return finish(plan)
-    except Exception:
-        if is_new:
-            abandon(plan)
-        raise
+    return carry_out(plan, lambda tasks: _run(plan, tasks, source, flags))
 
 
-def _given_words(flags: ExtractFlags) -> "WordTable | None":
-    """The vocabulary of --vocabulary."""
+def _given_words(flags: ExtractFlags) -> "tuple[WordTable | None, int]":
+    """The vocabulary of --vocabulary, and the length of its data set's captions."""
+    from vtr_core.data.shards.word_table import WordTable
+
     if flags.vocabulary is None:
-        return None
+        return None, 20
     if flags.word_vectors is not None or flags.min_count != 1:
         raise ConfigError("--vocabulary takes all words of that data set; leave out --word-vectors and --min-count")
-    return words_of_data_set(flags.vocabulary)
+    manifest = vocabulary_set(flags.vocabulary)
+    return WordTable.load(manifest), manifest.schema.max_words
 
 
 def _source(flags: ExtractFlags) -> "VideoFileClips | VideoFileVideos | VideoFileFrames":

@@ -1,6 +1,6 @@
 """`vtr ingest <source>`: raw features and annotations to Parquet shards with a manifest, as a Ray Data job."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from pipelines.ingest.ingest_options import (
     IngestFlags,
     RecordFlags,
     Records,
-    count_on_ray,
+    counted_words,
     given_words,
     ingest_options,
     ingest_sources,
@@ -23,43 +23,15 @@ if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
 
 
-def tell_empty_splits(plan: "IngestPlan") -> None:
-    """Print which of the shares of --splits no video fell into: with few videos the random split may leave one out."""
-    empty = [name for name, share in plan.options.splits.items() if share > 0 and name not in plan.splits]
-    if empty:
-        videos = sum(len(task.videos) for task in plan.tasks)
-        print(
-            f"  no data set {', '.join(empty)}: none of the {videos} videos fell into that share of --splits; give "
-            "larger shares, more videos, or another --split-seed"
-        )
-
-
-def tell_complete() -> None:
-    """Print that nothing is left to do, and by what that is known."""
-    print(
-        "  it is there already, complete: the same videos, words and settings. Captions and features are not compared; "
-        "where they have changed, delete it and repeat the command"
-    )
-
-
 def report(result: "IngestResult", as_json: bool = False) -> None:
     """Print the written data sets and the dropped rows, for people or as JSON."""
     if as_json:
         _report_json(result)
         return
-    from vtr_core.data.records.schema import ImageSchema
     from vtr_core.data.sources.source import KEPT
-    from vtr_core.fingerprint import short
 
     for manifest in result.manifests:
-        if isinstance(manifest.schema, ImageSchema):
-            print(_images_line(manifest))
-            continue
-        print(
-            f"{manifest.uri}: {manifest.schema.label()}, {manifest.rows} rows of {manifest.videos} videos "
-            f"in {len(manifest.shards)} shards; {_content(manifest)}; {manifest.vocabulary.num_words} words; "
-            f"fingerprint {short(manifest.fingerprint)}"
-        )
+        print(_summary(manifest))
     for reason, count in sorted(result.drops.counts.items()):
         example = result.drops.examples[reason][0]
         if reason == KEPT:
@@ -89,30 +61,26 @@ def _report_json(result: "IngestResult") -> None:
     print_json({"data_sets": sets, **drops})
 
 
-def _content(manifest: "Manifest") -> str:
-    """The content of a row beside its captions."""
-    from vtr_core.data.records.schema import FrameSchema
-
-    schema = manifest.schema
-    if isinstance(schema, FrameSchema):
-        content = f"{schema.height} x {schema.width} RGB as jpeg"
-    else:
-        content = ", ".join(f"{feature.name} {feature.dim}" for feature in schema.features)
-    return f"{content}, thumbnails" if any(shard.thumbnails for shard in manifest.shards) else content
-
-
-def _images_line(manifest: "Manifest") -> str:
-    from vtr_core.data.records.schema import ImageSchema
+def _summary(manifest: "Manifest") -> str:
+    """A data set in a line: its size, and what a row holds beside its captions."""
+    from vtr_core.data.records.schema import FrameSchema, ImageSchema
     from vtr_core.fingerprint import short
 
-    schema, pairs = manifest.schema, manifest.source["pairs"]
-    assert isinstance(schema, ImageSchema)
-    return (
-        f"{manifest.uri}: {schema.label()}, {manifest.rows} images of {manifest.videos} subjects, "
-        f"{schema.height} x {schema.width} {'grey' if schema.channels == 1 else 'RGB'}, in {len(manifest.shards)} "
-        f"shards; {pairs['matching']} matching and {pairs['different']} different pairs ({pairs['origin']}); "
-        f"fingerprint {short(manifest.fingerprint)}"
-    )
+    schema, shards = manifest.schema, f"{len(manifest.shards)} shards"
+    if isinstance(schema, ImageSchema):
+        pairs, colours = manifest.source["pairs"], "grey" if schema.channels == 1 else "RGB"
+        size = f"{manifest.rows} images of {manifest.videos} subjects, {schema.height} x {schema.width} {colours}, "
+        content = (
+            f"in {shards}; {pairs['matching']} matching and {pairs['different']} different pairs ({pairs['origin']})"
+        )
+    else:
+        size = f"{manifest.rows} rows of {manifest.videos} videos in {shards}; "
+        content = ", ".join(f"{feature.name} {feature.dim}" for feature in schema.features)
+        if isinstance(schema, FrameSchema):
+            content = f"{schema.height} x {schema.width} RGB as jpeg"
+        content += ", thumbnails" if any(shard.thumbnails for shard in manifest.shards) else ""
+        content += f"; {manifest.vocabulary.num_words} words"
+    return f"{manifest.uri}: {schema.label()}, {size}{content}; fingerprint {short(manifest.fingerprint)}"
 
 
 HELP = """\
@@ -193,7 +161,6 @@ def _source(name: str, records: Records) -> type[Any]:
 
 def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
     """Ingest `source`; resumes an interrupted ingest with the same settings."""
-    from vtr_core.data.ingest.ingest import abandon, claim, finish, finished, is_complete, unfinished
     from vtr_core.data.ingest.plan import plan_ingest
     from vtr_core.storage import check_writable, locate
 
@@ -201,14 +168,31 @@ def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
     words = given_words(flags)
     options = ingest_options(flags)
     print(f"ingest {source.name}: listing videos and words", flush=True)
-    plan = plan_ingest(source, locate(flags.out), words, options, flags.word_vectors, count_on_ray(flags))
-    tell_empty_splits(plan)
+    count = partial(counted_words, flags)
+    plan = plan_ingest(source, locate(flags.out), words, options, flags.word_vectors, count)
+    return carry_out(plan, lambda tasks: _run(plan, tasks, flags))
+
+
+def carry_out(plan: "IngestPlan", run: "Callable[[Sequence[ShardTask]], None]") -> "IngestResult":
+    """Claim the output, `run` the unfinished tasks and write the manifests; nothing where it is there, complete."""
+    from vtr_core.data.ingest.ingest import abandon, claim, finish, finished, is_complete, unfinished
+
+    empty = [name for name, share in plan.options.splits.items() if share > 0 and name not in plan.splits]
+    if empty:
+        videos = sum(len(task.videos) for task in plan.tasks)
+        print(
+            f"  no data set {', '.join(empty)}: none of the {videos} videos fell into that share of --splits; give "
+            "larger shares, more videos, or another --split-seed"
+        )
     if is_complete(plan):
-        tell_complete()
+        print(
+            "  it is there already, complete: the same videos, words and settings. Captions and features are not "
+            "compared; where they have changed, delete it and repeat the command"
+        )
         return finished(plan)
     is_new = claim(plan)
     try:
-        _run(plan, unfinished(plan), flags)
+        run(unfinished(plan))
         return finish(plan)
     except Exception:
         if is_new:

@@ -14,7 +14,8 @@ from vtr_core.errors import ConfigError, InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from vtr_core.data.ingest.plan import CountWords, IngestOptions
+    from vtr_core.data.ingest.plan import IngestOptions
+    from vtr_core.data.manifest import Manifest
     from vtr_core.data.shards.word_table import WordTable
     from vtr_core.data.sources.source import AnySource, Source, VideoEntry
     from vtr_core.text.tokens.vocabulary import WordTags
@@ -81,19 +82,11 @@ class IngestFlags:
     """Show the logs of Ray's workers."""
 
 
-def caption_length(vocabulary: str | None) -> int | None:
-    """The caption length of the data set of --vocabulary: data sets are trained on as one where theirs are equal."""
+def vocabulary_set(uri: str) -> "Manifest":
+    """The training data whose vocabulary another data set takes, and its length of captions: so they can be joined."""
     from vtr_core.data.manifest import Manifest, data_set
 
-    return None if vocabulary is None else Manifest.load(data_set(vocabulary, "train")).schema.max_words
-
-
-def words_of_data_set(vocabulary: str) -> "WordTable":
-    """The vocabulary of a data set."""
-    from vtr_core.data.manifest import Manifest, data_set
-    from vtr_core.data.shards.word_table import WordTable
-
-    return WordTable.load(Manifest.load(data_set(vocabulary, "train")))
+    return Manifest.load(data_set(uri, "train"))
 
 
 def ingest_sources(whole_videos: bool = False) -> "Mapping[str, type[Source]]":
@@ -130,8 +123,9 @@ def ingest_options(flags: IngestFlags) -> "IngestOptions":
             raise ConfigError(f"--max-words is {flags.max_words}; it must be from 1 to {LONGEST}, or longest")
         max_words: int | None = flags.max_words
     else:
-        max_words = caption_length(flags.vocabulary) if flags.max_words is None else None
-        max_words = max_words or (None if words["uncut"] else 20)
+        max_words = None if words["uncut"] else 20
+        if flags.max_words is None and flags.vocabulary is not None:
+            max_words = vocabulary_set(flags.vocabulary).schema.max_words
     return IngestOptions(
         splits=flags.splits,
         seed=flags.split_seed,
@@ -154,6 +148,8 @@ def _asked(name: str | None) -> dict[str, Any]:
 
 def given_words(flags: IngestFlags) -> "WordTable | None":
     """The vocabulary of the data set of --vocabulary; ConfigError where a preset asks for vectors and has none."""
+    from vtr_core.data.shards.word_table import WordTable
+
     if flags.vocabulary is None and flags.word_vectors is None and _asked(flags.preset).get("vectors"):
         raise ConfigError(
             f"--preset {flags.preset} asks for word vectors, as the published code has: give --word-vectors FILE, of "
@@ -167,7 +163,7 @@ def given_words(flags: IngestFlags) -> "WordTable | None":
         raise ConfigError("--more-captions are counted for a new vocabulary; leave them out, or --vocabulary")
     if flags.tagger is not None:
         raise ConfigError("--vocabulary brings its tagger; leave out --tagger")
-    words = words_of_data_set(flags.vocabulary)
+    words = WordTable.load(vocabulary_set(flags.vocabulary))
     if flags.tokenizer not in (None, words.vocabulary.tokenizer):
         raise ConfigError(
             f"the vocabulary of {flags.vocabulary} is of {words.vocabulary.tokenizer}, not of {flags.tokenizer}; "
@@ -180,48 +176,28 @@ VIDEOS_AT_ONCE = 1024
 """Videos per task of counting words; up to this number the command counts itself."""
 
 
-def count_on_ray(flags: IngestFlags) -> "CountWords":
-    """The function that counts words: in this process, or, for many videos, in Ray tasks whose counts are added."""
-    from vtr_core.data.ingest.plan import count_words
+def counted_words(
+    flags: IngestFlags,
+    source: "AnySource",
+    videos: "Sequence[VideoEntry]",
+    tokenizer: Tokenizer,
+    tags: "WordTags | None",
+) -> Counter[str]:
+    """Word counts of captions, and of --more-captions: in this process, or, for many videos, in Ray tasks."""
     from vtr_core.text.tokens.vocabulary import word_counts
 
-    def count(
-        source: "AnySource", videos: "Sequence[VideoEntry]", tokenizer: Tokenizer, tags: "WordTags | None"
-    ) -> Counter[str]:
-        more = word_counts((caption for file in flags.more_captions for caption in _lines(file)), tokenizer, tags)
-        return counted(source, videos, tokenizer, tags) + more
+    more = word_counts((caption for file in flags.more_captions for caption in _lines(file)), tokenizer, tags)
+    if flags.workers == 0 or len(videos) <= VIDEOS_AT_ONCE:
+        return _counted(tokenizer, tags, source, videos) + more
+    from pipelines.ray_session import begin_reading, on_ray
 
-    def counted(
-        source: "AnySource", videos: "Sequence[VideoEntry]", tokenizer: Tokenizer, tags: "WordTags | None"
-    ) -> Counter[str]:
-        if flags.workers == 0 or len(videos) <= VIDEOS_AT_ONCE:
-            return count_words(source, videos, tokenizer, tags)
-        from pipelines.ray_session import begin_reading, on_ray
-
-        begin_reading(flags.worker_logs, apart=True)
-        parts = [videos[first : first + VIDEOS_AT_ONCE] for first in range(0, len(videos), VIDEOS_AT_ONCE)]
-        total: Counter[str] = Counter()
-        for done, counts in enumerate(on_ray(partial(_counted, tokenizer, tags), source, parts), 1):
-            total.update(counts)
-            print(f"  words of {min(done * VIDEOS_AT_ONCE, len(videos))} of {len(videos)} videos", flush=True)
-        return total
-
-    return count
-
-
-def _lines(uri: str) -> list[str]:
-    """The captions of a file of --more-captions; InputError where it cannot be read."""
-    from vtr_core import storage
-    from vtr_core.storage import locate
-
-    try:
-        text = storage.read_bytes(locate(uri)).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--more-captions {uri} cannot be read ({error}); give a UTF-8 file of captions") from error
-    captions = [line.rpartition("\t")[2].strip() for line in text.splitlines() if line.strip()]
-    if not captions:
-        raise InputError(f"--more-captions {uri} holds no caption; give a file with one a line")
-    return captions
+    begin_reading(flags.worker_logs, apart=True)
+    parts = [videos[first : first + VIDEOS_AT_ONCE] for first in range(0, len(videos), VIDEOS_AT_ONCE)]
+    total: Counter[str] = Counter()
+    for done, counts in enumerate(on_ray(partial(_counted, tokenizer, tags), source, parts), 1):
+        total.update(counts)
+        print(f"  words of {min(done * VIDEOS_AT_ONCE, len(videos))} of {len(videos)} videos", flush=True)
+    return total + more
 
 
 def _counted(
@@ -230,3 +206,14 @@ def _counted(
     from vtr_core.data.ingest.plan import count_words
 
     return count_words(source, videos, tokenizer, tags)
+
+
+def _lines(uri: str) -> list[str]:
+    """The captions of a file of --more-captions; InputError where it cannot be read."""
+    from vtr_core.data.sources.files import filled_lines
+    from vtr_core.storage import locate
+
+    captions = [line.rpartition("\t")[2].strip() for line in filled_lines(locate(uri))]
+    if not captions:
+        raise InputError(f"--more-captions {uri} holds no caption; give a file with one a line")
+    return captions

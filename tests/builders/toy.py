@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow.parquet as pq
 from PIL import Image
 
 from vtr_core.data.ingest.ingest import begin, do, finish
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import RowGroup
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.source import AnySource, Clip, Drops, FrameClip, Video, VideoEntry
@@ -157,9 +159,25 @@ def toy_videos(folder: Path, frames_of: Sequence[int] = (3, 1, 4, 0, 5), videos_
     return written(ToyVideos(tuple(frames_of)), folder, IngestOptions(videos_per_shard=videos_per_shard))[0]
 
 
-def written(source: AnySource, folder: Path, options: IngestOptions, words: WordTable | None = None) -> list[Manifest]:
+def written(
+    source: AnySource,
+    folder: Path,
+    options: IngestOptions,
+    words: WordTable | None = None,
+    word_vectors: str | None = None,
+) -> list[Manifest]:
     """Ingest `source` into `folder`, one shard after another."""
-    plan = plan_ingest(source, locate(str(folder)), words, options)
+    plan = plan_ingest(source, locate(str(folder)), words, options, word_vectors)
     for task in begin(plan):
         do(plan, task)
     return list(finish(plan).manifests)
+
+
+def damage(manifest: Manifest, place: RowGroup, column: str = "video") -> None:
+    """Change one byte of a column of a row group."""
+    path = Path(manifest.location.path) / manifest.shards[place.shard].file
+    group = pq.read_metadata(path).row_group(place.index)
+    (chunk,) = (group.column(i) for i in range(group.num_columns) if group.column(i).path_in_schema == column)
+    content = bytearray(path.read_bytes())
+    content[chunk.data_page_offset + chunk.total_compressed_size - 1] ^= 4
+    path.write_bytes(content)

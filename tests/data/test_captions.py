@@ -7,18 +7,10 @@ import pytest
 
 from tests.builders.captioned import captioned_clips, captioned_videos
 from tests.reference import captioning as reference
-from vtr_core.data import captions as module
-from vtr_core.data.captions import (
-    InformationTable,
-    VideoCaptions,
-    check_captioned,
-    information_table,
-    video_captions,
-)
+from vtr_core.data.captions import VideoCaptions, check_captioned, information_table, video_captions
 from vtr_core.data.shards.shard_file import caption_key
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import key64
-from vtr_core.storage import locate
 
 CAPTIONS = {"a": ["A dog.", "a dog", "the dog runs"], "b": ["a cat"], "c": ["a dog", "two men"]}
 
@@ -66,27 +58,6 @@ def test_what_the_corpus_does_not_hold_is_nan() -> None:
     table = information_table(videos(), "corpus")
     assert np.isnan(table.of_captions(np.array([key64("a")]), np.array([caption_key("a dog runs")]))).all()
     assert np.isnan(table.of_videos(np.array([key64("nowhere")]))).all()
-
-
-def test_a_corpus_is_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache = locate(str(tmp_path))
-    first = information_table(videos(), "leave_one_out", cache)
-    (file,) = tmp_path.iterdir()
-
-    def never(*_: object) -> InformationTable:
-        raise AssertionError("it is in the cache")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "_computed", never)
-        again = information_table(videos(), "leave_one_out", cache)
-        assert np.array_equal(again.value, first.value)
-        assert np.array_equal(again.caption_key, first.caption_key)
-        with pytest.raises(AssertionError):
-            information_table(videos(), "idf", cache)
-        with pytest.raises(AssertionError):
-            information_table(videos({**CORPUS, "c": ("somebody",)}), "leave_one_out", cache)
-    file.write_bytes(file.read_bytes()[:40])
-    assert np.array_equal(information_table(videos(), "leave_one_out", cache).value, first.value)
 
 
 def test_videos_without_captions_are_refused() -> None:

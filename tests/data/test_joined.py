@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.builders.captioned import CaptionedVideos
+from tests.builders.toy import written
 from vtr_core.config.data_sets import BatchConfig, joined_uris, joined_weights, weighted
-from vtr_core.data.ingest.ingest import begin, do, finish
-from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest, Shard, training_sets
 from vtr_core.data.plan import Part, Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
@@ -22,15 +22,11 @@ from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.stream.assemble import read_directly
 from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
 from vtr_core.fingerprint import key64
-from vtr_core.storage import locate
 
 
 def _made(folder: Path, captions: dict[str, list[str]], words: WordTable | None = None, **options: int) -> Manifest:
     settings = IngestOptions(videos_per_shard=2, **options)  # type: ignore[arg-type]
-    plan = plan_ingest(CaptionedVideos(captions), locate(str(folder)), words, settings)
-    for task in begin(plan):
-        do(plan, task)
-    return finish(plan).manifests[0]
+    return written(CaptionedVideos(captions), folder, settings, words)[0]
 
 
 def _both(tmp_path: Path) -> tuple[Manifest, Manifest]:

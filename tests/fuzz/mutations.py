@@ -9,11 +9,19 @@ import pickle
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
+import pytest
+
+from tests.fuzz.oracle import Tally, memory_limit
+
+few_or_many = pytest.mark.parametrize(
+    "seeds", [range(40), pytest.param(range(40, 240), marks=pytest.mark.long)], ids=str
+)
 
 INSERTED = (
     b"\x00",
@@ -295,6 +303,21 @@ def _write_csv(file: Path, rows: Sequence[Sequence[str]], delimiter: str = ",") 
     text = io.StringIO()
     csv.writer(text, delimiter=delimiter).writerows(rows)
     file.write_bytes(text.getvalue().encode(errors="surrogatepass"))
+
+
+def fuzz(
+    valid: Path, folder: Path, seeds: range, change: Callable[[Path, Random], object], read: Callable[[Path], object]
+) -> None:
+    """For each seed a damaged copy of `valid` is read, or refused with a line that names a file of it."""
+    tally = Tally()
+    with memory_limit():
+        for seed in seeds:
+            root = folder / str(seed) / "in"
+            shutil.copytree(valid, root)
+            damaged = change(root, Random(f"{valid.name} {seed}"))
+            tally.run(f"{seed} {damaged}", partial(read, root), str(root))
+            clear(root.parent)
+    tally.check(len(seeds))
 
 
 def clear(folder: Path) -> None:

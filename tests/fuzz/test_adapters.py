@@ -14,7 +14,7 @@ from tests.fuzz.worlds import WORLDS, ingest
 pytestmark = pytest.mark.linux  # memory_limit
 
 
-@pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 100), marks=pytest.mark.long)], ids=str)
+@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 200), marks=pytest.mark.long)], ids=str)
 @pytest.mark.parametrize("name", WORLDS)
 def test_adapter(name: str, seeds: range, tmp_path: Path) -> None:
     world, tally = WORLDS[name], Tally()

@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import shutil
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -11,8 +9,7 @@ from random import Random
 import pytest
 import torch
 
-from tests.fuzz.mutations import VALUES, change_value, clear, damage
-from tests.fuzz.oracle import Tally, memory_limit
+from tests.fuzz.mutations import VALUES, change_value, damage, few_or_many, fuzz
 from vtr_core.config.override import override
 from vtr_core.losses.contrastive import build_objective
 from vtr_core.run.build import build_model
@@ -34,7 +31,6 @@ from vtr_core.train.loop.learner import Learner
 
 pytestmark = pytest.mark.linux  # memory_limit
 
-CASES = 100
 CHECKPOINT = "checkpoints/step-00000007"
 BINARY = ("model.safetensors", "optimizer.pt")
 CONFIG = override(
@@ -83,14 +79,16 @@ def sign(folder: Path) -> None:
     (folder / MARKER).write_text(json.dumps({"version": VERSION, "files": hashes}))
 
 
-def test_damaged(valid: Path, tmp_path: Path) -> None:
-    _fuzz(valid, tmp_path, lambda root, random: str(damage(root, random)))
+@few_or_many
+def test_damaged(valid: Path, seeds: range, tmp_path: Path) -> None:
+    fuzz(valid, tmp_path, seeds, damage, read)
 
 
+@few_or_many
 @pytest.mark.parametrize(
     "name", ["config.json", "model.safetensors", "optimizer.pt", "progress.json", "vocabulary.json", "provenance.json"]
 )
-def test_damaged_and_signed(name: str, valid: Path, tmp_path: Path) -> None:
+def test_damaged_and_signed(name: str, valid: Path, seeds: range, tmp_path: Path) -> None:
     def change(root: Path, random: Random) -> str:
         place = root / CHECKPOINT
         if name == "model.safetensors" and random.random() < 0.6:
@@ -103,21 +101,7 @@ def test_damaged_and_signed(name: str, valid: Path, tmp_path: Path) -> None:
             sign(place)
         return name
 
-    _fuzz(valid, tmp_path, change, cases=60 if name in BINARY else 30, restore=name in BINARY)
-
-
-def _fuzz(
-    valid: Path, folder: Path, change: Callable[[Path, Random], str], cases: int = CASES, restore: bool = True
-) -> None:
-    tally = Tally()
-    with memory_limit():
-        for seed in range(cases):
-            root = folder / str(seed) / "in"
-            shutil.copytree(valid, root)
-            damaged = change(root, Random(seed))
-            tally.run(f"{seed} {damaged}", partial(read, root, restore), str(root))
-            clear(root.parent)
-    tally.check(cases)
+    fuzz(valid, tmp_path, seeds, change, partial(read, restore=name in BINARY))
 
 
 def _safetensors_header(file: Path, random: Random) -> None:
@@ -149,12 +133,12 @@ def _training_state(file: Path, random: Random) -> None:
     torch.save(state, file)
 
 
-def test_run_folder(tmp_path: Path) -> None:
+@few_or_many
+def test_run_folder(seeds: range, tmp_path: Path) -> None:
     """What `vtr train --resume` and `vtr evaluate RUN` read before anything starts."""
-    tally = Tally()
     folder = RunFolder.at(str(tmp_path / "valid"))
     folder.claim(RunRecord("data", None, "f", "sqlite:///x", "vtr"), CONFIG)
-    write(tmp_path / "valid" / "checkpoints" / "step-00000007")
+    write(tmp_path / "valid" / CHECKPOINT)
     (tmp_path / "valid" / "checkpoints" / "best.json").write_text('{"checkpoint": "step-00000007", "value": 1.0}')
 
     def resume(root: Path) -> None:
@@ -163,14 +147,8 @@ def test_run_folder(tmp_path: Path) -> None:
         folder.latest(SYSTEMS)
         load_model(str(root))
 
+    def is_of_the_run(file: Path) -> bool:
+        return file.suffix == ".json" and file.parent.name != "step-00000007"
+
     resume(tmp_path / "valid")
-    with memory_limit():
-        for seed in range(CASES):
-            root = tmp_path / str(seed) / "in"
-            shutil.copytree(tmp_path / "valid", root)
-            done = damage(
-                root, Random(seed), lambda file: file.suffix == ".json" and file.parent.name != "step-00000007"
-            )
-            tally.run(f"{seed} {done.change} {done.file.name}", partial(resume, root), str(root))
-            clear(root.parent)
-    tally.check(CASES)
+    fuzz(tmp_path / "valid", tmp_path, seeds, partial(damage, only=is_of_the_run), resume)

@@ -13,7 +13,7 @@ from pipelines.arguments import dotted_changes
 from pipelines.cli import main
 from pipelines.train.command import TrainFlags, _starting_point
 from tests.builders.toy import toy_dataset
-from tests.fuzz.mutations import TEXTS, VALUES, change_value, clear, damage
+from tests.fuzz.mutations import TEXTS, VALUES, change_value, clear, damage, few_or_many
 from tests.fuzz.oracle import Tally, memory_limit
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
@@ -27,7 +27,6 @@ from vtr_core.tracking.run import flatten
 
 pytestmark = pytest.mark.linux  # memory_limit
 
-CASES = 150
 PRESETS = ("capsule-howto-tiny", "capsule-msrvtt", "capsule-howto-routing-em", "capsule-howto-mil-nce")
 
 
@@ -36,10 +35,11 @@ def data(tmp_path: Path) -> Manifest:
     return toy_dataset(tmp_path / "data")[0]
 
 
-def test_files(data: Manifest, tmp_path: Path) -> None:
+@few_or_many
+def test_files(data: Manifest, seeds: range, tmp_path: Path) -> None:
     tally = Tally()
     with memory_limit():
-        for seed in range(CASES):
+        for seed in seeds:
             random = Random(seed)
             root = tmp_path / str(seed) / "in"
             root.mkdir(parents=True)
@@ -51,19 +51,20 @@ def test_files(data: Manifest, tmp_path: Path) -> None:
                 damage(root, random)
             tally.run(f"{seed}", partial(_use_file, file, data), str(file), "model.")
             clear(root.parent)
-    tally.check(CASES)
+    tally.check(len(seeds))
 
 
-def test_flags(data: Manifest) -> None:
+@few_or_many
+def test_flags(data: Manifest, seeds: range) -> None:
     tally = Tally()
     names = sorted(flatten(preset("capsule-howto-tiny").model_dump()))
     with memory_limit():
-        for seed in range(CASES):
+        for seed in seeds:
             random = Random(seed)
             words = _words(names, random)
             names_shown = (*_dotted(words), "model", "there is no flag")
             tally.run(f"{seed} {str(words)[:200]}", partial(_override, words, data), *names_shown)
-    tally.check(CASES)
+    tally.check(len(seeds))
 
 
 def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,8 +1,6 @@
 """Data sets whose manifest, shards, vocabulary or word vectors are damaged: refused, or read with the same values."""
 
 import json
-import shutil
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -11,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.fuzz.mutations import change_value, clear, damage
-from tests.fuzz.oracle import Tally, memory_limit
+from tests.fuzz.mutations import change_value, damage, few_or_many, fuzz
 from tests.fuzz.worlds import WORLDS, ingest
 from vtr_core.data.ingest.ingest import begin, do, finish
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
@@ -28,7 +25,6 @@ from vtr_core.storage import locate
 
 pytestmark = pytest.mark.linux  # memory_limit
 
-CASES = 100
 KINDS = {"clips": "pairs_jsonl", "videos": "msrvtt_videos", "steps": "crosstask"}
 
 
@@ -45,24 +41,26 @@ def valid(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return next(path.parent for path in (tmp_path / "out").rglob("manifest.json"))
 
 
-def test_manifest(valid: Path, tmp_path: Path) -> None:
-    _fuzz(valid, tmp_path, lambda root, random: damage(root, random, lambda file: file.name == "manifest.json").change)
+@few_or_many
+def test_manifest(valid: Path, seeds: range, tmp_path: Path) -> None:
+    read = partial(_read, expected=_values(valid))
+    fuzz(valid, tmp_path, seeds, partial(damage, only=lambda file: file.name == "manifest.json"), read)
 
 
-def test_signed_manifest(valid: Path, tmp_path: Path) -> None:
+@few_or_many
+def test_signed_manifest(valid: Path, seeds: range, tmp_path: Path) -> None:
     """With a fingerprint of its own: what somebody wrote by hand. It may name less than there is, but never crash."""
-    _fuzz(valid, tmp_path, lambda root, random: _signed_change(root / "manifest.json", random), compare=False)
+    fuzz(valid, tmp_path, seeds, _signed_change, _values)
 
 
-def test_shards_and_words(valid: Path, tmp_path: Path) -> None:
-    def change(root: Path, random: Random) -> str:
-        done = damage(root, random, lambda file: file.name != "manifest.json")
-        return f"{done.change} {done.file.name}"
-
-    _fuzz(valid, tmp_path, change)
+@few_or_many
+def test_shards_and_words(valid: Path, seeds: range, tmp_path: Path) -> None:
+    read = partial(_read, expected=_values(valid))
+    fuzz(valid, tmp_path, seeds, partial(damage, only=lambda file: file.name != "manifest.json"), read)
 
 
-def test_every_bit_of_a_shard(valid: Path, tmp_path: Path) -> None:
+@few_or_many
+def test_every_bit_of_a_shard(valid: Path, seeds: range, tmp_path: Path) -> None:
     """A flip anywhere is noticed, or changes no value."""
 
     def change(root: Path, random: Random) -> str:
@@ -73,19 +71,7 @@ def test_every_bit_of_a_shard(valid: Path, tmp_path: Path) -> None:
         shard.write_bytes(content)
         return f"byte {place} of {len(content)} in {shard.name}"
 
-    _fuzz(valid, tmp_path, change)
-
-
-def _fuzz(valid: Path, folder: Path, change: Callable[[Path, Random], str], compare: bool = True) -> None:
-    tally, expected = Tally(), _values(valid)
-    with memory_limit():
-        for seed in range(CASES):
-            root = folder / str(seed) / "in"
-            shutil.copytree(valid, root)
-            damaged = change(root, Random(f"{valid.name} {seed}"))
-            tally.run(f"{seed} {damaged}", partial(_read, root, expected if compare else None), str(root))
-            clear(root.parent)
-    tally.check(CASES)
+    fuzz(valid, tmp_path, seeds, change, partial(_read, expected=_values(valid)))
 
 
 def _values(root: Path) -> list[Any]:
@@ -106,19 +92,18 @@ def _values(root: Path) -> list[Any]:
             return [*read, *({name: column.to_pylist() for name, column in group.items()} for group in groups)]
 
 
-def _read(root: Path, expected: list[Any] | None) -> None:
-    """Read all of it; the values must be the `expected`, where there are any."""
-    values = _values(root)
-    if expected is not None:
-        np.testing.assert_equal([_plain(value) for value in values], [_plain(value) for value in expected])
+def _read(root: Path, expected: list[Any]) -> None:
+    """Read all of it; the values must be the `expected`."""
+    np.testing.assert_equal([_plain(value) for value in _values(root)], [_plain(value) for value in expected])
 
 
 def _plain(value: Any) -> Any:
     return vars(value) if hasattr(value, "__dict__") else value
 
 
-def _signed_change(file: Path, random: Random) -> str:
+def _signed_change(root: Path, random: Random) -> str:
     """Another manifest with a fingerprint of its own: what somebody wrote by hand, or another program."""
+    file = root / "manifest.json"
     value = json.loads(file.read_text())
     value.pop("fingerprint")
     change_value(value, random)
@@ -130,9 +115,10 @@ def _signed_change(file: Path, random: Random) -> str:
     return "a signed change"
 
 
-def test_records_of_an_interrupted_ingest(tmp_path: Path) -> None:
+@few_or_many
+def test_records_of_an_interrupted_ingest(seeds: range, tmp_path: Path) -> None:
     """What a resumed ingest reads of the one before."""
-    world, tally = WORLDS["pairs_jsonl"], Tally()
+    world = WORLDS["pairs_jsonl"]
     (tmp_path / "source").mkdir()
     world.write(tmp_path / "source")
     options = IngestOptions(videos_per_shard=1)
@@ -145,10 +131,4 @@ def test_records_of_an_interrupted_ingest(tmp_path: Path) -> None:
             finish(plan)
 
     resume(tmp_path / "valid", stop=True)
-    for seed in range(CASES):
-        root = tmp_path / str(seed) / "in"
-        shutil.copytree(tmp_path / "valid", root)
-        done = damage(root, Random(seed), lambda file: file.parent.name == "_ingest")
-        tally.run(f"{seed} {done.change} {done.file.name}", partial(resume, root), str(root))
-        clear(root.parent)
-    tally.check(CASES)
+    fuzz(tmp_path / "valid", tmp_path, seeds, partial(damage, only=lambda file: file.parent.name == "_ingest"), resume)

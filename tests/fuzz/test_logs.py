@@ -5,17 +5,16 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from tests.fuzz.mutations import change_value, clear, damage
+from tests.fuzz.mutations import change_value, clear, damage, few_or_many
 from tests.fuzz.oracle import Tally
 from vtr_core.storage import locate
 from vtr_core.tracking.run_log import EventLog, MetricLog
 
-CASES = 200
 
-
-def test_logs(tmp_path: Path) -> None:
+@few_or_many
+def test_logs(seeds: range, tmp_path: Path) -> None:
     tally = Tally()
-    for seed in range(CASES):
+    for seed in seeds:
         random = Random(seed)
         root = tmp_path / str(seed) / "in"
         root.mkdir(parents=True)
@@ -28,7 +27,7 @@ def test_logs(tmp_path: Path) -> None:
         tally.run(f"{seed} {done.change} {done.file.name}", partial(_resume, root), str(root))
         clear(root.parent)
     assert not tally.faults, "\n".join(tally.faults[:20])
-    assert tally.succeeded >= CASES / 2
+    assert tally.succeeded >= len(seeds) / 2
 
 
 def _resume(root: Path) -> None:

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from tests.builders.small_videos import grey_video, remuxed
+from tests.builders.small_videos import grey_video
 from vtr_core.unusable import UnusableError
 from vtr_core.video.process import DecodingProcess, Limits
 from vtr_core.video.streams import Chunk, Codec, End, Picture, PictureStream, Rate, SoundStream
@@ -102,24 +102,3 @@ def test_many_damaged_files(suffix: str, tmp_path: Path) -> None:
     decoded, faults = _damaged(suffix, 200, tmp_path)
     assert decoded + sum(faults.values()) == 200
     assert "decoder_died" not in faults
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_frames_and_sound_of_parts_by_any_clock_are_equally_long(seed: int, tmp_path: Path) -> None:
-    """Joined parts of one to three seconds, each by a clock that begins at 0, close behind, or hours away."""
-    draw, seconds, contents = Random(seed), 0, []
-    for number in range(draw.randint(2, 5)):
-        length, start_s = draw.randint(1, 3), draw.choice((0.0, draw.uniform(0, 9), draw.uniform(20, 90_000)))
-        part, moved = tmp_path / f"{number}.ts", tmp_path / f"moved-{number}.ts"
-        grey_video(part, [k / 5 for k in range(5 * length)], sound_s=length, frame_rate=5)
-        remuxed(moved, *[(part, stream, lambda time, start_s=start_s: time + start_s) for stream in (0, 1)])
-        contents.append(moved.read_bytes())
-        seconds += length
-    path = tmp_path / "v.ts"
-    path.write_bytes(b"".join(contents))
-    with DecodingProcess(Limits(silent_s=60, max_bytes=2**30)) as process:
-        *chunks, end = process.decode(str(path), STREAMS)
-    lengths = [sum(len(c.values) for c in chunks if isinstance(c, Chunk) and c.stream == i) for i in (0, 1)]
-    assert isinstance(end, End)
-    assert lengths[0] / 5 == pytest.approx(lengths[1] / 16_000, abs=0.5)
-    assert seconds - 0.5 <= end.duration <= seconds + 10 * len(contents), "with gaps of less than ten seconds"

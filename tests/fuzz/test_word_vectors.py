@@ -7,15 +7,14 @@ from random import Random
 
 import pytest
 
-from tests.fuzz.mutations import clear, damage
+from tests.fuzz.mutations import clear, damage, few_or_many
 from tests.fuzz.oracle import Tally, memory_limit
 from tests.fuzz.worlds import WORD_VECTORS
 from vtr_core.text.word_vectors import read_word_vectors
 
 pytestmark = pytest.mark.linux  # memory_limit
 
-CASES = 200
-BOMB = gzip.compress(b"999999999999 999999999999\n" + bytes(1 << 26), 1)
+BOMB = gzip.compress(b"999999999999 999999999999\n" + bytes(1 << 26), 9)
 """64 MiB of zeros in 64 KiB."""
 HEADERS = (
     b"1000000000000 5",
@@ -32,11 +31,12 @@ HEADERS = (
 )
 
 
+@few_or_many
 @pytest.mark.parametrize("name", WORD_VECTORS)
-def test_word_vectors(name: str, tmp_path: Path) -> None:
+def test_word_vectors(name: str, seeds: range, tmp_path: Path) -> None:
     tally = Tally()
     with memory_limit():
-        for seed in range(CASES):
+        for seed in seeds:
             random = Random(f"{name} {seed}")
             root = tmp_path / str(seed) / "in"
             root.mkdir(parents=True)
@@ -50,7 +50,7 @@ def test_word_vectors(name: str, tmp_path: Path) -> None:
             expected = random.choice([None, {"onion", "cut"}])
             tally.run(f"{name} {seed} {change}", partial(read_word_vectors, str(file), expected), str(root))
             clear(root.parent)
-    tally.check(CASES)
+    tally.check(len(seeds))
 
 
 def test_a_bomb_is_read_in_parts(tmp_path: Path) -> None:

@@ -13,11 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.builders.toy import written
 from tests.data.sources.annotated_layouts import HELD, WRITERS
-from vtr_core.data.ingest.ingest import begin, do, finish, is_complete
-from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.sources.all import SOURCES, WHOLE_VIDEOS
-from vtr_core.storage import locate
 
 IDS = ("v1", "v2", "v3")
 NARRATION = "video_id,start,end,text\nv1,0,3,cut the onion\nv1,3,6,stir it\nv2,1.5,7,fold it\nv3,1,8,bake\n"
@@ -35,13 +34,7 @@ class World:
 
 def ingest(source: Any, out: Path, strict: bool, word_vectors: str | None = None) -> None:
     """What `vtr ingest` does, one shard after another in this process."""
-    options = IngestOptions(videos_per_shard=2, strict=strict)
-    plan = plan_ingest(source, locate(str(out)), None, options, word_vectors)
-    if is_complete(plan):
-        return
-    for task in begin(plan):
-        do(plan, task)
-    finish(plan)
+    written(source, out, IngestOptions(videos_per_shard=2, strict=strict), word_vectors=word_vectors)
 
 
 def _features(folder: Path, dim: int, ids: tuple[str, ...] = IDS) -> None:

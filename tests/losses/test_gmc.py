@@ -102,7 +102,7 @@ def test_cosines_of_one_and_minus_one_give_finite_gradients(dtype: torch.dtype, 
 
 
 VALUES = np.array([0.111, 0.114, 0.52, 0.31, 0.9, 0.47])
-TABLE = InformationTable("leave_one_out", "x", np.array([1, 1, 2, 2, 3, 3]), np.array([11, 12, 21, 22, 31, 32]), VALUES)
+TABLE = InformationTable("leave_one_out", np.array([1, 1, 2, 2, 3, 3]), np.array([11, 12, 21, 22, 31, 32]), VALUES)
 KEYS = RowKeys(torch.tensor([1, 2, 3]), torch.tensor([1, 2, 3]), torch.tensor([12, 21, 32]))
 COSINES = torch.tensor([[0.8, 0.1, -0.2], [0.3, 0.5, 0.0], [-0.1, 0.2, 0.6]])
 

@@ -8,8 +8,8 @@ from tests.builders.toy import written
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
-from vtr_core.data.records.arrays import as_sequences, padded
-from vtr_core.data.records.schema import TOKEN_DTYPE
+from vtr_core.data.records.arrays import as_sequences, pad
+from vtr_core.data.records.schema import FEATURE_DTYPE, TOKEN_DTYPE
 from vtr_core.data.sources.annotated_videos import Msrvtt, MsrvttVideos
 from vtr_core.data.sources.instructional.howto100m import HowTo100M, YouCook2
 from vtr_core.data.sources.pairs import Pairs
@@ -76,7 +76,7 @@ def test_msrvtt_keeps_the_frames_and_captions_of_800_videos(shared_data, tmp_pat
     places = [RowGroup(s, g) for s, shard in enumerate(manifest.shards) for g in range(len(shard.row_groups))]
     for place in places:
         columns = reader.read_arrow(place)
-        frames = padded(columns["video"], 128, 64)
+        frames = pad(as_sequences(columns["video"], 128, FEATURE_DTYPE), slice(None), 64)
         assert frames.values.shape[1:] == (50, 128)
         assert frames.mask.all()
         assert set(as_sequences(columns["tokens"], 20, TOKEN_DTYPE).counts.tolist()) == {20}

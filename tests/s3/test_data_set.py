@@ -14,8 +14,7 @@ from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.records.schema import require_clips
 from vtr_core.data.shards.shard_file import DamagedShard, check_files, usable
-from vtr_core.errors import DatasetError
-from vtr_core.storage import StorageError, locate
+from vtr_core.storage import StorageError
 
 
 @pytest.fixture
@@ -59,23 +58,6 @@ def test_a_replaced_shard_of_the_same_size_is_found_when_it_is_read(on_store: Ma
     with pytest.raises(DamagedShard, match=rf"{on_store.shards[1].file} .* cannot be read"):
         for place in row_groups(manifest):
             RowGroupReader(manifest, manifest.schema.arrow().names).read_arrow(place)
-
-
-def test_a_truncated_and_a_missing_shard_are_named(on_store: Manifest) -> None:
-    _replace(on_store, 1, _content(on_store, 1)[:-1])
-    with pytest.raises(DatasetError, match=rf"{on_store.shards[1].file} has \d+ bytes, its manifest says"):
-        usable(on_store.uri, require_clips)
-    storage.delete_file(on_store.location / on_store.shards[1].file)
-    with pytest.raises(DatasetError, match=f"{on_store.shards[1].file} is missing"):
-        usable(on_store.uri, require_clips)
-
-
-def test_a_copy_is_the_data_set(on_store: Manifest, tmp_path: Path) -> None:
-    """From a store to another folder of it and to a disk, and back."""
-    for place in (locate(on_store.uri + "-copy"), locate(str(tmp_path / "copy")), locate(on_store.uri + "-again")):
-        for child in storage.children(on_store.location):
-            storage.write_bytes(place / child.name, storage.read_bytes(child))
-        assert usable(place.uri, require_clips).fingerprint == on_store.fingerprint
 
 
 @pytest.mark.long

@@ -13,7 +13,7 @@ from tests.s3.proxy import Answer, Proxy
 from tests.s3.store import SECRET, Store, s3_client
 from vtr_core import storage
 from vtr_core.storage import StorageError, locate
-from vtr_core.storage.administration import create_object
+from vtr_core.storage.files import create_object
 
 
 def test_files_are_written_listed_read_and_deleted(folder: str) -> None:

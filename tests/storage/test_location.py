@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from vtr_core.storage import StorageError, check_writable, locate
-from vtr_core.storage.bucket import parse_s3
+from vtr_core.storage.s3_filesystem import parse_s3
 
 
 def test_a_new_folder_is_accepted_and_not_made(tmp_path: Path) -> None:

@@ -185,8 +185,7 @@ def image_batch(columns: Mapping[str, np.ndarray], shape: tuple[int, int, int]) 
     """A batch from the columns of an `images` data set whose images have `shape` (height, width, channels).
 
     columns: uint8 `pixels` (rows, height · width · channels), int64 `clip_key` and `video_key` (rows,), the keys of
-    image and subject. Pixels may share the arrays' memory, which may be read-only (as Ray's): they must not be
-    modified.
+    image and subject.
     """
     height, width, channels = shape
     pixels = shared_tensor(columns["pixels"]).view(-1, height, width, channels).permute(0, 3, 1, 2).contiguous()

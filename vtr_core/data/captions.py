@@ -1,17 +1,12 @@
 """The captions of a corpus by video, and their information content."""
 
-import io
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, groupby
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from jaxtyping import Float64, Int64
 
 from vtr_core import storage
@@ -26,8 +21,8 @@ from vtr_core.data.sources.files import filled_lines, text_of
 from vtr_core.data.sources.published_captions import read_msrvtt
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import ConfigError, DatasetError, InputError, SchemaMismatch
-from vtr_core.fingerprint import fingerprint, key64
-from vtr_core.storage import Location, StorageError, locate
+from vtr_core.fingerprint import key64
+from vtr_core.storage import Location, locate
 from vtr_core.text.statistics import information
 from vtr_core.text.tokens.vocabulary import CUT, tokenise
 
@@ -58,15 +53,11 @@ def video_captions(manifest: Manifest) -> Iterator[VideoCaptions]:
             return _adjacent_rows(manifest, "captions", "caption_keys")
         case ClipSchema():
             return _adjacent_rows(manifest, "caption", "caption_key")
-        case StepSchema():
+        case StepSchema() | ImageSchema():
+            rows = "its texts name steps" if isinstance(manifest.schema, StepSchema) else "images without captions"
             raise SchemaMismatch(
-                f"{manifest.uri} is {manifest.schema.label()}, its texts name steps; concepts are made from the "
-                f"captions of {VideoSchema.label()} or {ClipSchema.label()}: give such a data set"
-            )
-        case ImageSchema():
-            raise SchemaMismatch(
-                f"{manifest.uri} is {manifest.schema.label()}, images without captions; concepts are made from the "
-                f"captions of {VideoSchema.label()} or {ClipSchema.label()}: give such a data set"
+                f"{manifest.uri} is {manifest.schema.label()}, {rows}; concepts are made from the captions of "
+                f"{VideoSchema.label()} or {ClipSchema.label()}: give such a data set"
             )
 
 
@@ -100,17 +91,15 @@ def training_captions(uri: str, videos: str | None = None) -> list[VideoCaptions
     id.
     """
     place = locate(uri)
-    if not uri.endswith(".json") and (splits(uri) or storage.exists(place / "manifest.json")):
-        return _with_captions(list(video_captions(Manifest.load(data_set(uri, "train")))))
-    content = storage.read_json(place) if uri.endswith(".json") else {}
-    if not uri.endswith(".json") or "sentences" in content:
+    content = storage.read_json(place) if uri.endswith(".json") else None
+    if content is None and (splits(uri) or storage.exists(place / "manifest.json")):
+        captioned = list(video_captions(Manifest.load(data_set(uri, "train"))))
+    elif content is None or "sentences" in content:
         annotated = [video for video in read_msrvtt(uri, "official", Drops()) if video.split == "train"]
-        return _with_captions([VideoCaptions.of(video.video_id, video.captions) for video in annotated])
-    return _with_captions(_of_mapping(_checked(content, place), place, videos))
-
-
-def _with_captions(videos: list[VideoCaptions]) -> list[VideoCaptions]:
-    return [video for video in videos if video.captions]
+        captioned = [VideoCaptions.of(video.video_id, video.captions) for video in annotated]
+    else:
+        captioned = _of_mapping(_checked(content, place), place, videos)
+    return [video for video in captioned if video.captions]
 
 
 def _of_mapping(content: Mapping[str, list[str]], place: Location, videos: str | None) -> list[VideoCaptions]:
@@ -136,18 +125,11 @@ def _checked(content: Any, place: Location) -> Mapping[str, list[str]]:
     }
 
 
-_VERSION = 2
-"""Version of the computation, part of the cache key."""
-_SCHEMA = pa.schema([("video_key", pa.int64()), ("caption_key", pa.int64()), ("value", pa.float64())])
-
-
 @dataclass(frozen=True)
 class InformationTable:
     """The value of each distinct caption of each video, sorted by video key and caption key."""
 
     reading: Reading
-    corpus: str
-    """Hash of reading and captions."""
     video_key: Int64[np.ndarray, " captions"]
     caption_key: Int64[np.ndarray, " captions"]
     value: Float64[np.ndarray, " captions"]
@@ -169,53 +151,32 @@ class InformationTable:
         """The values of captions; NaN for pairs of video and caption outside the corpus."""
         pairs, held = _pairs(video_key, caption_key), _pairs(self.video_key, self.caption_key)
         place = np.searchsorted(held, pairs)
-        return _found(held, pairs, place, self.value)
+        return _values_at(place, held, pairs, self.value)
 
     def of_videos(self, video_key: Int64[np.ndarray, " rows"]) -> Float64[np.ndarray, " rows"]:
         """The values of videos; NaN for videos outside the corpus."""
-        return _found(self.videos, video_key, np.searchsorted(self.videos, video_key), self.video_value)
-
-    def to_bytes(self) -> bytes:
-        """The table as a Parquet file."""
-        sink = io.BytesIO()
-        columns = [pa.array(column) for column in (self.video_key, self.caption_key, self.value)]
-        pq.write_table(pa.Table.from_arrays(columns, schema=_SCHEMA), sink, compression="zstd")
-        return sink.getvalue()
+        return _values_at(np.searchsorted(self.videos, video_key), self.videos, video_key, self.video_value)
 
 
-def information_table(
-    videos: Sequence[VideoCaptions], reading: Reading, cache: Location | None = None, version: int = CUT
-) -> InformationTable:
-    """The table of a corpus, from the cache or computed and cached.
+def information_table(videos: Sequence[VideoCaptions], reading: Reading, version: int = CUT) -> InformationTable:
+    """The table of a corpus, whose captions are tokenised by `tokenise` of this version.
 
-    Captions are tokenised by `tokenise` of this version. A damaged cache file is recomputed. Raises DatasetError for a
-    video without captions, for a corpus without videos, and where the reading is undefined for all captions.
+    Raises DatasetError for a video without captions, for a corpus without videos, and where the reading is undefined
+    for all captions.
     """
     check_captioned(videos)
-    content = [[video.video_id, list(video.captions), list(video.keys)] for video in videos]
-    corpus = fingerprint([_VERSION, version, reading, content])
-    place = None if cache is None else cache / f"information-{corpus}.parquet"
-    cached = None if place is None else _read(place, reading, corpus)
-    if cached is not None:
-        return cached
-    table = _computed(videos, reading, corpus, version)
-    if place is not None:
-        with suppress(OSError, StorageError):  # without a cache the next run takes some seconds longer
-            storage.write_bytes(place, table.to_bytes())
-    return table
+    document = np.repeat(np.arange(len(videos)), [len(video.captions) for video in videos])
+    texts = [caption for video in videos for caption in video.captions]
+    value = information([tokenise(text, version) for text in texts], document, reading)
+    video = np.array([video.video_key for video in videos], np.int64)[document]
+    caption = np.array([key for video in videos for key in video.keys], np.int64)
+    _, first = np.unique(_pairs(video, caption), return_index=True)
+    return InformationTable(reading, video[first], caption[first], value[first])
 
 
-def cache_folder() -> Location | None:
-    """The cache folder of this machine: $VTR_CACHE, or ~/.cache/vtr; None for a user without a home."""
-    home = os.path.expanduser("~")
-    folder = os.environ.get("VTR_CACHE") or (None if home == "~" else f"{home}/.cache/vtr")
-    return None if folder is None else locate(folder)
-
-
-def training_information(manifest: Manifest, reading: Reading, cache: Location | None = None) -> InformationTable:
+def training_information(manifest: Manifest, reading: Reading) -> InformationTable:
     """The table of a data set's captions, cut as its vocabulary was made."""
-    version = WordTable.load(manifest).vocabulary.version
-    return information_table(list(video_captions(manifest)), reading, cache, version)
+    return information_table(list(video_captions(manifest)), reading, WordTable.load(manifest).vocabulary.version)
 
 
 def check_captioned(videos: Iterable[VideoCaptions], where: str = "the corpus") -> None:
@@ -232,16 +193,6 @@ def check_captioned(videos: Iterable[VideoCaptions], where: str = "the corpus") 
         raise DatasetError(f"{where} holds no video; information content needs a corpus")
 
 
-def _computed(videos: Sequence[VideoCaptions], reading: Reading, corpus: str, version: int) -> InformationTable:
-    document = np.repeat(np.arange(len(videos)), [len(video.captions) for video in videos])
-    texts = [caption for video in videos for caption in video.captions]
-    value = information([tokenise(text, version) for text in texts], document, reading)
-    video = np.array([video.video_key for video in videos], np.int64)[document]
-    caption = np.array([key for video in videos for key in video.keys], np.int64)
-    _, first = np.unique(_pairs(video, caption), return_index=True)
-    return InformationTable(reading, corpus, video[first], caption[first], value[first])
-
-
 def _pairs(video: Int64[np.ndarray, " rows"], caption: Int64[np.ndarray, " rows"]) -> np.ndarray:
     """Pairs of keys as structured values that sort lexicographically."""
     pairs = np.empty(len(video), [("video", np.int64), ("caption", np.int64)])
@@ -249,18 +200,9 @@ def _pairs(video: Int64[np.ndarray, " rows"], caption: Int64[np.ndarray, " rows"
     return pairs
 
 
-def _found(
-    held: np.ndarray, keys: np.ndarray, place: np.ndarray, values: Float64[np.ndarray, " held"]
+def _values_at(
+    place: np.ndarray, held: np.ndarray, keys: np.ndarray, values: Float64[np.ndarray, " held"]
 ) -> Float64[np.ndarray, " rows"]:
+    """The values of `keys` that are in `held`, where `searchsorted` places them; NaN for others."""
     place = np.minimum(place, len(held) - 1)
     return np.where(held[place] == keys, values[place], np.nan)
-
-
-def _read(place: Location, reading: Reading, corpus: str) -> InformationTable | None:
-    """The cached table; None where it is missing or incomplete."""
-    try:
-        table = pq.read_table(io.BytesIO(storage.read_bytes(place)), schema=_SCHEMA)
-        columns = [table.column(name).to_numpy() for name in _SCHEMA.names]
-        return InformationTable(reading, corpus, *columns)
-    except (FileNotFoundError, pa.ArrowException, ValueError, TypeError, OSError):
-        return None

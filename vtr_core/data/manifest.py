@@ -7,7 +7,7 @@ from typing import Any
 from vtr_core import storage
 from vtr_core.config.data_sets import JOINED, joined, joined_uris, joined_weights
 from vtr_core.config.override import record
-from vtr_core.data.records.schema import Schema, read_schema, require_clips
+from vtr_core.data.records.schema import Schema, read_schema
 from vtr_core.errors import DatasetError, command_line
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location, is_file_name, locate
@@ -84,12 +84,9 @@ class VocabularyRecord:
     """Tokenisation of captions, in the form of `CaptionText`; None in older data sets."""
 
     def to_json(self) -> dict[str, Any]:
-        """The record as stored."""
-        value = asdict(self)
-        for later in ("vectors_sha256", "made"):
-            if value[later] is None:
-                del value[later]
-        return value
+        """The record as stored, without what older data sets do not say."""
+        later = ("vectors_sha256", "made")
+        return {name: value for name, value in asdict(self).items() if value is not None or name not in later}
 
 
 @dataclass(frozen=True)
@@ -135,11 +132,6 @@ class Manifest:
         """The folder of a shard's files: that of its own data set, where several are joined."""
         return self.location if shard.folder is None else locate(shard.folder)
 
-    def require_clips(self) -> "Manifest":
-        """This data set, if it is of clips; SchemaMismatch with a remedy for other kinds."""
-        require_clips(self.schema, self.uri)
-        return self
-
     def to_json(self) -> dict[str, Any]:
         """The manifest as stored, without its location and fingerprint."""
         return {
@@ -169,7 +161,15 @@ class Manifest:
         location = locate(data_set(uri))
         value = storage.read_json(location / FILE)
         try:
-            manifest = cls._from_json(location.uri, value)
+            made = record(_Made, value)
+            manifest = cls(
+                uri=location.uri,
+                schema=read_schema(value, location.uri),
+                vocabulary=record(VocabularyRecord, value["vocabulary"]),
+                shards=tuple(Shard.from_json(shard) for shard in value["shards"]),
+                source=made.source,
+                dropped=made.dropped,
+            )
             matches = value.get("fingerprint") == manifest.fingerprint
         except (KeyError, TypeError, ValueError, AttributeError, AssertionError, RecursionError) as error:
             raise DatasetError(f"{location / FILE} is damaged ({error!r}); rebuild it with vtr ingest") from error
@@ -177,18 +177,6 @@ class Manifest:
             raise DatasetError(f"{location / FILE} does not match its fingerprint; rebuild it with vtr ingest")
         _require_plain_names(manifest)
         return manifest
-
-    @classmethod
-    def _from_json(cls, uri: str, value: Any) -> "Manifest":
-        made = record(_Made, value)
-        return cls(
-            uri=uri,
-            schema=read_schema(value, uri),
-            vocabulary=record(VocabularyRecord, value["vocabulary"]),
-            shards=tuple(Shard.from_json(record) for record in value["shards"]),
-            source=made.source,
-            dropped=made.dropped,
-        )
 
 
 @dataclass(frozen=True)
@@ -199,27 +187,26 @@ class _Made:
     dropped: dict[str, int]
 
 
-def _shown(schema: Schema) -> str:
-    """What the rows of data sets that are joined have to share."""
-    features = (f"{feature.name} ({feature.dim} values)" for feature in schema.features)
-    return ", ".join([schema.label(), *features, f"{schema.max_words} words a caption"])
-
-
 def _joined(parts: list[Manifest], weights: list[int]) -> Manifest:
     """Several data sets as one, the shards of each as often as its weight says, so that each pass of an epoch over it
     has a random order of its own; a batch may have a video of a repeated data set twice.
 
     DatasetError unless they have the same kind of rows and the same vocabulary, and none is given twice.
     """
+
+    def columns(part: Manifest) -> str:
+        features = (f"{feature.name} ({feature.dim} values)" for feature in part.schema.features)
+        return ", ".join([part.schema.label(), *features, f"{part.schema.max_words} words a caption"])
+
     first = parts[0]
     if len({part.uri for part in parts}) < len(parts):
         raise DatasetError(f"{JOINED.join(part.uri for part in parts)}: a data set is given twice; name it once")
     for part in parts[1:]:
         if part.schema != first.schema:
             raise DatasetError(
-                f"{part.uri} has other columns than {first.uri}: {_shown(part.schema)}; there "
-                f"{_shown(first.schema)}: make it with the same features and --vocabulary {first.uri}, which gives "
-                "it the same length of captions, or both with one --max-words"
+                f"{part.uri} has other columns than {first.uri}: {columns(part)}; there {columns(first)}: make it with "
+                f"the same features and --vocabulary {first.uri}, which gives it the same length of captions, or both "
+                "with one --max-words"
             )
         if part.vocabulary.fingerprint != first.vocabulary.fingerprint:
             raise DatasetError(
@@ -254,16 +241,18 @@ def data_set(uri: str, split: str | None = None) -> str:
     location = locate(uri)
     if storage.exists(location / FILE):
         return location.uri
-    if storage.exists(location / "_ingest"):
-        raise _no_data_set(location, "its ingest was interrupted: run the same vtr ingest command again to resume it")
     inner = splits(uri)
-    if split in inner:
+    if storage.exists(location / "_ingest"):
+        advice = "its ingest was interrupted: run the same vtr ingest command again to resume it"
+    elif split in inner:
         return inner[split]
-    if len(inner) == 1:
+    elif len(inner) == 1:
         return next(iter(inner.values()))
-    if inner:
-        raise _no_data_set(location, f"it holds splits, give one of {', '.join(inner.values())}")
-    raise _no_data_set(location, f"make one with {command_line('ingest', 'SOURCE', '--out', location.uri)}")
+    elif inner:
+        advice = f"it holds splits, give one of {', '.join(inner.values())}"
+    else:
+        advice = f"make one with {command_line('ingest', 'SOURCE', '--out', location.uri)}"
+    raise DatasetError(f"{location} is not a data set: it has no {FILE}; {advice}")
 
 
 def training_sets(uri: str, validation: str | None) -> tuple[str, str | None]:
@@ -288,7 +277,3 @@ def _require_plain_names(manifest: Manifest) -> None:
     for name in (words.file, words.vectors or words.file, *(shard.file for shard in manifest.shards), *beside):
         if not is_file_name(name):
             raise DatasetError(f"{manifest.location / FILE} names the file {name!r}, which is not in its folder")
-
-
-def _no_data_set(location: Location, advice: str) -> DatasetError:
-    return DatasetError(f"{location} is not a data set: it has no {FILE}; {advice}")

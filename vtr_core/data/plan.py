@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
@@ -26,16 +26,12 @@ def assign_splits(videos: Iterable[str], fractions: Mapping[str, float], seed: i
     A video keeps its split when others are added or removed, so the sizes are `fractions` in expectation only.
     Raises ConfigError unless the fractions are in [0, 1] and sum to 1.
     """
-    _check(fractions)
-    return {video: _interval(_position(video, seed), fractions) for video in videos}
-
-
-def _check(fractions: Mapping[str, float]) -> None:
     shown = ", ".join(f"{name} {value:g}" for name, value in fractions.items()) or "none"
     if any(not 0 <= value <= 1 for value in fractions.values()):
         raise ConfigError(f"split fractions must be in [0, 1] (given: {shown})")
     if not math.isclose(sum(fractions.values()), 1.0, abs_tol=_TOLERANCE):
         raise ConfigError(f"split fractions must sum to 1, not {sum(fractions.values()):g} (given: {shown})")
+    return {video: _interval(_position(video, seed), fractions) for video in videos}
 
 
 def _position(video: str, seed: int) -> float:
@@ -163,6 +159,16 @@ class BatchPlan:
 
 
 @dataclass(frozen=True)
+class Sampling:
+    """How the rows of a batch are sampled from its videos."""
+
+    clips_per_video: int
+    seed: int
+    every_caption_of: int | None = None
+    """The number of steps of an epoch, where a video's captions are used in turn over the epochs, equally often."""
+
+
+@dataclass(frozen=True)
 class BatchVideos:
     """The videos of one global batch, in file order, from which its rows are sampled."""
 
@@ -174,61 +180,40 @@ class BatchVideos:
     rows: Int64[np.ndarray, " videos"]
     """Rows of each video."""
 
+    turn: Int64[np.ndarray, " videos"] | None = None
+    """In an epoch of captions: which of the video's occurrences so far, counted from 0, this is."""
+
     @property
     def groups(self) -> list[int]:
         """The row groups of the videos, in order."""
         return np.unique(self.group).tolist()
 
-    turn: Int64[np.ndarray, " videos"] | None = None
-    """In an epoch of captions: which of the video's occurrences so far, counted from 0, this is."""
-
-    def sample(self, schema: Schema, clips_per_video: int, seed: int, every_caption_of: int | None = None) -> BatchPlan:
+    def sample(self, schema: Schema, sampling: Sampling) -> BatchPlan:
         """Sample `clips_per_video` rows of each video; captions where rows are whole videos; both for clips with
         several captions. In an epoch of captions every occurrence of a video has the next one of its captions.
 
-        Sampling is without replacement where there are enough, with replacement otherwise. With `every_caption_of`, the
-        number of steps of an epoch, a video's captions are used in turn over the epochs, equally often.
+        Sampling is without replacement where there are enough, with replacement otherwise.
         """
-        if isinstance(schema, VideoSchema):
-            if self.turn is not None:
-                return self._in_turn(self.turn, seed)
-            if every_caption_of is not None:
-                return self._captions_in_turn(clips_per_video, seed, self.step // every_caption_of)
-            return self._captions(clips_per_video, seed)
-        clips = self._clips(clips_per_video, seed)
-        if isinstance(schema, FrameSchema):
-            return replace(clips, draws=self._draws(clips_per_video, seed))
-        return clips
-
-    def _clips(self, clips_per_video: int, seed: int) -> BatchPlan:
-        generator = np.random.default_rng([seed, self.step])
-        clips = [_sample(count, clips_per_video, generator) for count in self.rows.tolist()]
-        row = np.repeat(self.first_row, clips_per_video) + np.concatenate(clips)
-        return BatchPlan(self.step, np.repeat(self.group, clips_per_video), row, tuple(self.groups))
-
-    def _captions(self, captions_per_video: int, seed: int) -> BatchPlan:
-        group, row = (np.repeat(values, captions_per_video) for values in (self.group, self.first_row))
-        return BatchPlan(self.step, group, row, tuple(self.groups), self._draws(captions_per_video, seed))
-
-    def _draws(self, captions_per_video: int, seed: int) -> CaptionDraws:
-        seeds = np.random.default_rng([seed, self.step]).integers(2**63, size=len(self.group))
-        turns = np.tile(np.arange(captions_per_video), len(self.group))
-        return CaptionDraws(np.repeat(seeds, captions_per_video), turns)
-
-    def _captions_in_turn(self, captions_per_video: int, seed: int, epoch: int) -> BatchPlan:
-        turns = np.tile(epoch * captions_per_video + np.arange(captions_per_video), len(self.group))
-        group, row = (np.repeat(values, captions_per_video) for values in (self.group, self.first_row))
-        draws = CaptionDraws(np.repeat(self._own_seeds(seed), captions_per_video), turns, every=True)
+        group, row = (np.repeat(values, sampling.clips_per_video) for values in (self.group, self.first_row))
+        if not isinstance(schema, VideoSchema):
+            generator = np.random.default_rng([sampling.seed, self.step])
+            row += np.concatenate([_sample(count, sampling.clips_per_video, generator) for count in self.rows.tolist()])
+        draws = self._draws(sampling) if isinstance(schema, VideoSchema | FrameSchema) else None
         return BatchPlan(self.step, group, row, tuple(self.groups), draws)
 
-    def _in_turn(self, turn: Int64[np.ndarray, " videos"], seed: int) -> BatchPlan:
-        draws = CaptionDraws(self._own_seeds(seed), turn, every=True)
-        return BatchPlan(self.step, self.group, self.first_row, tuple(self.groups), draws)
-
-    def _own_seeds(self, seed: int) -> Int64[np.ndarray, " videos"]:
-        """A seed for each video, the same in every epoch."""
-        places = zip(self.group, self.first_row, strict=True)
-        return np.array([key64(f"{seed} {group} {row}") & _POSITIVE for group, row in places], np.int64)
+    def _draws(self, sampling: Sampling) -> CaptionDraws:
+        count = sampling.clips_per_video
+        turns = np.tile(np.arange(count), len(self.group))
+        if self.turn is None and sampling.every_caption_of is None:
+            seeds = np.random.default_rng([sampling.seed, self.step]).integers(2**63, size=len(self.group))
+            return CaptionDraws(np.repeat(seeds, count), turns)
+        places = zip(self.group, self.first_row, strict=True)  # a seed for each video, the same in every epoch
+        seeds = np.array([key64(f"{sampling.seed} {group} {row}") & _POSITIVE for group, row in places], np.int64)
+        if self.turn is not None:
+            turns = self.turn
+        elif sampling.every_caption_of is not None:
+            turns += self.step // sampling.every_caption_of * count
+        return CaptionDraws(np.repeat(seeds, count), turns, every=True)
 
 
 def _sample(rows: int, count: int, generator: np.random.Generator) -> np.ndarray:
@@ -311,9 +296,9 @@ class Plan:
             )
         self._batch = batch
         self._schema = manifest.schema
-        self.seed = seed
+        self._seed = seed
         self.row_groups = tuple(row_groups(manifest))
-        self.clips_per_video, self.batches_per_window = batch.clips_per_video, batch.window
+        self.batches_per_window = batch.window
         self.extra_captions, self.max_frames = batch.candidates - 1, batch.max_frames
         groups = [counts for shard in manifest.shards for counts in shard.row_groups]
         self._counts = np.fromiter((n for counts in groups for n in counts), np.int64)
@@ -323,12 +308,10 @@ class Plan:
         before = np.cumsum(self._counts) - self._counts
         self._first_row = before - before[self._first_video][self._group_of_video]
         self._captions = caption_counts(manifest) if by_caption else None
-        rows, filled = (
-            manifest.videos if self._captions is None else int(self._captions.sum()),
-            batch.remainder == "filled",
-        )
-        self.steps_per_epoch = -(-rows // batch.videos) if filled else rows // batch.videos
-        self.every_caption_of = self.steps_per_epoch if batch.captions == "every" else None
+        rows = manifest.videos if self._captions is None else int(self._captions.sum())
+        self.steps_per_epoch = -(-rows // batch.videos) if batch.remainder == "filled" else rows // batch.videos
+        every = self.steps_per_epoch if batch.captions == "every" else None
+        self.sampling = Sampling(batch.clips_per_video, seed, every)
         self.windows_per_epoch = -(-self.steps_per_epoch // batch.window)
 
     def window_of(self, step: int) -> int:
@@ -338,44 +321,31 @@ class Plan:
 
     def window(self, number: int) -> list[BatchPlan]:
         """The batches of window `number`, in order of their steps."""
-        how = self._schema, self.clips_per_video, self.seed, self.every_caption_of
-        return [batch.sample(*how) for batch in self.videos(number)]
+        return [batch.sample(self._schema, self.sampling) for batch in self.videos(number)]
 
     def videos(self, number: int) -> list[BatchVideos]:
         """The videos of each batch of window `number`."""
         epoch, index = divmod(number, self.windows_per_epoch)
         first = index * self._batch.window
         last = min(first + self._batch.window, self.steps_per_epoch)
-        generator = np.random.default_rng([self.seed, epoch, index])
+        generator = np.random.default_rng([self._seed, epoch, index])
         step = epoch * self.steps_per_epoch + first
         window = slice(first * self._batch.videos, last * self._batch.videos)
-        if self._captions is not None:
-            return self._of_captions(epoch, window, step, last - first, generator)
-        videos = self._epoch_order(epoch)[window]
-        parts = [np.sort(part) for part in np.split(_shuffled(videos, self._batch.videos, generator), last - first)]
-        return [
-            BatchVideos(step + i, self._group_of_video[part], self._first_row[part], self._counts[part])
-            for i, part in enumerate(parts)
-        ]
-
-    def _of_captions(
-        self, epoch: int, window: slice, step: int, batches: int, generator: np.random.Generator
-    ) -> list[BatchVideos]:
-        """The batches of a window in an epoch of captions, in file order."""
-        assert self._captions is not None, "asked for"
-        videos, turns = (values[window] for values in self._caption_order(epoch))
-        order = generator.permutation(len(videos))
-        parts = [part[np.argsort(videos[part], kind="stable")] for part in np.split(order, batches)]
-        return [
-            BatchVideos(
-                step + i,
-                self._group_of_video[videos[part]],
-                self._first_row[videos[part]],
-                self._counts[videos[part]],
-                epoch * self._captions[videos[part]] + turns[part],
+        turns: Int64[np.ndarray, " videos"] | None = None
+        if self._captions is None:
+            videos = _shuffled(self._epoch_order(epoch)[window], self._batch.videos, generator)
+        else:
+            videos, occurrence = (values[window] for values in self._caption_order(epoch))
+            order = generator.permutation(len(videos))
+            videos, turns = videos[order], (epoch * self._captions[videos] + occurrence)[order]
+        batches = []
+        for i, place in enumerate(np.split(np.arange(len(videos)), last - first)):
+            place = place[np.argsort(videos[place], kind="stable")]  # in file order
+            group, first_row, counts = (
+                values[videos[place]] for values in (self._group_of_video, self._first_row, self._counts)
             )
-            for i, part in enumerate(parts)
-        ]
+            batches.append(BatchVideos(step + i, group, first_row, counts, None if turns is None else turns[place]))
+        return batches
 
     @lru_cache(maxsize=2)  # noqa: B019  (plans live until the process ends)
     def _caption_order(self, epoch: int) -> tuple[Int64[np.ndarray, " captions"], Int64[np.ndarray, " captions"]]:
@@ -385,8 +355,8 @@ class Plan:
         start: so a window reads few row groups, and data sets of many and of few captions mix. Of all videos of a row
         group those come that have a caption left.
         """
-        assert self._captions is not None, "asked for"
-        generator = np.random.default_rng([self.seed, epoch])
+        assert self._captions is not None
+        generator = np.random.default_rng([self._seed, epoch])
         groups, longest = self._group_of_video, np.zeros(len(self.row_groups), np.int64)
         np.maximum.at(longest, groups, self._captions)
         start = generator.random(len(longest))
@@ -411,7 +381,7 @@ class Plan:
         The videos after the last full batch are left out, or the epoch's first videos fill the last batch; without the
         rotation a small data set would lose the same videos in every epoch.
         """
-        generator = np.random.default_rng([self.seed, epoch])
+        generator = np.random.default_rng([self._seed, epoch])
         groups = generator.permutation(len(self.row_groups))
         sizes = self._videos_in_group[groups]
         start = np.cumsum(sizes) - sizes - generator.integers(sizes)

@@ -9,7 +9,7 @@ from vtr_core import storage
 from vtr_core.config.data_sets import JOINED, ConceptText, OnBadShard, joined_uris
 from vtr_core.config.override import ModelInputs, override
 from vtr_core.config.run import ModelConfig, TrainConfig, loss_kinds, unfit_loss
-from vtr_core.data.captions import cache_folder, training_information
+from vtr_core.data.captions import training_information
 from vtr_core.data.concepts.concept_table import FILE, ConceptTable, TableHead
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.reading.feature_statistics import absent_features
@@ -288,5 +288,5 @@ def require_names(detected: ConceptNames | None, names: ConceptNames | None, whe
 def loss_tables(config: TrainConfig, manifest: Manifest, concepts: ConceptTable | None) -> LossTables:
     """The tables of the captions of `manifest`; `concepts`: the labels of a model with a concept space."""
     margin = config.model.system().granularity(config.loss)
-    information = None if margin is None else training_information(manifest, margin.reading, cache_folder())
+    information = None if margin is None else training_information(manifest, margin.reading)
     return LossTables(concepts, information)

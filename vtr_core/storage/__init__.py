@@ -1,13 +1,10 @@
 """URIs to files: one way to read, write and publish bytes on a local disk or an object store."""
 
-from vtr_core.storage.administration import (
+from vtr_core.storage.fault import StorageError
+from vtr_core.storage.files import (
     check_file_writable,
     check_readable,
     check_writable,
-    presigned_url,
-)
-from vtr_core.storage.fault import StorageError
-from vtr_core.storage.files import (
     children,
     create_exclusively,
     delete_file,
@@ -17,8 +14,10 @@ from vtr_core.storage.files import (
     file_sizes,
     files_below,
     open_for_writing,
+    presigned_url,
     read_bytes,
     read_json,
+    read_verified,
     write_bytes,
     write_json,
 )
@@ -32,32 +31,3 @@ from vtr_core.storage.location import (
     locate,
     shown_name,
 )
-
-__all__ = [
-    "MAX_NAME_BYTES",
-    "Location",
-    "StorageError",
-    "check_file_writable",
-    "check_readable",
-    "check_writable",
-    "children",
-    "create_exclusively",
-    "delete_file",
-    "delete_folder",
-    "delete_unpublished",
-    "exists",
-    "file_sizes",
-    "files_below",
-    "is_file_name",
-    "is_text",
-    "is_uri",
-    "local_path",
-    "locate",
-    "open_for_writing",
-    "presigned_url",
-    "read_bytes",
-    "read_json",
-    "shown_name",
-    "write_bytes",
-    "write_json",
-]

@@ -1,4 +1,4 @@
-"""Whole files and folders: reading, atomic and hashed writing, listing, deletion."""
+"""Whole files and folders: reading, atomic and hashed writing, listing, deletion, checks of access, links."""
 
 import hashlib
 import io
@@ -7,20 +7,24 @@ import logging
 import os
 import tempfile
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
 from secrets import randbelow
-from typing import Any, BinaryIO, Protocol, cast, runtime_checkable
+from typing import Any, BinaryIO, Protocol, TypeVar, cast, runtime_checkable
 
+import obstore
 import pyarrow.fs as pafs
+from obstore.exceptions import AlreadyExistsError
 
+from vtr_core.errors import DatasetError
 from vtr_core.json_text import parse_json
-from vtr_core.storage.administration import create_object
-from vtr_core.storage.fault import StorageError
-from vtr_core.storage.location import Location, check_no_folder, is_text, shown_name
-from vtr_core.storage.s3_filesystem import mapped
+from vtr_core.storage.fault import Patience, StorageError, store_fault
+from vtr_core.storage.location import Location, check_local_folder, check_no_folder, is_text, shown_name
+from vtr_core.storage.s3_filesystem import Bucket, check_listing, mapped
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 @runtime_checkable
@@ -86,7 +90,14 @@ def open_for_writing(location: Location) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _published(location: Location) -> Iterator[BinaryIO]:
-    temporary = _beside(location) if location.is_local else _elsewhere()
+    if location.is_local:
+        check_no_folder(Path(location.path))
+        Path(location.path).parent.mkdir(parents=True, exist_ok=True)
+        writer = randbelow(10**7)  # not the process's number, which writers on several nodes may share
+        temporary = f"{location.path}{_UNPUBLISHED}{writer}"
+    else:
+        handle, temporary = tempfile.mkstemp(prefix="vtr-upload-")
+        os.close(handle)
     try:
         with open(temporary, "wb") as sink:
             yield sink
@@ -96,25 +107,6 @@ def _published(location: Location) -> Iterator[BinaryIO]:
         _publish(temporary, location)
     finally:
         Path(temporary).unlink(missing_ok=True)  # on a full disk the partial file must not stay
-
-
-def unpublished(name: str) -> str | None:
-    """The file that a local file will become, of which the writer has not ended or was killed; None for others."""
-    target, mark, writer = name.rpartition(_UNPUBLISHED)
-    return target if mark and writer.isdigit() else None
-
-
-def _beside(location: Location) -> str:
-    check_no_folder(Path(location.path))
-    Path(location.path).parent.mkdir(parents=True, exist_ok=True)
-    writer = randbelow(10**7)  # not the process's number, which writers on several nodes may share
-    return f"{location.path}{_UNPUBLISHED}{writer}"
-
-
-def _elsewhere() -> str:
-    handle, path = tempfile.mkstemp(prefix="vtr-upload-")
-    os.close(handle)
-    return path
 
 
 def _publish(temporary: str, location: Location) -> None:
@@ -141,6 +133,17 @@ def read_bytes(location: Location) -> bytes:
     """The whole file; FileNotFoundError where there is none."""
     with location.open_stream() as stream:
         return cast(bytes, stream.read())
+
+
+def read_verified(location: Location, sha256: str | None, advice: str) -> bytes:
+    """The whole file; DatasetError with `advice` where it cannot be read, or has another hash (None: any is right)."""
+    try:
+        content = read_bytes(location)
+    except OSError as error:
+        raise DatasetError(f"{location} cannot be read ({error}); {advice}") from error
+    if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
+        raise DatasetError(f"{location} is damaged (its sha256 is not the recorded one); {advice}")
+    return content
 
 
 def read_json(location: Location) -> Any:
@@ -280,6 +283,77 @@ def delete_unpublished(folder: Location, names: Collection[str] | None = None) -
     With `names` only what was to become these files.
     """
     for child in children(folder):
-        target = unpublished(child.name)
-        if target is not None and (names is None or target in names):
+        target, mark, writer = child.name.rpartition(_UNPUBLISHED)
+        if mark and writer.isdigit() and (names is None or target in names):
             delete_file(child)
+
+
+_AT_ONCE = Patience(0.0)
+_PROBE = ".vtr-write-check"
+
+
+class _DroppedError(Exception):
+    """Raised to abort an upload whose successful start is all that is tested."""
+
+
+def check_readable(location: Location) -> None:
+    """StorageError unless the bucket exists and may be listed; takes seconds, so that commands check it first."""
+    _ask(location, check_listing, _AT_ONCE)
+
+
+def check_writable(location: Location) -> None:
+    """StorageError unless files may be written below the folder `location`; leaves nothing behind.
+
+    An upload to a store is started and aborted; to a local folder a nameless file is written.
+    """
+    if location.is_local:
+        check_local_folder(Path(location.path))
+        return
+
+    def nothing() -> Iterator[bytes]:
+        yield from ()
+        raise _DroppedError
+
+    with suppress(_DroppedError):
+        _ask(location / _PROBE, lambda bucket, key: bucket.put(key, nothing(), use_multipart=True), _AT_ONCE)
+
+
+def check_file_writable(location: Location) -> None:
+    """StorageError unless the file `location` may be written: it is no folder, and files may be written beside it."""
+    if location.is_local:
+        check_no_folder(Path(location.path))
+        check_local_folder(Path(location.path).parent)
+    else:
+        check_writable(location.parent)
+
+
+def create_object(location: Location, content: bytes) -> bool | None:
+    """Write an object only if none exists; False where one does, None off S3."""
+
+    def create(bucket: Bucket, key: str) -> bool:
+        try:
+            bucket.put(key, content, mode="create")
+        except AlreadyExistsError as error:
+            fault = store_fault(error)
+            if fault is None or fault.status != 412:  # obstore raises the same error for every conflict
+                raise
+            return False
+        return True
+
+    return _ask(location, create)
+
+
+def presigned_url(location: Location, expires_s: int = 3600) -> str | None:
+    """A link with which anyone can read the object for `expires_s` seconds; None off S3 and without credentials.
+
+    The link contains a signature: show it, never log or store it.
+    """
+    if location.s3 is None or location.s3.settings.anonymous:
+        return None
+    lasts = timedelta(seconds=expires_s)
+    return _ask(location, lambda bucket, key: obstore.sign(bucket, "GET", key, lasts), _AT_ONCE)
+
+
+def _ask(location: Location, question: Callable[[Bucket, str], T], patience: Patience | None = None) -> T | None:
+    """The store's answer to `question`; None off S3."""
+    return None if location.s3 is None else location.s3.ask(location.path, question, patience)

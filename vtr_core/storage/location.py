@@ -13,9 +13,8 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from vtr_core.redaction import has_secret
-from vtr_core.storage.bucket import parse_s3
 from vtr_core.storage.fault import StorageError
-from vtr_core.storage.s3_filesystem import S3Store, filesystem
+from vtr_core.storage.s3_filesystem import S3Store, filesystem, parse_s3
 
 _FILE = "file:/"
 

@@ -122,7 +122,7 @@ def _ambiguous(loaded: LoadedModel, rows: DualRows, tables: Mapping[str, str]) -
     """Metrics on the ambiguous queries of each tagger and their videos only; none where a tagger finds none."""
     figures = {}
     for tagger, table in tables.items():
-        ambiguous = np.isin(rows.caption_key, ConceptTable.load(table).ambiguous_captions)
+        ambiguous = np.isin(rows.caption_key, ConceptTable.load(table).counts.ambiguous)
         if ambiguous.any():
             part = figures_by_space(only_captions(rows, ambiguous), dual_scoring(loaded))
             figures.update({f"{way}, ambiguous, {tagger}": values for way, values in part.items()})

@@ -148,15 +148,15 @@ def _lfw_rounds(flags: SiameseTableFlags, root: str | None) -> Rounds:
     assert root is not None
     if flags.margins:
         raise ConfigError("--margins is for --faces; LFW's folds validate each other, and two losses have margins")
-    folder = lfw_folder(root)
-    names = [str(fold) for fold in range(folder.folds)]
+    people, pairs, num_folds, num_pairs = lfw_folder(root)
+    names = [str(fold) for fold in range(num_folds)]
     if len(names) < 3:
-        raise ConfigError(f"{folder.pairs} has {len(names)} folds; at least 3 test, validate and train (LFW's has 10)")
+        raise ConfigError(f"{pairs} has {len(names)} folds; at least 3 test, validate and train (LFW's has 10)")
 
     def source(split: GroupSplit) -> Lfw:
         return Lfw(
-            root=folder.people,
-            pairs_file=folder.pairs,
+            root=people,
+            pairs_file=pairs,
             size=flags.size or LFW_SIZE,
             grey=False,
             validation_folds=tuple(map(int, split.validation)),
@@ -166,7 +166,7 @@ def _lfw_rounds(flags: SiameseTableFlags, root: str | None) -> Rounds:
     splits = [group_split(names, [(name,) for name in names], number) for number in range(len(names))]
     about = f"{len(names)} folds of View 2 test in turn, the next one validates, the people of all others train."
     preset = flags.preset or "siamese-lfw"
-    return Rounds(LFW, preset, splits, source, about + _too_few(folder.num_pairs, FEWEST_PAIRS, "pairs"))
+    return Rounds(LFW, preset, splits, source, about + _too_few(num_pairs, FEWEST_PAIRS, "pairs"))
 
 
 def _too_few(size: int, fewest: int, counted: str) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.builders.toy import ToyVideos, toy_dataset, toy_videos, written
+from tests.builders.toy import ToyVideos, toy_videos, written
 from tests.builders.toy_steps import SECONDS_OF, ToySteps, frames, steps, toy_steps
 from vtr_core.data.ingest.ingest import begin, do, finish
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
@@ -14,13 +14,13 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.reading.stored_rows import read_steps
-from vtr_core.data.records.arrays import as_sequences, padded
-from vtr_core.data.records.schema import TOKEN_DTYPE, require_clips, require_steps
+from vtr_core.data.records.arrays import as_sequences, pad
+from vtr_core.data.records.schema import FEATURE_DTYPE, TOKEN_DTYPE
 from vtr_core.data.shards import shard_file as writing
-from vtr_core.data.shards.shard_file import caption_key, usable
+from vtr_core.data.shards.shard_file import caption_key
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.source import Drops, VideoEntry
-from vtr_core.errors import DatasetError, InputError, SchemaMismatch
+from vtr_core.errors import InputError
 from vtr_core.fingerprint import key64
 from vtr_core.storage import locate
 from vtr_core.text.tokens.vocabulary import Vocabulary
@@ -39,7 +39,10 @@ def test_rows_hold_frames_captions_and_tokens(tmp_path: Path) -> None:
     shown = set()
     for place in places(manifest):
         columns = reader.read_arrow(place)
-        frames, audio = padded(columns["video"], 3, 9), padded(columns["audio"], 2, 9)
+        frames, audio = (
+            pad(as_sequences(columns[name], dim, FEATURE_DTYPE), slice(None), 9)
+            for name, dim in (("video", 3), ("audio", 2))
+        )
         assert frames.mask.sum(axis=1).tolist() == columns["num_video"].to_pylist()
         assert audio.mask.sum(axis=1).tolist() == columns["num_audio"].to_pylist()
         tokens = as_sequences(columns["tokens"], 20, TOKEN_DTYPE)
@@ -108,21 +111,6 @@ def test_tokens_are_those_of_the_steps(tmp_path: Path) -> None:
         assert tokens.counts.tolist() == list(map(len, texts))
         assert tokens.vectors.tolist() == [vocabulary.encode(t, 20).tolist() for row in texts for t in row]
         assert columns["num_video"].to_pylist() == [SECONDS_OF[len(row) - 1] for row in texts]
-
-
-def test_each_kind_says_what_it_is_for(tmp_path: Path) -> None:
-    toy_steps(tmp_path / "steps")
-    toy_dataset(tmp_path / "clips")
-    toy_videos(tmp_path / "videos")
-    assert usable(str(tmp_path / "steps"), require_steps).videos == 5
-    with pytest.raises(SchemaMismatch, match=r"steps is steps/1.*read clips/1.*--task localization"):
-        usable(str(tmp_path / "steps"), require_clips)
-    for kind in ("clips", "videos"):
-        with pytest.raises(SchemaMismatch, match=rf"{kind} is {kind}/1, localisation reads steps/1.*vtr ingest crosst"):
-            usable(str(tmp_path / kind), require_steps)
-    (tmp_path / "steps" / "part-00000.parquet").unlink()
-    with pytest.raises(DatasetError, match="is missing though the manifest lists it"):
-        usable(str(tmp_path / "steps"), require_steps)
 
 
 def test_cut_captions_are_counted_and_unknown_words_are_not() -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tests.builders.captioned import CaptionedVideos
+from tests.builders.toy import written
 from vtr_core.config.override import override
-from vtr_core.data.ingest.ingest import begin, do, finish
-from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.reading.evaluated_rows import video_rows
@@ -19,7 +19,6 @@ from vtr_core.data.sources.source import Drops, VideoEntry
 from vtr_core.errors import DatasetError
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.storage import locate
 
 CAPTIONS = {"v0": ["a dog runs", "a dog runs far away"], "v1": ["a cat"], "test": ["a zebra runs"]}
 
@@ -37,10 +36,8 @@ class WithTest(CaptionedVideos):
 
 def _ingest(folder: Path, word_vectors: str | None = None, **options: object) -> dict[str, Manifest]:
     settings = IngestOptions(**options)  # type: ignore[arg-type]
-    plan = plan_ingest(WithTest(), locate(str(folder)), None, settings, word_vectors)
-    for task in begin(plan):
-        do(plan, task)
-    return {str(manifest.source["split"]): manifest for manifest in finish(plan).manifests}
+    manifests = written(WithTest(), folder, settings, word_vectors=word_vectors)
+    return {str(manifest.source["split"]): manifest for manifest in manifests}
 
 
 def _tokens(manifest: Manifest) -> dict[str, list[int]]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.builders.captioned import captioned_clips, captioned_videos
-from tests.builders.toy import toy_dataset, toy_videos
+from tests.builders.toy import toy_videos
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Part, Plan, row_groups
@@ -15,7 +15,6 @@ from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.shards.shard_file import caption_key
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.stream.assemble import read_directly
-from vtr_core.errors import SchemaMismatch
 from vtr_core.fingerprint import key64
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, texts_of
 
@@ -59,12 +58,6 @@ def test_only_what_is_asked_for_is_read(tmp_path: Path) -> None:
         assert (set(rows.frames), set(rows.present), rows.mean) == ({"audio"}, {"audio"}, {})
         assert rows.frames["audio"].equal(whole.frames["audio"])
         assert rows.captions == whole.captions
-
-
-def test_clips_are_refused_with_the_remedy(tmp_path: Path) -> None:
-    (manifest,) = toy_dataset(tmp_path)
-    with pytest.raises(SchemaMismatch, match=r"is clips/1; this model reads videos/1.* --records videos"):
-        next(video_rows(manifest, row_groups(manifest), 64))
 
 
 CAPTIONS = {

@@ -14,10 +14,10 @@ from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.records.schema import require_clips, require_videos
+from vtr_core.data.records.schema import require_videos
 from vtr_core.data.shards import shard_file as writing
 from vtr_core.data.shards.shard_file import DamagedShard, GroupSize, caption_key, check_files, usable, video_groups
-from vtr_core.errors import DatasetError, SchemaMismatch
+from vtr_core.errors import DatasetError
 
 PLACE = RowGroup(0, 0)
 
@@ -159,18 +159,6 @@ def test_missing_and_truncated_shards_are_named(tmp_path: Path) -> None:
     shard.unlink()
     with pytest.raises(DatasetError, match=f"{shard.name} is missing"):
         check_files(manifest)
-
-
-def test_clips_are_no_videos_and_the_other_way_round(tmp_path: Path) -> None:
-    clips, videos = str(tmp_path / "clips"), str(tmp_path / "videos")
-    toy_dataset(Path(clips))
-    toy_videos(Path(videos))
-    assert usable(clips, require_clips).schema.kind == "clips"
-    assert usable(videos, require_videos).schema.kind == "videos"
-    with pytest.raises(SchemaMismatch, match=r"videos is videos/1.* reads clips/1.* vtr ingest .* --records clips"):
-        usable(videos, require_clips)
-    with pytest.raises(SchemaMismatch, match=r"clips is clips/1.* reads videos/1.* vtr ingest .* --records videos"):
-        usable(clips, require_videos)
 
 
 def test_files_of_videos_are_looked_at_unless_bad_ones_are_skipped(tmp_path: Path) -> None:

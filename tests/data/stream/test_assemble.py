@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
-from tests.builders.toy import toy_dataset
+from tests.builders.toy import damage, toy_dataset
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import Plan, RowGroup
+from vtr_core.data.plan import Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.shards import shard_file as writing
 from vtr_core.data.shards.shard_file import DamagedShard
@@ -41,42 +40,12 @@ def test_every_row_is_the_planned_clip(manifest: Manifest) -> None:
                 assert columns["video_key"][i] == key64(f"v{video}")
 
 
-def test_a_missing_and_a_truncated_shard_are_named(manifest: Manifest) -> None:
-    reader = RowGroupReader(manifest, ["video"])
-    place = Plan(manifest, BatchConfig(videos=2), 0).row_groups[0]
-    shard = Path(manifest.location.path) / manifest.shards[place.shard].file
-    content = shard.read_bytes()
-    shard.write_bytes(content[: len(content) // 2])
-    with pytest.raises(DamagedShard, match=rf"{shard.name} \(sha256.*cannot be read"):
-        reader.read(place)
-    shard.unlink()
-    with pytest.raises(DamagedShard, match=f"{shard.name} is missing"):
-        reader.read(place)
-
-
 @pytest.fixture
 def many_groups(tmp_path: Path) -> Iterator[Manifest]:
     """Two or three videos in a row group, seven in a shard."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writing, "MAX_GROUP_ROWS", 9)
         yield toy_dataset(tmp_path / "groups", clips_of=[1 + i % 5 for i in range(23)], videos_per_shard=7)[0]
-
-
-def damage(manifest: Manifest, place: RowGroup) -> None:
-    """Change one byte of a row group's video feature."""
-    path = Path(manifest.location.path) / manifest.shards[place.shard].file
-    column = pq.read_metadata(path).row_group(place.index).column(manifest.schema.arrow().names.index("video"))
-    content = bytearray(path.read_bytes())
-    content[column.data_page_offset + column.total_compressed_size - 1] ^= 4
-    path.write_bytes(content)
-
-
-def test_a_damaged_row_group_ends_the_reading(many_groups: Manifest) -> None:
-    plan = Plan(many_groups, BatchConfig(videos=6, clips_per_video=2), seed=3)
-    reader = RowGroupReader(many_groups, training_columns(many_groups.schema))
-    damage(many_groups, plan.row_groups[plan.window(0)[0].groups[1]])
-    with pytest.raises(DamagedShard, match="CRC checksum verification failed"):
-        list(assemble(reader, plan.row_groups, plan.window(0)))
 
 
 def test_rows_of_a_damaged_row_group_are_replaced_whatever_the_number_of_workers(many_groups: Manifest) -> None:

@@ -5,24 +5,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 import torch
-from torch import nn
-from torch.nn import functional
 
-from tests.builders.toy import ToyFrames, toy_captions, toy_colour, written
+from tests.builders.toy import ToyFrames, damage, toy_captions, toy_colour, written
 from vtr_core.config.data_sets import BatchConfig
-from vtr_core.data.batches import PictureBatch, picture_batch
+from vtr_core.data.batches import picture_batch
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import BatchPlan, Part, Plan, RowGroup
+from vtr_core.data.plan import BatchPlan, Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 from vtr_core.data.records.schema import require_frames
 from vtr_core.data.shards import shard_file as writing
 from vtr_core.data.shards.shard_file import DamagedShard, caption_key, usable
 from vtr_core.data.shards.word_table import WordTable
-from vtr_core.data.stream.assemble import assemble, read_directly
+from vtr_core.data.stream.assemble import assemble
 from vtr_core.fingerprint import key64
 
 MAX_FRAMES = 3
@@ -134,7 +131,7 @@ def test_rows_of_a_damaged_last_row_group_stay_where_they_are_planned(tmp_path: 
     good, bad = manifest_of(tmp_path / "good"), manifest_of(tmp_path / "bad")
     plan = Plan(good, BATCH, seed=3)
     batch = next(b for n in range(4) for b in plan.window(n) if len(b.groups) > 1)
-    damage(bad, plan.row_groups[batch.groups[-1]])
+    damage(bad, plan.row_groups[batch.groups[-1]], "tokens")
     (before,), (after,) = read(good, [batch]), read(bad, [batch], skip=True)
     hit = batch.group == batch.groups[-1]
     assert hit.any()
@@ -145,62 +142,8 @@ def test_rows_of_a_damaged_last_row_group_stay_where_they_are_planned(tmp_path: 
         np.testing.assert_array_equal(np.concatenate([part[name] for part in parts]), after[name])
 
 
-def damage(manifest: Manifest, place: RowGroup) -> None:
-    """Change one byte of a row group's tokens."""
-    path = Path(manifest.location.path) / manifest.shards[place.shard].file
-    group = pq.read_metadata(path).row_group(place.index)
-    (column,) = (group.column(i) for i in range(group.num_columns) if group.column(i).path_in_schema == "tokens")
-    content = bytearray(path.read_bytes())
-    content[column.data_page_offset + column.total_compressed_size - 1] ^= 4
-    path.write_bytes(content)
-
-
 def test_a_row_group_without_any_picture_is_an_error(tmp_path: Path) -> None:
     manifest = manifest_of(tmp_path, frozenset({f"v1:{c}" for c in range(1)} | {f"v0:{c}" for c in range(3)}))
     plan = Plan(manifest, BatchConfig(videos=len(CLIPS_OF), clips_per_video=1), seed=3)
     with pytest.raises(DamagedShard, match=r"a frame is no JPEG that can be decoded \(.*\); restore or rebuild it"):
         read(manifest, plan.window(0), skip=True)
-
-
-class Tower(nn.Module):
-    """A convolution over the frames of a clip, and the mean of its words, in one space."""
-
-    def __init__(self, num_words: int) -> None:
-        super().__init__()
-        self.see = nn.Sequential(nn.Conv2d(3, 16, 3, 2, 1), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten())
-        self.project = nn.Linear(16, 16)
-        self.words = nn.Embedding(num_words, 16, padding_idx=0)
-
-    def forward(self, batch: PictureBatch) -> torch.Tensor:
-        """The similarity of every caption with every clip."""
-        shown = self.see(batch.frames.flatten(0, 1).float() / 255).unflatten(0, batch.mask.shape)
-        clips = (shown * batch.mask[..., None]).sum(1) / batch.mask.sum(1, keepdim=True)
-        clips = functional.normalize(self.project(clips), dim=1)
-        return 10 * functional.normalize(self.words(batch.tokens).sum(1), dim=1) @ clips.T
-
-
-def test_a_tower_learns_from_the_stream_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    """The loss falls far below chance; from step k on the stream gives what it gave."""
-    manifest = manifest_of(tmp_path)
-    schema = require_frames(manifest.schema, manifest.uri)
-    batch = BatchConfig(videos=4, clips_per_video=1, window=2, max_frames=MAX_FRAMES)
-    reader = RowGroupReader(manifest, training_columns(schema))
-    torch.manual_seed(0)
-    tower = Tower(manifest.vocabulary.num_words + 1)
-    optimizer = torch.optim.Adam(tower.parameters(), 0.01)
-    losses, shown = [], []
-    stream = read_directly(reader, Plan(manifest, batch, 0), Part(0, 1), 0)
-    for _, columns in zip(range(150), stream, strict=False):
-        shown.append(columns)
-        scores = tower(picture_batch(columns, schema.height, schema.width))
-        loss = functional.cross_entropy(scores, torch.arange(len(scores)))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    assert np.mean(losses[-20:]) < 0.6 * np.mean(losses[:5])
-    resumed = read_directly(reader, Plan(manifest, batch, 0), Part(0, 1), 97)
-    for before, after in zip(shown[97:], resumed, strict=False):
-        assert before.keys() == after.keys()
-        for name, values in before.items():
-            np.testing.assert_array_equal(after[name], values)

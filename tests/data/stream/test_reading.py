@@ -1,15 +1,16 @@
 """Batches from Ray Data and from threads are those of the plan."""
 
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.builders.toy import ToyFrames, toy_dataset, toy_videos, written
-from tests.data.stream.test_assemble import damage
+from tests.builders.toy import ToyFrames, damage, toy_dataset, toy_videos, written
 from vtr_core.config.data_sets import BatchConfig
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
@@ -17,9 +18,8 @@ from vtr_core.data.plan import Part, Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 from vtr_core.data.shards import shard_file as writing
 from vtr_core.data.shards.shard_file import DamagedShard
-from vtr_core.data.stream import assemble as direct
 from vtr_core.data.stream.assemble import assemble, read_directly
-from vtr_core.data.stream.reading import Started, _decode, _encode
+from vtr_core.data.stream.reading import Started, _decode, _encode, _Task, window_items
 
 
 def batches(manifest: Manifest, extra_captions: int = 0, means: bool = True) -> list[Columns]:
@@ -52,44 +52,31 @@ SECONDS = 60
 """For what happens at once."""
 
 
-class Items:
-    """A generator of 0, 1, 2 that tells when it begins, waits before its first item, and tells when it is closed."""
+@pytest.mark.parametrize("close_first", [False, True])
+def test_a_started_generator_begins_before_it_is_asked(close_first: bool) -> None:
+    """Closing does not wait for the first item, and closes behind it."""
+    begun, go_on, closed = Event(), Event(), Event()
 
-    def __init__(self) -> None:
-        self.begun, self.go_on, self.closed = Event(), Event(), Event()
-
-    def __call__(self) -> Generator[int, None, None]:
-        self.begun.set()
-        self.go_on.wait(SECONDS)
+    def items() -> Generator[int, None, None]:
+        begun.set()
+        go_on.wait(SECONDS)
         try:
             yield from range(3)
         finally:
-            self.closed.set()
+            closed.set()
 
-
-def test_it_begins_before_it_is_asked_and_leaves_nothing_out() -> None:
-    items = Items()
     started = Started(items())
-    assert items.begun.wait(SECONDS)
-    items.go_on.set()
-    assert list(started) == [0, 1, 2]
-
-
-def test_closing_does_not_wait_for_the_first_item_and_closes_behind_it() -> None:
-    items = Items()
-    started = Started(items())
-    assert items.begun.wait(SECONDS)
-    started.close()
-    assert not items.closed.is_set()
-    items.go_on.set()
-    assert items.closed.wait(SECONDS)
+    assert begun.wait(SECONDS)
+    if close_first:
+        started.close()
+        assert not closed.is_set()
+    go_on.set()
+    assert close_first or list(started) == [0, 1, 2]
+    assert closed.wait(SECONDS)
 
 
 def test_an_error_of_the_first_item_is_raised_where_it_is_asked_for() -> None:
-    def fails() -> Generator[int, None, None]:
-        yield 1 // 0
-
-    started = Started(fails())
+    started = Started(1 // 0 for _ in range(1))
     with pytest.raises(ZeroDivisionError):
         next(iter(started))
     started.close()
@@ -106,17 +93,11 @@ def manifest(tmp_path: Path) -> Iterator[Manifest]:
         yield toy_dataset(tmp_path / "d", clips_of=[1 + i % 5 for i in range(23)], videos_per_shard=7)[0]
 
 
-@pytest.fixture
-def three_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(direct, "THREADS", 3)
-
-
 def planned(manifest: Manifest) -> tuple[RowGroupReader, Plan]:
     plan = Plan(manifest, BatchConfig(videos=6, clips_per_video=2, window=2), seed=3)
     return RowGroupReader(manifest, training_columns(manifest.schema)), plan
 
 
-@pytest.mark.usefixtures("three_threads")
 @pytest.mark.parametrize("broken", [False, True])
 def test_every_batch_is_that_of_the_plan(manifest: Manifest, broken: bool) -> None:
     reader, plan = planned(manifest)
@@ -137,9 +118,22 @@ def _same(result: Columns, expected: Columns) -> None:
         np.testing.assert_array_equal(result[name], values)
 
 
-@pytest.mark.usefixtures("three_threads")
 def test_a_damaged_row_group_ends_the_reading(manifest: Manifest) -> None:
     reader, plan = planned(manifest)
     damage(manifest, plan.row_groups[plan.window(1)[0].groups[0]])
     with pytest.raises(DamagedShard, match="CRC checksum verification failed"):
         list(islice(read_directly(reader, plan, Part(0, 1), 0), 2 * STEPS))
+
+
+@pytest.mark.parametrize("batch", [{"clips_per_video": 2}, {"captions": "every"}, {"epoch": "captions"}], ids=str)
+def test_tasks_of_ray_data_read_the_planned_batches(batch: dict[str, Any], tmp_path: Path) -> None:
+    manifest = toy_videos(tmp_path, (3, 1, 2, 0, 5, 1, 2))
+    plan = Plan(manifest, BatchConfig(**{"videos": 3, "clips_per_video": 1, "window": 2, **batch}), seed=3)
+    reader = RowGroupReader(manifest, training_columns(manifest.schema))
+    task = _Task(replace(reader, manifest=replace(manifest, shards=())), Part(1, 2), plan.sampling, 0, 64, "fail")
+    for number, item in enumerate(window_items(manifest, plan, range(4))):
+        planned = [batch.part(1, 2) for batch in plan.window(number)]
+        result = [columns for block in task.read(2**20, item) for columns in _decode(block)]
+        for columns, expected in zip(result, assemble(reader, plan.row_groups, planned), strict=True):
+            columns.pop("step")
+            _same(columns, expected)

@@ -44,7 +44,6 @@ def test_figure_and_values(tmp_path: Path) -> None:
     assert first["highest"][0]["caption"] == "a dog sleeps"
     assert len(first["highest"]) == 2
     assert (out / "figures" / "information.png").read_bytes().startswith(b"\x89PNG")
-    assert len(list(out.glob("information-*.parquet"))) == 3
 
 
 def test_the_training_split_alone_is_read(tmp_path: Path) -> None:

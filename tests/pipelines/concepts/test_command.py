@@ -61,7 +61,7 @@ def test_a_folder_of_splits_is_its_splits(tmp_path: Path) -> None:
     places = [Path(part.uri).relative_to(tmp_path).as_posix() for part in ConceptTable.load(out).head.datasets]
     assert places == ["d/train", "d/test", "e/train", "e/val"]
     names = [f"counts-{number}.parquet" for number in range(4)]
-    assert sorted(path.name for path in (tmp_path / "table").iterdir()) == ["concepts.json", *names, "report.json"]
+    assert sorted(path.name for path in (tmp_path / "table").iterdir()) == ["concepts.json", *names]
 
 
 @pytest.mark.parametrize(

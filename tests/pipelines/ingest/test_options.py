@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.ingest.command import ingest
-from pipelines.ingest.ingest_options import IngestFlags, count_on_ray, given_words, ingest_options
+from pipelines.ingest.ingest_options import IngestFlags, counted_words, given_words, ingest_options
 from tests.builders.captioned import CaptionedVideos
 from tests.builders.toy import written
 from vtr_core.data.ingest.ingest import begin
@@ -96,7 +96,7 @@ def test_words_of_further_captions_count_for_the_vocabulary(tmp_path: Path) -> N
     first = CaptionedVideos({"v0": ["a dog runs"]})
     (tmp_path / "more.tsv").write_text("https://x/y.gif\ta red dog\nhttps://x/z.gif\ta ball\n")
     flags = IngestFlags(out="d", more_captions=(str(tmp_path / "more.tsv"),), workers=0)
-    counts = count_on_ray(flags)(first, first.videos(Drops()), "words", None)
+    counts = counted_words(flags, first, first.videos(Drops()), "words", None)
     assert counts == {"a": 3, "dog": 2, "runs": 1, "red": 1, "ball": 1}
-    with pytest.raises(InputError, match="cannot be read"):
-        count_on_ray(replace(flags, more_captions=("none.tsv",)))(first, first.videos(Drops()), "words", None)
+    with pytest.raises(InputError, match=r"there is no file .*none\.tsv; give a text file"):
+        counted_words(replace(flags, more_captions=("none.tsv",)), first, first.videos(Drops()), "words", None)

@@ -45,7 +45,7 @@ def tables(settings: TrainConfig) -> LossTables:
     if settings.loss.granularity_margin is None:
         return LossTables()
     keys = np.arange(ROWS) + 1
-    return LossTables(information=InformationTable("leave_one_out", "x", keys, keys + 100, np.linspace(0.1, 0.9, ROWS)))
+    return LossTables(information=InformationTable("leave_one_out", keys, keys + 100, np.linspace(0.1, 0.9, ROWS)))
 
 
 def part(rank: int, world: int) -> Columns:

@@ -1,4 +1,1 @@
-"""The concepts of a data set's captions: counted, reported, kept as soft labels of its videos.
-
-Imports captions and text; knows nothing of Ray.
-"""
+"""The concepts of a data set's captions: counted, reported, kept as soft labels of its videos."""

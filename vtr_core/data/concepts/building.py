@@ -1,10 +1,9 @@
 """The concepts of a data set: counted in its captions, chosen, written, reported."""
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from itertools import chain
 from statistics import median
-from typing import Any
 
 from vtr_core.config.data_sets import Ambiguity
 from vtr_core.data.captions import VideoCaptions, video_captions
@@ -23,30 +22,15 @@ from vtr_core.text.concepts import (
     ranked,
 )
 from vtr_core.text.statistics import caption_overlap
-from vtr_core.text.tagging.tagger import Part, PosTagger, TaggedWord
+from vtr_core.text.tagging.tagger import PosTagger, TaggedWord
 from vtr_core.text.tokens.vocabulary import clean_words
 
 Words = tuple[str, ...]
-VOCABULARIES = (256, 512)
-"""Sizes of the vocabulary for which coverage is reported, beside all concepts."""
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """What the first `concepts` names reach in a data set."""
-
-    concepts: int
-    videos: float
-    """Share of videos that keep one of them."""
-    mentions: float
-    """Share of the sum of kept counts that falls on them."""
-    per_video: float
-    """Of them that a video keeps, on average."""
 
 
 @dataclass(frozen=True)
 class SetReport:
-    """One data set."""
+    """What the captions of a data set are like."""
 
     uri: str
     videos: int
@@ -54,92 +38,11 @@ class SetReport:
     without_words: int
     """Captions without a Latin letter or digit."""
     overlap: float
-    """Share of captions that repeat another video's (see `text.overlap`)."""
+    """Share of captions that repeat another video's (see `text.statistics.caption_overlap`)."""
     ambiguous: int
     """Captions that are ambiguous, as `TableSettings.ambiguous` says."""
-    coverage: tuple[Coverage, ...]
 
 
-@dataclass(frozen=True)
-class ConceptReport:
-    """All of it."""
-
-    words: dict[str, int]
-    """Occurrences of content words by part of speech, in all data sets."""
-    distinct: dict[str, int]
-    """Distinct content words by part of speech."""
-    concepts: int
-    top: tuple[tuple[str, int], ...]
-    """The most frequent concepts with their frequency in the training data."""
-    ambiguous_words: tuple[tuple[str, dict[str, int]], ...]
-    """The most frequent ambiguous words, with their occurrences by part of speech."""
-    datasets: tuple[SetReport, ...]
-
-    @classmethod
-    def of(
-        cls,
-        head: TableHead,
-        used: Mapping[tuple[str, Part], int],
-        ambiguous: frozenset[str],
-        datasets: Sequence[SetReport],
-        top: int = 100,
-    ) -> "ConceptReport":
-        """The report on a table; `used` counts words by part of speech."""
-        words, distinct = Counter[str](), Counter[str]()
-        by_word: dict[str, dict[str, int]] = {}
-        for (word, part), count in used.items():
-            words[part.value] += count
-            distinct[part.value] += 1
-            if word in ambiguous:
-                by_word.setdefault(word, {})[part.value] = count
-        frequent = sorted(by_word.items(), key=lambda item: (-sum(item[1].values()), item[0]))
-        names = tuple(zip(head.names, head.frequency, strict=True))
-        return cls(
-            dict(words.most_common()), dict(distinct), len(names), names[:top], tuple(frequent[:top]), tuple(datasets)
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """The content of report.json."""
-        return asdict(self)
-
-
-def set_report(
-    uri: str,
-    videos: Sequence[VideoCaptions],
-    words: Sequence[Sequence[Words]],
-    counts: Sequence[Mapping[str, int]],
-    names: Sequence[str],
-    ambiguous: Set[Words],
-) -> SetReport:
-    """The report on one data set. words: of each video's captions, cleaned; counts: the kept counts of each video;
-    ambiguous: the cleaned captions that are.
-    """
-    cleaned = [caption for video in words for caption in video]
-    sizes = [size for size in VOCABULARIES if size < len(names)] + [len(names)]
-    return SetReport(
-        uri=uri,
-        videos=len(videos),
-        captions=len(cleaned),
-        without_words=sum(not caption for caption in cleaned),
-        overlap=caption_overlap(video.captions for video in videos).share,
-        ambiguous=sum(caption in ambiguous for caption in cleaned),
-        coverage=tuple(coverage(counts, frozenset(names[:size])) for size in sizes),
-    )
-
-
-def coverage(videos: Sequence[Mapping[str, int]], vocabulary: frozenset[str]) -> Coverage:
-    """What a vocabulary reaches; videos without any kept concept count as not reached."""
-    mentioned = sum(sum(counts.values()) for counts in videos)
-    inside = [[count for name, count in counts.items() if name in vocabulary] for counts in videos]
-    return Coverage(
-        concepts=len(vocabulary),
-        videos=sum(map(bool, inside)) / len(videos),
-        mentions=sum(map(sum, inside)) / max(1, mentioned),
-        per_video=sum(map(len, inside)) / len(videos),
-    )
-
-
-REPORT = "report.json"
 MIN_CAPTIONS = 2
 _MOST_UNLABELLED = 0.5
 """Share of videos without any concept from which on labels say nothing of a data set."""
@@ -169,6 +72,11 @@ class _CaptionedSet:
     """Of each video's captions, cleaned."""
     min_captions: int
 
+    @property
+    def captions(self) -> Iterable[Words]:
+        """The words of all captions."""
+        return (caption for video in self.words for caption in video)
+
 
 def build_concept_table(
     manifests: Sequence[Manifest],
@@ -178,7 +86,7 @@ def build_concept_table(
     num_concepts: int | None = None,
     progress: Callable[[str], None] = lambda _: None,
     training: Sequence[int] = (0,),
-) -> tuple[ConceptTable, ConceptReport]:
+) -> tuple[ConceptTable, tuple[SetReport, ...]]:
     """Tag the captions of all data sets, rank the concepts of the training data, count them in all, write the table.
 
     A concept is kept for a video if enough of its captions mention it; the names are ranked by the sum of the kept
@@ -190,7 +98,7 @@ def build_concept_table(
     tagged: dict[Words, list[TaggedWord]] = {}
     for part in sets:
         progress(f"tagging the captions of {part.manifest.uri} with {tagger.name}")
-        captions = dict.fromkeys(words for video in part.words for words in video if words not in tagged)
+        captions = dict.fromkeys(words for words in part.captions if words not in tagged)
         tagged.update(zip(captions, tagger.tag(list(captions)), strict=True))
     concepts_of = {words: counted_concepts(words_tagged, settings.concepts) for words, words_tagged in tagged.items()}
     counts = [
@@ -202,9 +110,8 @@ def build_concept_table(
     _require_concepts(sets[0], names, num_concepts)
     for part, own in zip(sets, counts, strict=True):
         _require_labels(part, own, frozenset(names))
-    used = part_counts(tagged[words] for part in sets for video in part.words for words in video)
-    shown, ambiguous = _ambiguous(tagged, used, settings)
     _require_one_truth(sets, counts)
+    ambiguous = _ambiguous(tagged, sets, settings)
     head = TableHead(
         tagger=tagger.name,
         tagger_fingerprint=tagger.fingerprint,
@@ -212,45 +119,56 @@ def build_concept_table(
         pos=settings.concepts.pos,
         names=names,
         frequency=tuple(total[name] for name in names),
-        datasets=tuple(_counted(part) for part in sets),
+        datasets=tuple(
+            CountedSet(
+                part.manifest.uri,
+                part.manifest.fingerprint,
+                len(part.videos),
+                sum(len(video.captions) for video in part.videos),
+                part.min_captions,
+            )
+            for part in sets
+        ),
         stop_words=settings.concepts.stop_words,
         count=settings.concepts.count,
         training=tuple(training),
     )
-    reports = [
-        set_report(part.manifest.uri, part.videos, part.words, own, names, ambiguous)
-        for part, own in zip(sets, counts, strict=True)
-    ]
-    report = ConceptReport.of(head, used, shown, reports)
     matrices = [_matrix(part, own, names, ambiguous) for part, own in zip(sets, counts, strict=True)]
-    return save_concept_table(out, head, matrices, {REPORT: report.to_json()}), report
+    return save_concept_table(out, head, matrices), tuple(_report(part, ambiguous) for part in sets)
 
 
 def _ambiguous(
-    tagged: Mapping[Words, list[TaggedWord]], used: Mapping[tuple[str, Part], int], settings: TableSettings
-) -> tuple[frozenset[str], Set[Words]]:
-    """The ambiguous words, and the captions, cleaned, that are ambiguous."""
-    if settings.ambiguous == "corpus":
-        shown = ambiguous_words(used, settings.ambiguous_share)
-        return shown, {words for words in tagged if is_ambiguous(words, shown)}
-    lemmas = {words: ambiguous_lemmas(caption) for words, caption in tagged.items()}
-    return frozenset[str]().union(*lemmas.values()), {words for words, own in lemmas.items() if own}
+    tagged: Mapping[Words, list[TaggedWord]], sets: Sequence[_CaptionedSet], settings: TableSettings
+) -> Set[Words]:
+    """The captions, cleaned, that are ambiguous."""
+    if settings.ambiguous == "caption":
+        return {words for words, caption in tagged.items() if ambiguous_lemmas(caption)}
+    used = part_counts(tagged[words] for part in sets for words in part.captions)
+    ambiguous = ambiguous_words(used, settings.ambiguous_share)
+    return {words for words in tagged if is_ambiguous(words, ambiguous)}
+
+
+def _report(part: _CaptionedSet, ambiguous: Set[Words]) -> SetReport:
+    captions = list(part.captions)
+    return SetReport(
+        uri=part.manifest.uri,
+        videos=len(part.videos),
+        captions=len(captions),
+        without_words=sum(not words for words in captions),
+        overlap=caption_overlap(video.captions for video in part.videos).share,
+        ambiguous=sum(words in ambiguous for words in captions),
+    )
 
 
 def _captioned_set(manifest: Manifest, settings: TableSettings) -> _CaptionedSet:
     videos = list(video_captions(manifest))
     words = [[tuple(clean_words(caption)) for caption in video.captions] for video in videos]
-    total = sum(map(len, words))
-    without = [
-        caption
-        for video, own in zip(videos, words, strict=True)
-        for caption, w in zip(video.captions, own, strict=True)
-        if not w
-    ]
-    if not total or len(without) > _MOST_WITHOUT_WORDS * total:
+    texts = [caption for video in videos for caption in video.captions]
+    without = [text for text, cleaned in zip(texts, chain(*words), strict=True) if not cleaned]
+    if not texts or len(without) > _MOST_WITHOUT_WORDS * len(texts):
         example = f", for instance {without[0]!r}" if without else ""
         raise DatasetError(
-            f"{len(without)} of the {total} captions of {manifest.uri} hold no Latin letter or digit{example}; "
+            f"{len(without)} of the {len(texts)} captions of {manifest.uri} hold no Latin letter or digit{example}; "
             "concepts are made from English captions"
         )
     own = MIN_CAPTIONS if median(map(len, words)) >= MIN_CAPTIONS else 1
@@ -294,15 +212,6 @@ def _require_one_truth(sets: Sequence[_CaptionedSet], counts: Sequence[Sequence[
 def _matrix(
     part: _CaptionedSet, counts: Sequence[Mapping[str, int]], names: Sequence[str], ambiguous: Set[Words]
 ) -> ConceptCounts:
-    keys = [
-        key
-        for video, own in zip(part.videos, part.words, strict=True)
-        for key, words in zip(video.keys, own, strict=True)
-        if words in ambiguous
-    ]
-    return ConceptCounts.from_kept([video.video_key for video in part.videos], counts, names, keys)
-
-
-def _counted(part: _CaptionedSet) -> CountedSet:
-    captions = sum(len(video.captions) for video in part.videos)
-    return CountedSet(part.manifest.uri, part.manifest.fingerprint, len(part.videos), captions, part.min_captions)
+    keys = chain(*(video.keys for video in part.videos))
+    chosen = [key for key, words in zip(keys, part.captions, strict=True) if words in ambiguous]
+    return ConceptCounts.from_kept([video.video_key for video in part.videos], counts, names, chosen)

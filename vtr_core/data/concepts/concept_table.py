@@ -207,20 +207,10 @@ class ConceptTable:
         """All concepts, ranked; a vocabulary of K concepts is the first K."""
         return self.head.names
 
-    @property
-    def tagger(self) -> str:
-        """Name and version of the tagger."""
-        return self.head.tagger
-
     @cached_property
     def fingerprint(self) -> str:
         """Of names, settings, tagger and counts."""
         return self.head.fingerprint
-
-    @property
-    def ambiguous_captions(self) -> Int64[np.ndarray, " captions"]:
-        """The `caption_key`s of the captions with a word of several parts of speech, ascending."""
-        return self.counts.ambiguous
 
     def require(self, num_concepts: int) -> None:
         """DatasetError if the corpus offers fewer than `num_concepts` concepts."""
@@ -283,13 +273,8 @@ class ConceptTable:
         return cls(folder.uri, head, ConceptCounts.join([_read(folder, head, part) for part in head.datasets]))
 
 
-def save_concept_table(
-    uri: str, head: TableHead, counts: Sequence[ConceptCounts], extra: Mapping[str, Any] | None = None
-) -> ConceptTable:
-    """Write a table to `uri`, whose `head` names the data set of each element of `counts`; an earlier one is replaced.
-
-    extra: further JSON files, by name, that belong to the table without being read with it.
-    """
+def save_concept_table(uri: str, head: TableHead, counts: Sequence[ConceptCounts]) -> ConceptTable:
+    """Write a table to `uri`, whose `head` names the data set of each of `counts`; an earlier one is replaced."""
     folder = locate(uri)
     storage.delete_file(folder / FILE)
     parts = []
@@ -297,8 +282,6 @@ def save_concept_table(
         content = counted.to_bytes()
         parts.append(replace(part, file=f"counts-{number}.parquet", sha256=hashlib.sha256(content).hexdigest()))
         storage.write_bytes(folder / parts[-1].file, content)
-    for name, value in (extra or {}).items():
-        storage.write_json(folder / name, value)
     head = replace(head, datasets=tuple(parts))
     storage.write_json(folder / FILE, head.to_json())
     return ConceptTable(folder.uri, head, ConceptCounts.join(counts))
@@ -308,12 +291,7 @@ def _read(folder: Location, head: TableHead, part: CountedSet) -> ConceptCounts:
     place = folder / part.file
     if not is_file_name(part.file):
         raise DatasetError(f"{folder / FILE} names the file {part.file!r}, which is not in its folder; {_REMAKE}")
-    try:
-        content = storage.read_bytes(place)
-    except OSError as error:
-        raise DatasetError(f"{place} cannot be read ({error}); {_REMAKE}") from error
-    if hashlib.sha256(content).hexdigest() != part.sha256:
-        raise DatasetError(f"{place} is damaged (its sha256 differs from that of {FILE}); {_REMAKE}")
+    content = storage.read_verified(place, part.sha256, _REMAKE)
     try:
         counts = ConceptCounts.from_bytes(content, len(head.names))
         if len(counts.video_key) != part.videos:

@@ -1,4 +1,1 @@
-"""Ingest of sources into shards by resumable tasks, with counts of dropped rows and a final manifest.
-
-Imports sources and shards; pipelines run the tasks.
-"""
+"""Ingest of sources into shards by resumable tasks, with counts of dropped rows and a final manifest."""

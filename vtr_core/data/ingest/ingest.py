@@ -1,7 +1,7 @@
 """An ingest as independent, recorded shard tasks, with a final manifest."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -124,15 +124,15 @@ def _read(plan: IngestPlan, task: ShardTask) -> _Done:
 def finish(plan: IngestPlan) -> IngestResult:
     """Write vocabulary and manifest of every split from the tasks' records, the manifests last."""
     drops = Drops()
-    _add(drops, plan.listed.counts, plan.listed.examples)
+    drops.add(plan.listed.counts, plan.listed.examples)
     manifests = []
     for split in plan.splits:
         done = [_read(plan, task) for task in plan.tasks if task.split == split]
         dropped: Drops = Drops()
         for task in done:
-            _add(dropped, task.dropped, task.examples)
+            dropped.add(task.dropped, task.examples)
             drops.shortened += task.shortened
-        _add(drops, dropped.counts, dropped.examples)
+        drops.add(dropped.counts, dropped.examples)
         shards = [shard for shard in (Shard.from_json(task.shard) for task in done) if shard.rows]
         manifests.append(_manifest(plan, split, shards, dropped, drops))
     for manifest in manifests:
@@ -145,15 +145,14 @@ def finish(plan: IngestPlan) -> IngestResult:
 
 def finished(plan: IngestPlan) -> IngestResult:
     """The result of an earlier, complete ingest of `plan`."""
-    manifests = [Manifest.load(plan.folder(split).uri) for split in plan.splits]
-    return IngestResult(manifests, Drops())
+    return IngestResult([Manifest.load(plan.folder(split).uri) for split in plan.splits], Drops())
 
 
 def _manifest(plan: IngestPlan, split: str, shards: Sequence[Shard], dropped: Drops, listed: Drops) -> Manifest:
     folder = plan.folder(split)
     if not shards:
-        message = f"{source_text(plan.source)} gives no usable row for {folder}"
-        raise DatasetError(f"{message}, every one was dropped{first_example(listed)}")
+        message = f"{source_text(plan.source)} gives no usable row for {folder}, every one was dropped"
+        raise DatasetError(f"{message}{first_example(listed)}")
     vocabulary: VocabularyRecord = plan.words.save(folder)
     source = {"adapter": plan.source.name, **plan.source.settings(), "split": split, "ingest": plan.fingerprint}
     if isinstance(plan.source, ImageSource):
@@ -161,12 +160,6 @@ def _manifest(plan: IngestPlan, split: str, shards: Sequence[Shard], dropped: Dr
         pairs = plan.source.pairs(sorted(subjects, key=lambda subject: subject.video_id))
         source["pairs"] = asdict(save_pairs(pairs, folder))
     return Manifest(folder.uri, plan.schema, vocabulary, tuple(shards), source, dict(sorted(dropped.counts.items())))
-
-
-def _add(drops: Drops, counts: Mapping[str, int], examples: Mapping[str, Sequence[str]]) -> None:
-    for reason, count in counts.items():
-        drops.counts[reason] += count
-        drops.examples.setdefault(reason, []).extend(examples.get(reason, []))
 
 
 def abandon(plan: IngestPlan) -> None:

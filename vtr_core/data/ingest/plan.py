@@ -27,7 +27,6 @@ from vtr_core.data.sources.source import (
     Drops,
     FrameSource,
     ImageSource,
-    KeepsColumns,
     StepSource,
     VideoEntry,
     VideoSource,
@@ -166,17 +165,15 @@ def plan_ingest(
 
 def _longest(captions: Iterable[str], words: WordTable | None, tokenizer: TextUnit) -> int:
     """The number of words of the longest caption, from 1 to LONGEST, after which longer ones are cut."""
-    cut = partial(words_of, tokenizer=tokenizer)
-    if words is not None:
-        cut = partial(words_of, tokenizer=words.vocabulary.tokenizer, version=words.vocabulary.version)
+    made = {} if words is None else {"tokenizer": words.vocabulary.tokenizer, "version": words.vocabulary.version}
+    cut = partial(words_of, **{"tokenizer": tokenizer, **made})
     return min(LONGEST, max(1, max((len(cut(caption)) for caption in captions), default=1)))
 
 
 def _schema(source: AnySource, max_words: int) -> Schema:
     match source:
         case ClipSource():
-            columns = source.keep_columns if isinstance(source, KeepsColumns) else ()
-            return ClipSchema(source.features(), max_words, columns)
+            return ClipSchema(source.features(), max_words, getattr(source, "keep_columns", ()))
         case VideoSource():
             return VideoSchema(source.features(), max_words)
         case StepSource():

@@ -77,12 +77,9 @@ def _records(source: AnySource, video: VideoEntry, drops: Drops) -> Sequence[Rec
     match source:
         case ClipSource():
             return list(source.clips(video, drops))
-        case VideoSource():
-            whole = source.video(video, drops)
-            return [] if whole is None else [whole]
-        case StepSource():
-            steps = source.step_video(video, drops)
-            return [] if steps is None else [steps]
+        case VideoSource() | StepSource():
+            row = source.video(video, drops) if isinstance(source, VideoSource) else source.step_video(video, drops)
+            return [] if row is None else [row]
         case ImageSource():
             return list(source.images(video))
         case FrameSource():
@@ -139,7 +136,12 @@ def _columns(
             }
         case VideoSchema():
             for video in rows:
-                _check_caption_vectors(video)
+                vectors = video.features.get(CAPTION_VECTORS)
+                if vectors is not None and len(vectors) != len(video.captions):
+                    raise InputError(
+                        f"video {video.video_id} has {len(vectors)} {CAPTION_VECTORS} vectors and "
+                        f"{len(video.captions)} captions; give one for each caption, in order"
+                    )
             return {
                 "video_id": video_ids,
                 "video_key": video_keys,
@@ -204,12 +206,3 @@ def _frame_columns(schema: Schema, videos: Sequence[Video | StepVideo]) -> Colum
         columns[feature.name] = sequence_binary(frames)
         columns[feature.count] = [0 if cell is None else len(cell) for cell in frames]
     return columns
-
-
-def _check_caption_vectors(video: Video) -> None:
-    vectors = video.features.get(CAPTION_VECTORS)
-    if vectors is not None and len(vectors) != len(video.captions):
-        raise InputError(
-            f"video {video.video_id} has {len(vectors)} {CAPTION_VECTORS} vectors and {len(video.captions)} captions; "
-            "give one for each caption, in order"
-        )

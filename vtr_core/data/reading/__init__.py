@@ -1,4 +1,1 @@
-"""Row groups as arrays: clips, whole videos, steps, images; statistics of features.
-
-Imports shards and plan; independent of Ray.
-"""
+"""Row groups as arrays: clips, whole videos, steps, images; statistics of features."""

@@ -11,7 +11,7 @@ from torch import Tensor
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
-from vtr_core.data.records.arrays import StoredVideos, as_rows, means, pad, stored_videos
+from vtr_core.data.records.arrays import as_rows, means, pad, stored_videos
 from vtr_core.data.records.schema import PIXEL_DTYPE, PIXELS, require_images, require_videos
 from vtr_core.errors import DatasetError
 
@@ -79,15 +79,12 @@ def video_rows(
                 video_key=videos.video_key[rows],
                 captions=tuple(captions[caption_rows]),
                 tokens=torch.from_numpy(videos.tokens.vectors[caption_rows].astype(np.int64)),
-                caption_vectors=_vectors(videos, caption_rows),
+                caption_vectors=None
+                if videos.caption_vectors is None
+                else torch.from_numpy(videos.caption_vectors.vectors[caption_rows].copy()),
                 caption_key=videos.caption_key[caption_rows],
                 caption_video=np.repeat(np.arange(len(rows)), counts),
             )
-
-
-def _vectors(videos: StoredVideos, caption_rows: slice) -> Float[Tensor, "captions dim"] | None:
-    vectors = videos.caption_vectors
-    return None if vectors is None else torch.from_numpy(vectors.vectors[caption_rows].copy())
 
 
 _SHOWN = 3

@@ -14,7 +14,6 @@ from vtr_core.data.records.schema import (
     FRAMES,
     PIXELS,
     TOKEN_DTYPE,
-    FeatureSpec,
     FrameSchema,
     ImageSchema,
     Schema,
@@ -44,15 +43,12 @@ def training_columns(schema: Schema, extra_captions: int = 0, names: Collection[
         return [PIXELS, "clip_key", "video_key"]
     if isinstance(schema, FrameSchema):
         return [FRAMES, "tokens", "clip_key", "video_key", "caption_keys"]
+    read = [feature for feature in schema.features if names is None or feature.name in names]
     if isinstance(schema, VideoSchema):
-        return [*(feature.name for feature in _read(schema.features, names)), "tokens", "video_key", "caption_keys"]
-    read = _read(require_clips(schema, "the data set").features, names)
+        return [*(feature.name for feature in read), "tokens", "video_key", "caption_keys"]
+    require_clips(schema, "the data set")
     columns = [column for feature in read for column in (feature.name, feature.presence)]
     return [*columns, "tokens", *KEYS, *(TIMES if extra_captions else ())]
-
-
-def _read(features: Sequence[FeatureSpec], names: Collection[str] | None) -> list[FeatureSpec]:
-    return [feature for feature in features if names is None or feature.name in names]
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,16 @@ class RowGroupReader:
         """One row group of clips as arrays. Raises DamagedShard."""
         with self._open(place) as file:
             columns = file.columns(place.index, self._stored)
-        return self._with_texts({name: _as_array(column, name) for name, column in columns.items()})
+        arrays = {
+            name: as_rows(column, array_dtype(name))
+            if pa.types.is_fixed_size_binary(column.type)
+            else column.to_numpy(zero_copy_only=False)
+            for name, column in columns.items()
+        }
+        if not self.utf8 or "caption" not in arrays:
+            return arrays
+        texts = Vocabulary.utf8().encode_all(arrays["caption"].tolist(), TEXT_BYTES)
+        return {**arrays, "tokens": np.hstack([arrays["tokens"], texts]) if self.words else texts}
 
     def rows(self, place: RowGroup) -> int:
         """The number of rows of a row group. Raises DamagedShard."""
@@ -102,13 +107,6 @@ class RowGroupReader:
         read = [name for name in self.columns if name != "tokens" or self.words]
         return list(dict.fromkeys([*read, texts]))
 
-    def _with_texts(self, columns: Columns) -> Columns:
-        """Columns of clips with tokens made of their captions, where these are read so."""
-        if not self.utf8 or "caption" not in columns:
-            return columns
-        texts = Vocabulary.utf8().encode_all(columns["caption"].tolist(), TEXT_BYTES)
-        return {**columns, "tokens": np.hstack([columns["tokens"], texts]) if self.words else texts}
-
     def _with_text_cells(self, columns: dict[str, pa.Array]) -> dict[str, pa.Array]:
         """Columns of whole videos or clips with frames, with a cell of tokens made of each row's captions."""
         if not self.utf8 or "captions" not in columns:
@@ -126,12 +124,6 @@ class RowGroupReader:
     def _open(self, place: RowGroup) -> ShardFile:
         shard = self.manifest.shards[place.shard]
         return ShardFile(self.manifest.place(shard), shard)
-
-
-def _as_array(column: pa.Array, name: str) -> np.ndarray:
-    if pa.types.is_fixed_size_binary(column.type):
-        return as_rows(column, array_dtype(name))
-    return column.to_numpy(zero_copy_only=False)
 
 
 Places = Mapping[int, RowGroup] | Sequence[RowGroup]
@@ -186,13 +178,11 @@ def readable(fill: Fill, reader: RowGroupReader, places: Places, batches: Sequen
         plans = [_without(damaged, reader, places, batch) for batch in batches]
         filled, more = fill([batch for batch, _ in plans])
         if not more:
-            return (_counted(columns, counts) for columns, (_, counts) in zip(filled, plans, strict=True))
+            return (
+                {**columns, "replaced": np.concatenate([counts, columns.get("replaced", counts[:0])])}
+                for columns, (_, counts) in zip(filled, plans, strict=True)
+            )
         damaged |= more
-
-
-def _counted(columns: Columns, counts: np.ndarray) -> Columns:
-    """The columns with the column `replaced`."""
-    return {**columns, "replaced": np.concatenate([counts, columns.get("replaced", counts[:0])])}
 
 
 def _without(

@@ -32,19 +32,18 @@ class BadPicture(Exception):
 
 def decoded(frames: Sequence[bytes], schema: FrameSchema) -> UInt8[np.ndarray, "frames height width 3"]:
     """The pixels of a clip's frames, RGB; BadPicture where there are none, or one does not conform to `schema`."""
-    if not frames:
+    pixels, size = [], f"{schema.height} × {schema.width}"
+    for content in frames:
+        try:
+            with Image.open(io.BytesIO(content), formats=["JPEG"]) as image:
+                if (image.height, image.width) != (schema.height, schema.width):
+                    raise BadPicture(f"a frame has {image.height} × {image.width} pixels, not {size}")
+                pixels.append(np.asarray(image.convert("RGB")))
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+            raise BadPicture(f"a frame is no JPEG that can be decoded ({error})") from error
+    if not pixels:
         raise BadPicture("the clip has no frame")
-    return np.stack([_from_jpeg(content, (schema.height, schema.width, 3)) for content in frames])
-
-
-def _from_jpeg(content: bytes, shape: tuple[int, int, int]) -> UInt8[np.ndarray, "height width 3"]:
-    try:
-        with Image.open(io.BytesIO(content), formats=["JPEG"]) as image:
-            if (image.height, image.width, 3) != shape:
-                raise BadPicture(f"a frame has {image.height} × {image.width} pixels, not {shape[0]} × {shape[1]}")
-            return np.asarray(image.convert("RGB"))
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise BadPicture(f"a frame is no JPEG that can be decoded ({error})") from error
+    return np.stack(pixels)
 
 
 @dataclass(frozen=True)
@@ -131,32 +130,23 @@ def picture_rows(
         rows = len(stored.columns["clip_key"])
         for first in range(0, rows, max_clips):
             clips = [stored.clip(row, max_frames) for row in range(first, min(first + max_clips, rows))]
-            texts = stored.columns["captions"][first : first + max_clips].flatten().to_pylist()
-            names = stored.columns["clip_id"][first : first + max_clips].to_pylist()
-            yield _together(clips, names, texts, manifest, place)
-
-
-def _together(
-    clips: Sequence[StoredClip], names: Sequence[str], texts: Sequence[str], manifest: Manifest, place: RowGroup
-) -> PictureRows:
-    schema = require_frames(manifest.schema, manifest.uri)
-    lengths = np.array([len(clip.frames) for clip in clips], np.int64)
-    frames = np.zeros((len(clips), int(lengths.max()), schema.height, schema.width, 3), np.uint8)
-    for target, clip in zip(frames, clips, strict=True):
-        try:
-            target[: len(clip.frames)] = decoded(clip.frames, schema)
-        except BadPicture as fault:
-            raise undecodable(manifest, place, clip.row, fault) from fault
-    return PictureRows(
-        frames=frames,
-        kept=lengths,
-        clip_id=tuple(names),
-        clip_key=np.array([clip.clip_key for clip in clips], np.int64),
-        video_key=np.array([clip.video_key for clip in clips], np.int64),
-        captions=tuple(texts),
-        tokens=np.concatenate([clip.tokens for clip in clips]),
-        caption_clip=np.repeat(np.arange(len(clips)), [len(clip.tokens) for clip in clips]),
-    )
+            lengths = np.array([len(clip.frames) for clip in clips], np.int64)
+            frames = np.zeros((len(clips), int(lengths.max()), schema.height, schema.width, 3), np.uint8)
+            for target, clip in zip(frames, clips, strict=True):
+                try:
+                    target[: len(clip.frames)] = decoded(clip.frames, schema)
+                except BadPicture as fault:
+                    raise undecodable(manifest, place, clip.row, fault) from fault
+            yield PictureRows(
+                frames=frames,
+                kept=lengths,
+                clip_id=tuple(stored.columns["clip_id"][first : first + max_clips].to_pylist()),
+                clip_key=np.array([clip.clip_key for clip in clips], np.int64),
+                video_key=np.array([clip.video_key for clip in clips], np.int64),
+                captions=tuple(stored.columns["captions"][first : first + max_clips].flatten().to_pylist()),
+                tokens=np.concatenate([clip.tokens for clip in clips]),
+                caption_clip=np.repeat(np.arange(len(clips)), [len(clip.tokens) for clip in clips]),
+            )
 
 
 @dataclass(frozen=True)
@@ -179,20 +169,15 @@ def read_steps(
     reader = RowGroupReader(manifest, [*text, *(feature.name for feature in features)])
     for place in row_groups(manifest) if places is None else places:
         columns = reader.read_arrow(place)
-        frames = {feature.name: _cells(columns[feature.name], feature.dim) for feature in features}
+        frames = {}
+        for feature in features:
+            cells = as_sequences(columns[feature.name], feature.dim, FEATURE_DTYPE)
+            frames[feature.name] = np.split(cells.vectors, np.cumsum(cells.counts)[:-1])
         rows = zip(*(columns[name].to_pylist() for name in text), strict=True)
         for row, (video_id, task, steps, labels, segments) in enumerate(rows):
             timed = tuple(TimedLabel(**segment) for segment in segments)
             own = {name: cells[row] for name, cells in frames.items()}
             yield StoredSteps(video_id, task, tuple(steps), tuple(labels), timed, own)
-
-
-def _cells(column: object, dim: int) -> list[np.ndarray]:
-    sequences = as_sequences(column, dim, FEATURE_DTYPE)
-    return np.split(sequences.vectors, np.cumsum(sequences.counts)[:-1])
-
-
-_COLUMNS = ["video_id", "video_key", "captions", "caption_keys"]
 
 
 @dataclass(frozen=True)
@@ -210,7 +195,7 @@ class VideoTexts:
 def video_texts(manifest: Manifest) -> VideoTexts:
     """The texts of a data set. Raises DamagedShard, and SchemaMismatch for data sets of other kinds."""
     require_videos(manifest.schema, manifest.uri)
-    reader = RowGroupReader(manifest, _COLUMNS)
+    reader = RowGroupReader(manifest, ["video_id", "video_key", "captions", "caption_keys"])
     table = pa.concat_tables(pa.table(reader.read_arrow(place)) for place in row_groups(manifest))
     counts = pc.list_value_length(table["captions"]).to_numpy()
     return VideoTexts(

@@ -105,13 +105,7 @@ def load_pairs(source: Mapping[str, Any], folder: Location) -> PairList:
     record = source.get("pairs")
     if not isinstance(record, dict):
         raise DatasetError(f"{folder} has no list of pairs; rebuild it with vtr ingest faces or lfw")
-    place = folder / FILE
-    try:
-        content = storage.read_bytes(place)
-    except OSError as error:
-        raise DatasetError(f"{place} cannot be read ({error}); restore or rebuild the data set") from error
-    if hashlib.sha256(content).hexdigest() != record.get("sha256"):
-        raise DatasetError(f"{place} is not the list that the manifest names; restore or rebuild the data set")
+    content = storage.read_verified(folder / FILE, str(record.get("sha256")), "restore or rebuild the data set")
     value = json.loads(content)
     pairs = tuple(FacePair(first, second, bool(different), fold) for first, second, different, fold in value["pairs"])
     return PairList(pairs, value["origin"])
@@ -189,28 +183,18 @@ def as_sequences(column: pa.BinaryArray, dim: int, dtype: np.dtype) -> Sequences
 MAX_FRAMES = 64
 """Default of the maximum number of frames of a video."""
 
-_KEPT, _MEAN = ".kept", ".mean"
+KEPT, MEAN = ".kept", ".mean"
 """Suffixes of batch columns; feature names contain no dot."""
 
 
 def kept_column(feature: str) -> str:
     """The batch column with the number of frames of `feature` in each row, after which padding begins."""
-    return feature + _KEPT
+    return feature + KEPT
 
 
 def mean_column(feature: str) -> str:
     """The batch column with the mean of all frames of `feature`, also of those that the batch leaves out."""
-    return feature + _MEAN
-
-
-def is_kept_column(name: str) -> bool:
-    """Whether `name` is the `kept_column` of a feature."""
-    return name.endswith(_KEPT)
-
-
-def is_mean_column(name: str) -> bool:
-    """Whether `name` is the `mean_column` of a feature."""
-    return name.endswith(_MEAN)
+    return feature + MEAN
 
 
 @dataclass(frozen=True)
@@ -226,13 +210,7 @@ class PaddedFrames:
         return np.arange(self.values.shape[1]) < self.lengths[:, None]
 
 
-def padded(column: pa.BinaryArray, dim: int, max_frames: int) -> PaddedFrames:
-    """The frames of a `videos` feature column of dimension `dim`, see `pad`."""
-    frames = as_sequences(column, dim, FEATURE_DTYPE)
-    return pad(frames, np.arange(len(frames.counts)), max_frames)
-
-
-def pad(frames: Sequences, rows: Int64[np.ndarray, " rows"], max_frames: int) -> PaddedFrames:
+def pad(frames: Sequences, rows: Int64[np.ndarray, " rows"] | slice, max_frames: int) -> PaddedFrames:
     """The frames of the given rows, in their order, padded with zeros.
 
     Longer rows are cut to their *first* `max_frames` frames. The array is as long as its longest row and at least one
@@ -242,7 +220,7 @@ def pad(frames: Sequences, rows: Int64[np.ndarray, " rows"], max_frames: int) ->
     lengths = np.minimum(frames.counts[rows], max_frames)
     first = (np.cumsum(frames.counts) - frames.counts)[rows]
     length, dim = max(1, int(lengths.max(initial=0))), frames.vectors.shape[1]
-    values = pooled((len(rows), length, dim), FEATURE_DTYPE)
+    values = pooled((len(lengths), length, dim), FEATURE_DTYPE)
     for target, begin, count in zip(values, first.tolist(), lengths.tolist(), strict=True):
         target[:count] = frames.vectors[begin : begin + count]
         target[count:] = 0

@@ -1,9 +1,11 @@
 """The record kinds of shards as versioned Arrow schemas: clips, images, frames, videos and steps."""
 
 import json
+import math
 from abc import ABC
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, TypeVar, get_args
 
 import numpy as np
@@ -126,7 +128,6 @@ class RecordSchema(ABC):
 
 
 def _mismatch(value: dict[str, Any], where: str, readable: str) -> SchemaMismatch:
-    """The error for the schema `value` of another kind or version than `readable`."""
     stored = f"{value.get('kind')}/{value.get('version')}"
     return SchemaMismatch(f"{where} is {stored}, this code reads {readable}; rebuild it with vtr ingest")
 
@@ -254,7 +255,7 @@ class ImageSchema(RecordSchema):
             raise SchemaMismatch(f"{where}: pixels are {pixels['dtype']}, this code reads {PIXEL_DTYPE.name}")
         shape = {name: pixels[name] for name in ("height", "width", "channels")}
         _require_sizes(**shape)
-        _require_sizes(image=shape["height"] * shape["width"] * shape["channels"])
+        _require_sizes(image=math.prod(shape.values()))
         if shape["channels"] not in (1, 3):
             raise ValueError(f"images have {shape['channels']} channels; 1 is grey, 3 is red, green and blue")
         return shape
@@ -354,32 +355,15 @@ _NEEDED = {
 
 
 def _required(kind: type[S], schema: Schema, where: str) -> S:
+    """`schema` if it is of this kind; SchemaMismatch, with the remedy, for another kind at `where`."""
     if isinstance(schema, kind):
         return schema
     remedy = _INSTEAD_OF_CLIPS[schema.kind] if kind is ClipSchema else _NEEDED[kind.kind]
     raise SchemaMismatch(f"{where} is {schema.label()}{remedy}")
 
 
-def require_clips(schema: Schema, where: str) -> ClipSchema:
-    """`schema` if it is of clips; SchemaMismatch, with the remedy, for another kind at `where`."""
-    return _required(ClipSchema, schema, where)
-
-
-def require_videos(schema: Schema, where: str) -> VideoSchema:
-    """`schema` if it is of whole videos; SchemaMismatch, with the remedy, for another kind at `where`."""
-    return _required(VideoSchema, schema, where)
-
-
-def require_images(schema: Schema, where: str) -> ImageSchema:
-    """`schema` if it is of images; SchemaMismatch, with the remedy, for another kind at `where`."""
-    return _required(ImageSchema, schema, where)
-
-
-def require_frames(schema: Schema, where: str) -> FrameSchema:
-    """`schema` if it is of frames; SchemaMismatch, with the remedy, for another kind at `where`."""
-    return _required(FrameSchema, schema, where)
-
-
-def require_steps(schema: Schema, where: str) -> StepSchema:
-    """`schema` if it is of videos with ordered steps; SchemaMismatch, with the remedy, for another kind at `where`."""
-    return _required(StepSchema, schema, where)
+require_clips = partial(_required, ClipSchema)
+require_videos = partial(_required, VideoSchema)
+require_images = partial(_required, ImageSchema)
+require_frames = partial(_required, FrameSchema)
+require_steps = partial(_required, StepSchema)

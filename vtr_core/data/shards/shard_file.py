@@ -19,7 +19,7 @@ from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import key64
 from vtr_core.storage import Location, open_for_writing
 from vtr_core.storage.bounded_tables import check_parquet
-from vtr_core.storage.files import HashingSink, Sink
+from vtr_core.storage.files import HashingSink
 from vtr_core.text.tokens.vocabulary import letter_runs
 
 MAX_GROUP_ROWS = 1000
@@ -74,11 +74,12 @@ def write_shard(schema: Schema, groups: Iterable[GroupTable], location: Location
     counts: list[tuple[int, ...]] = []
     with open_for_writing(location) as sink:
         hashing = _HashingSink(sink)
+        hashing.footer = hashlib.sha256()
         with pq.ParquetWriter(hashing, schema.arrow(), **_LAYOUT) as writer:
             for group in groups:
                 writer.write_table(group.table, row_group_size=2**31 - 1)
                 counts.append(group.counts)
-                hashing.row_group_ended()
+                hashing.footer = hashlib.sha256()
     rows = sum(map(sum, counts))
     digest, footer = hashing.digest.hexdigest(), hashing.footer.hexdigest()
     return Shard(location.name, rows, hashing.size, digest, footer, tuple(counts))
@@ -101,20 +102,14 @@ def caption_key(caption: str) -> int:
 
 
 class _HashingSink(HashingSink):
-    """Also hashes what was written after the last row group: the footer."""
+    """Also hashes what was written since the writer began a new hash, after each row group: at last the footer."""
 
-    def __init__(self, sink: Sink) -> None:
-        super().__init__(sink)
-        self.footer = hashlib.sha256()
+    footer: Any
 
     def write(self, data: Any) -> int:
         """Write `data` to the underlying sink."""
         self.footer.update(data)
         return super().write(data)
-
-    def row_group_ended(self) -> None:
-        """Mark the end of a row group; the footer follows the last one."""
-        self.footer = hashlib.sha256()
 
 
 _TAIL = 2**16

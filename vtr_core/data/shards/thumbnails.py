@@ -50,15 +50,10 @@ _SCHEMA = pa.schema(
 
 def write_thumbnails(location: Location, thumbnails: Sequence[Thumbnail]) -> ThumbnailFile:
     """Write the thumbnails of one shard to `location`."""
-    columns = {
-        "id": [thumbnail.item_id for thumbnail in thumbnails],
-        "start": [thumbnail.start for thumbnail in thumbnails],
-        "end": [thumbnail.end for thumbnail in thumbnails],
-        "jpeg": [thumbnail.jpeg for thumbnail in thumbnails],
-    }
+    rows = [{"id": t.item_id, "start": t.start, "end": t.end, "jpeg": t.jpeg} for t in thumbnails]
     content = io.BytesIO()
     with pq.ParquetWriter(content, _SCHEMA, **_LAYOUT) as file:
-        file.write_table(pa.table(columns, schema=_SCHEMA), row_group_size=_GROUP_ROWS)
+        file.write_table(pa.Table.from_pylist(rows, _SCHEMA), row_group_size=_GROUP_ROWS)
     whole = content.getvalue()
     storage.write_bytes(location, whole)
     return ThumbnailFile(location.name, len(whole), hashlib.sha256(whole).hexdigest())
@@ -84,7 +79,9 @@ class Thumbnails:
         with self._lock:
             files = self._files()
             while self._looked_through < len(files) and not items.keys() <= self._places.keys():
-                self._look_through(files[self._looked_through])
+                file = files[self._looked_through]
+                for row, item_id in enumerate(self._table(file, None, ["id"])["id"].to_pylist()):
+                    self._places.setdefault(item_id, (file, row))
                 self._looked_through += 1
         by_file: dict[str, tuple[Location, list[int]]] = {}
         for file, row in (self._places[item_id] for item_id in items if item_id in self._places):
@@ -97,11 +94,6 @@ class Thumbnails:
         shards = reversed(self.manifest.shards)
         files = [self.manifest.folder(shard) / shard.thumbnails.file for shard in shards if shard.thumbnails]
         return list({place.uri: place for place in files}.values())
-
-    def _look_through(self, file: Location) -> None:
-        ids = self._table(file, None, ["id"])["id"].to_pylist()
-        for row, item_id in enumerate(ids):
-            self._places.setdefault(item_id, (file, row))
 
     def _read(self, file: Location, rows: Sequence[int]) -> Iterator[Thumbnail]:
         for group in sorted({row // _GROUP_ROWS for row in rows}):

@@ -10,7 +10,7 @@ import safetensors.numpy
 from jaxtyping import Float32
 
 from vtr_core import storage
-from vtr_core.config.data_sets import CaptionText, Tokenizer, UnknownWords
+from vtr_core.config.data_sets import Tokenizer, UnknownWords
 from vtr_core.data.manifest import Manifest, VocabularyRecord
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
@@ -22,6 +22,7 @@ WORDS = "vocabulary.json"
 VECTORS = "word_vectors.safetensors"
 _SEED = 0
 """Seed of the vectors of words that are missing from a word-vector file."""
+_RESTORE = "restore or rebuild it"
 
 
 @dataclass(frozen=True)
@@ -36,15 +37,9 @@ class Wording:
 
     def made(self, uncut: bool) -> dict[str, Any]:
         """The settings as stored in a manifest."""
-        tagger = None if self.tags is None else self.tags.tagger
-        made = CaptionText(
-            tokenizer=self.tokenizer,
-            min_count=self.min_count,
-            unknown=self.unknown,
-            uncut=uncut,
-            tagged=tagger is not None,
-        )
-        return made.asked | ({} if tagger is None else {"tagger": tagger})
+        tagger = {} if self.tags is None else {"tagger": self.tags.tagger}
+        made = {"tokenizer": self.tokenizer, "min_count": self.min_count, "unknown": self.unknown, "uncut": uncut}
+        return {**made, "tagged": bool(tagger), **tagger}
 
 
 @dataclass(frozen=True)
@@ -96,7 +91,7 @@ class WordTable:
         """The table of a data set; DatasetError where it is missing, damaged or does not match the manifest."""
         record = manifest.vocabulary
         place = manifest.location / record.file
-        vocabulary = Vocabulary.from_json(_content(place), str(place))
+        vocabulary = Vocabulary.from_json(storage.read_verified(place, None, _RESTORE), str(place))
         if vocabulary.fingerprint != record.fingerprint or len(vocabulary) != record.num_words:
             raise DatasetError(f"{place} is not the vocabulary that the manifest names; restore or rebuild it")
         vectors = None if record.vectors is None else _read_vectors(manifest.location / record.vectors, record)
@@ -121,21 +116,12 @@ class WordTable:
 
 
 def _read_vectors(place: Location, record: VocabularyRecord) -> Float32[np.ndarray, "words dim"]:
-    content = _content(place)
-    if record.vectors_sha256 is not None and hashlib.sha256(content).hexdigest() != record.vectors_sha256:
-        raise DatasetError(f"{place} is damaged (its sha256 differs from the manifest's); restore or rebuild it")
+    content = storage.read_verified(place, record.vectors_sha256, _RESTORE)
     try:
         vectors = safetensors.numpy.load(content)["vectors"]
     except Exception as error:  # the parser may raise anything for a damaged file
-        raise DatasetError(f"{place} is damaged ({error!r}); restore or rebuild it") from error
+        raise DatasetError(f"{place} is damaged ({error!r}); {_RESTORE}") from error
     if vectors.dtype != np.float32 or vectors.shape != (record.num_words, record.word_dim):
         form = f"{vectors.dtype} of shape {vectors.shape}, not float32 of ({record.num_words}, {record.word_dim})"
-        raise DatasetError(f"{place} holds {form}; restore or rebuild it")
+        raise DatasetError(f"{place} holds {form}; {_RESTORE}")
     return vectors
-
-
-def _content(place: Location) -> bytes:
-    try:
-        return storage.read_bytes(place)
-    except OSError as error:
-        raise DatasetError(f"{place} cannot be read ({error}); restore or rebuild it") from error

@@ -1,4 +1,1 @@
-"""Adapters for raw data, one folder or file per family; shared parts are in files and features.
-
-Imports records; pipelines choose one, ingest reads it.
-"""
+"""Adapters for raw data, one folder or file per family; shared parts are in files and features."""

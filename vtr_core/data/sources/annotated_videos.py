@@ -1,6 +1,7 @@
-"""Published data sets of captioned videos, as clips with pooled features or as whole videos."""
+"""Captioned videos of published lists with a file or folder each: as clips with pooled features, or as whole videos."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,20 +16,8 @@ from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.feature_arrays import Pool
 from vtr_core.data.sources.features.feature_folder import ClipStreams, FeatureFolder, FrameFolder
 from vtr_core.data.sources.files import check_id
-from vtr_core.data.sources.published_captions import (
-    AnnotatedDataSet,
-    AnnotatedVideo,
-    read_annotated,
-    read_msrvtt,
-)
-from vtr_core.data.sources.source import (
-    Clip,
-    Drops,
-    Video,
-    VideoEntry,
-    count_fault,
-    worded_captions,
-)
+from vtr_core.data.sources.published_captions import AnnotatedDataSet, AnnotatedVideo, read_annotated, read_msrvtt
+from vtr_core.data.sources.source import Clip, Drops, Video, VideoEntry, count_fault, worded_captions
 from vtr_core.storage import Location, locate
 from vtr_core.unusable import Reason, UnusableError
 
@@ -51,99 +40,122 @@ class ListedVideo:
     """Seconds; 0 where it is not annotated."""
 
 
-def listed_videos(
-    videos: Sequence[AnnotatedVideo],
-    present: Mapping[str, str],
-    keep_missing: Literal["test", "never"],
-    where: str,
-    missing: Callable[[str], UnusableError],
-    drops: Drops,
-    rows: Callable[[AnnotatedVideo], int] = lambda _: 1,
-) -> list[VideoEntry]:
-    """The annotated videos with content, and the test videos that stay without; `VideoEntry.content` is a ListedVideo.
+class ListedVideos(SourceSettings):
+    """Videos that annotations or a table list, with their captions, and with a file or folder of content each.
 
-    present: the files or folders with content by the videos' names. Test videos without it stay with `keep_missing`
-    "test", unless no test video has any. Other videos without content (`missing`), and ids that cannot name a file, are
-    dropped; each counts `rows`. A caption without a word is left out and counted.
+    A caption without a word is left out and counted. Videos without content, unless they are kept, and ids that cannot
+    name a file, are dropped.
     """
-    keep = keep_missing == "test" and any(video.split == "test" and video.name_among(present) for video in videos)
-    entries = []
-    for video in videos:
-        stays, name = keep and video.split == "test", video.name_among(present)
-        try:
-            check_id(video.video_id)
-            if not stays and name is None:
-                raise missing(video.video_id)
-        except UnusableError as fault:
-            drops.drop(fault.reason, f"{where}: {fault}", rows(video))
-            continue
-        worded = list(worded_captions(video.captions, f"{where}, {video.video_id}", drops))
-        content = ListedVideo(
-            captions=tuple(caption for _, caption in worded),
-            places=tuple(place for place, _ in worded),
-            num_given=len(video.captions),
-            file=None if name is None else present[name],
-            keep=stays,
-            duration=video.duration,
-        )
-        entries.append(VideoEntry(video.video_id, content, video.split))
-    return entries
-
-
-def whole_video(
-    video: VideoEntry, where: str, read: Callable[[str, ListedVideo], Features], absent: Features, drops: Drops
-) -> Video | None:
-    """The row of a listed video with the features of `read`, or `absent` ones where it is kept without content.
-
-    None, dropped and counted, where `read` finds them unusable, or the video has no caption left.
-    """
-    listed: ListedVideo = video.content
-    if not listed.captions:
-        drops.drop(Reason.EMPTY_CAPTION, f"{where}, {video.video_id}: there is no caption that holds a word")
-        return None
-    try:
-        return Video(video.video_id, listed.captions, read(video.video_id, listed))
-    except UnusableError as fault:
-        count_fault(fault, listed.keep, 1, drops)
-        return Video(video.video_id, listed.captions, absent) if listed.keep else None
-
-
-class AnnotatedListing(SourceSettings):
-    """Settings of annotated data sets for both record kinds: annotations and folder of feature files."""
 
     name: ClassVar[str]
-    published: ClassVar[AnnotatedDataSet]
-    """Whose annotations these are."""
 
-    annotations: str
-    """Folder of the published annotation files."""
-    feature_folder: str
-    """Folder of frame features, <video id>.npy each: (time, dim) or (dim,); the 2D stream where there are two."""
     keep_missing: Literal["test", "never"] = "test"
-    """test: a test video without usable features stays, its captions count as failures; so the number of queries is
-    fixed. A test split of which no video has a file is left out. never: every video without features is dropped."""
+    """test: a test video without usable content stays, its captions count as failures; so the number of queries is
+    fixed. A test split of which no video has content is left out. never: every such video is dropped."""
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
-        """The videos that have features, and those that are kept without, in the order of the annotations.
+        """The videos that have content, and those that are kept without, in the order of the annotations or table.
 
         `VideoEntry.content` is a ListedVideo.
         """
-        present = {name: name for name in self._feature_ids()}
-        annotated = list(self._annotated(drops))
-        return listed_videos(annotated, present, self.keep_missing, self.annotations, self._missing, drops, self._rows)
+        videos, present = list(self._listed(drops)), self._files()
+        has_tests = any(video.split == "test" and video.name_among(present) for video in videos)
+        entries = []
+        for video in videos:
+            keep = has_tests and video.split == "test" and self.keep_missing == "test"
+            name = video.name_among(present)
+            try:
+                check_id(video.video_id)
+                if not keep and name is None:
+                    raise self._missing(video.video_id)
+            except UnusableError as fault:
+                drops.drop(fault.reason, f"{self._origin}: {fault}", self._rows(video))
+                continue
+            worded = list(worded_captions(video.captions, f"{self._origin}, {video.video_id}", drops))
+            content = ListedVideo(
+                captions=tuple(caption for _, caption in worded),
+                places=tuple(place for place, _ in worded),
+                num_given=len(video.captions),
+                file=None if name is None else present[name],
+                keep=keep,
+                duration=video.duration,
+            )
+            entries.append(VideoEntry(video.video_id, content, video.split))
+        return entries
 
     def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
         """The captions of `videos`."""
         for video in videos:
             yield from video.content.captions
 
-    def _annotated(self, drops: Drops) -> Iterable[AnnotatedVideo]:
-        """The videos of the annotation files."""
-        return read_annotated(self.published, self.annotations, drops)
+    @abstractmethod
+    def _listed(self, drops: Drops) -> Iterable[AnnotatedVideo]:
+        """The videos of the annotations or table."""
+
+    @property
+    @abstractmethod
+    def _origin(self) -> str:
+        """The annotations or table, for messages."""
+
+    @abstractmethod
+    def _files(self) -> Mapping[str, str]:
+        """The names of files or folders that are there, by the names of their videos."""
+
+    @abstractmethod
+    def _missing(self, video_id: str) -> UnusableError:
+        """The error for a video without a file or folder."""
 
     def _rows(self, video: AnnotatedVideo) -> int:  # noqa: ARG002  (one, whatever it holds)
         """The number of rows that a dropped video costs."""
         return 1
+
+
+class WholeVideos(ListedVideos):
+    """Every listed video is one row with all its captions; one without any is dropped and counted."""
+
+    def video(self, video: VideoEntry, drops: Drops) -> Video | None:
+        """The row of a video, its captions in the order of the annotations."""
+        listed: ListedVideo = video.content
+        if not listed.captions:
+            message = f"{self._origin}, {video.video_id}: there is no caption that holds a word"
+            drops.drop(Reason.EMPTY_CAPTION, message)
+            return None
+        try:
+            return Video(video.video_id, listed.captions, self._features(video.video_id, listed))
+        except UnusableError as fault:
+            count_fault(fault, listed.keep, 1, drops)
+            return Video(video.video_id, listed.captions, self._absent(listed)) if listed.keep else None
+
+    @abstractmethod
+    def _features(self, video_id: str, listed: ListedVideo) -> Features:
+        """The features of a video; raises UnusableError where its content cannot be used."""
+
+    def _absent(self, listed: ListedVideo) -> Features:  # noqa: ARG002  (none, whatever its captions)
+        """The features of a video that is kept without content."""
+        return {}
+
+
+class AnnotatedListing(ListedVideos):
+    """Videos of a data set's published annotations, with a feature file each."""
+
+    published: ClassVar[AnnotatedDataSet]
+    """Whose annotations these are."""
+
+    annotations: str
+    """Folder of the published annotation files: captions_msvd.json, train_list.txt, val_list.txt and test_list.txt of
+    MSVD; train_data.json, val_data.json and test_data.json of DiDeMo; train.json and val_1.json of ActivityNet."""
+    feature_folder: str
+    """Folder of frame features, <video id>.npy each: (time, dim) or (dim,); the 2D stream where there are two."""
+
+    def _listed(self, drops: Drops) -> Iterable[AnnotatedVideo]:
+        return read_annotated(self.published, self.annotations, drops)
+
+    @property
+    def _origin(self) -> str:
+        return self.annotations
+
+    def _files(self) -> Mapping[str, str]:
+        return {name: name for name in self._feature_ids()}
 
     def _missing(self, video_id: str) -> UnusableError:
         return UnusableError(Reason.MISSING_FILE, f"there is no file {self._location / f'{video_id}.npy'}")
@@ -164,7 +176,7 @@ class AnnotatedClips(AnnotatedListing):
     video = L2(pooled 2D) ⊕ L2(pooled 3D) (the 2D stream alone where there is no 3D), audio = the mean of its rows: as
     `HowTo100M`, so that a model trained there can be tested here. Audio may be missing: then a clip is without.
     Of training and validation only videos with a feature file are listed; the rows of the others are counted as
-    missing_file. `keep_missing` controls test videos without one.
+    missing_file.
     """
 
     left_out_unset: ClassVar[frozenset[str]] = frozenset({"features_3d", "audio"})
@@ -210,33 +222,23 @@ class AnnotatedClips(AnnotatedListing):
         return ClipStreams(visual, audio or None, self._feature_ids)
 
 
-class AnnotatedFrames(AnnotatedListing):
+class AnnotatedFrames(AnnotatedListing, WholeVideos):
     """Every video is one row, with all its captions and all its frames, as they are: neither pooled nor normalised.
 
     Files may have further axes, such as (time, patches, dim); they are flattened into the values of a frame. Of
     training and validation only videos with a feature file are listed; the others are counted as missing_file.
-    `keep_missing` controls test videos without one. A caption without a word is left out and counted; so is a video
-    without captions.
     """
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video`, with the dimension of a frame of the first readable files."""
         return (FeatureSpec("video", self._dim),)
 
-    def video(self, video: VideoEntry, drops: Drops) -> Video | None:
-        """The row of a video, its captions in the order of the annotations."""
-        return whole_video(video, self.annotations, self._frames, {}, drops)
-
-    def _frames(self, video_id: str, listed: ListedVideo) -> Features:
-        return {"video": self._folder.read(listed.file or video_id, self._dim)}
-
-    @cached_property
-    def _folder(self) -> FrameFolder:
-        return FrameFolder(self._location)
+    def _features(self, video_id: str, listed: ListedVideo) -> Features:
+        return {"video": FrameFolder(self._location).read(listed.file or video_id, self._dim)}
 
     @cached_property
     def _dim(self) -> int:
-        return self._folder.dim(self._feature_ids())
+        return FrameFolder(self._location).dim(self._feature_ids())
 
 
 class _Msrvtt(AnnotatedListing):
@@ -249,7 +251,7 @@ class _Msrvtt(AnnotatedListing):
     """official: 6,513 / 497 / 2,990 videos with 20 captions each, as in the annotation files. 1k-a: MSRVTT_train.9k.csv
     and MSRVTT_JSFUSION_test.csv beside them, the latter 1,000 videos with one caption each."""
 
-    def _annotated(self, drops: Drops) -> Iterable[AnnotatedVideo]:
+    def _listed(self, drops: Drops) -> Iterable[AnnotatedVideo]:
         return read_msrvtt(self.annotations, self.split, drops)
 
 
@@ -261,51 +263,43 @@ class MsrvttVideos(_Msrvtt, AnnotatedFrames):
     """Whole videos of MSR-VTT."""
 
 
-class _Msvd(AnnotatedListing):
+class Msvd(AnnotatedClips):
+    """Clips of MSVD: 1,200 / 100 / 670 videos."""
+
     name: ClassVar[str] = "msvd"
     published = "msvd"
 
-    annotations: str
-    """Folder of captions_msvd.json, train_list.txt, val_list.txt and test_list.txt: 1,200 / 100 / 670 videos."""
+
+class MsvdVideos(AnnotatedFrames):
+    """Whole videos of MSVD: 1,200 / 100 / 670."""
+
+    name: ClassVar[str] = "msvd"
+    published = "msvd"
 
 
-class Msvd(_Msvd, AnnotatedClips):
-    """Clips of MSVD."""
+class DiDeMo(AnnotatedClips):
+    """Clips of DiDeMo: 8,395 / 1,065 / 1,004 videos, each with one paragraph."""
 
-
-class MsvdVideos(_Msvd, AnnotatedFrames):
-    """Whole videos of MSVD."""
-
-
-class _DiDeMo(AnnotatedListing):
     name: ClassVar[str] = "didemo"
     published = "didemo"
 
-    annotations: str
-    """Folder of train_data.json, val_data.json and test_data.json: 8,395 / 1,065 / 1,004 videos, each with one
-    paragraph."""
+
+class DiDeMoVideos(AnnotatedFrames):
+    """Whole videos of DiDeMo: 8,395 / 1,065 / 1,004, each with one paragraph."""
+
+    name: ClassVar[str] = "didemo"
+    published = "didemo"
 
 
-class DiDeMo(_DiDeMo, AnnotatedClips):
-    """Clips of DiDeMo."""
+class ActivityNet(AnnotatedClips):
+    """Clips of ActivityNet Captions: 10,009 / 4,917 videos, each with one paragraph; val_1 becomes the split test."""
 
-
-class DiDeMoVideos(_DiDeMo, AnnotatedFrames):
-    """Whole videos of DiDeMo."""
-
-
-class _ActivityNet(AnnotatedListing):
     name: ClassVar[str] = "activitynet"
     published = "activitynet"
 
-    annotations: str
-    """Folder of train.json and val_1.json: 10,009 / 4,917 videos, each with one paragraph; val_1 becomes the split
-    test."""
 
+class ActivityNetVideos(AnnotatedFrames):
+    """Whole videos of ActivityNet Captions: 10,009 / 4,917, each with one paragraph; val_1 becomes the split test."""
 
-class ActivityNet(_ActivityNet, AnnotatedClips):
-    """Clips of ActivityNet Captions."""
-
-
-class ActivityNetVideos(_ActivityNet, AnnotatedFrames):
-    """Whole videos of ActivityNet Captions."""
+    name: ClassVar[str] = "activitynet"
+    published = "activitynet"

@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 from vtr_core import storage
 from vtr_core.config.override import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
-from vtr_core.data.sources.features.feature_folder import BigFileFrames
+from vtr_core.data.sources.features.feature_arrays import check_values, to_float16
 from vtr_core.data.sources.files import check_id, filled_lines, read_lines
 from vtr_core.data.sources.source import Drops, Video, VideoEntry
 from vtr_core.errors import InputError
-from vtr_core.storage import locate
-from vtr_core.storage.big_file import BigFile
+from vtr_core.storage import StorageError, locate
+from vtr_core.storage.big_file import BigFile, ranges
 from vtr_core.text.tokens.vocabulary import tokenise
 from vtr_core.unusable import Reason, UnusableError
 
@@ -53,14 +53,13 @@ class BigFileVideos(SourceSettings):
         for video_id, captions in self._captions(drops).items():
             try:
                 check_id(video_id)
-                if video_id not in self._frames.rows:
+                if video_id not in self._rows:
                     raise UnusableError(Reason.MISSING_FILE, f"{self.feature_folder} has no frame of {video_id}")
             except UnusableError as fault:
                 drops.drop(fault.reason, str(fault))
                 continue
-            entries.append(
-                VideoEntry(video_id, BigFileContent(captions, self._frames.rows[video_id]), self._split(video_id))
-            )
+            content = BigFileContent(captions, self._rows[video_id])
+            entries.append(VideoEntry(video_id, content, self._split(video_id)))
         return entries
 
     def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
@@ -70,13 +69,18 @@ class BigFileVideos(SourceSettings):
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video`, with the values of a frame."""
-        return (FeatureSpec("video", self._frames.dim),)
+        return (FeatureSpec("video", self._file.shape[1]),)
 
     def video(self, video: VideoEntry, drops: Drops) -> Video | None:
-        """The row of a video."""
+        """The row of a video. StorageError where the file cannot be read, which is no fault of the video."""
+        where = f"{self._file.location / 'feature.bin'}, {video.video_id}"
+        captions, rows = video.content
         try:
-            captions, rows = video.content
-            return Video(video.video_id, captions, {"video": self._frames.read(video.video_id, rows)})
+            frames = self._file.read_ranges(rows)
+            check_values(frames, where)
+            return Video(video.video_id, captions, {"video": to_float16(frames, where)})
+        except OSError as error:
+            raise StorageError(f"{where} cannot be read ({error}); run the same command again to resume") from error
         except UnusableError as fault:
             drops.drop(fault.reason, str(fault))
             return None
@@ -87,7 +91,7 @@ class BigFileVideos(SourceSettings):
     def _captions(self, drops: Drops) -> Mapping[str, tuple[str, ...]]:
         """The captions of every video."""
         if self.captions_file is None:
-            return dict.fromkeys(self._frames.ids(), ())
+            return dict.fromkeys(self._rows, ())
         captions: dict[str, list[str]] = {}
         lines = [line for line in read_lines(locate(self.captions_file)) if line.strip()]
         for number, line in enumerate(lines, start=1):
@@ -111,8 +115,24 @@ class BigFileVideos(SourceSettings):
         return video_id, caption.strip()
 
     @cached_property
-    def _frames(self) -> BigFileFrames:
-        return BigFileFrames(BigFile(locate(self.feature_folder)), self.single)
+    def _file(self) -> BigFile:
+        return BigFile(locate(self.feature_folder))
+
+    @cached_property
+    def _rows(self) -> dict[str, tuple[tuple[int, int], ...]]:
+        """The rows of every video's vectors, as ranges; InputError for a name without a number."""
+        if self.single:
+            return {name: ((row, 1),) for name, row in self._file.row.items()}
+        frames_of: dict[str, list[tuple[int, int]]] = {}
+        for name, row in self._file.row.items():
+            video, _, number = name.rpartition("_")
+            if not video or not number.isdigit():
+                raise InputError(
+                    f"{self._file.location / 'id.txt'}: {name[:80]!r} is not <video>_<number>; with --single every "
+                    "vector is a video"
+                )
+            frames_of.setdefault(video, []).append((int(number), row))
+        return {video: ranges([row for _, row in sorted(frames)]) for video, frames in frames_of.items()}
 
 
 class Tgif(BigFileVideos):

@@ -26,7 +26,7 @@ from vtr_core.data.sources.files import (
 )
 from vtr_core.data.sources.instructional.narration import Narration, Rows, merge, read_all, read_narrations, usable
 from vtr_core.data.sources.pairs import PairRow, PairRows
-from vtr_core.data.sources.published_captions import AnnotatedDataSet, AnnotatedVideo, read_annotated
+from vtr_core.data.sources.published_captions import AnnotatedDataSet, read_annotated
 from vtr_core.data.sources.source import Drops, VideoEntry, worded_captions
 from vtr_core.data.sources.video_files import Inventory, VideoFile, without_suffix
 from vtr_core.storage import Location, locate
@@ -185,48 +185,44 @@ def annotated_videos(
     queries is fixed; where no video of such a set is there, it is left out. Rows at fault are dropped.
     """
     drop_left_out(inventory, drops)
-    entries = list(_usable_ids(_entries(inventory, name, annotations, drops), drops))
-    has_tests = any(entry.content.keep and entry.content.uri in inventory.uris for entry in entries)
-    return [entry for entry in entries if has_tests or not entry.content.keep]
-
-
-def _entries(
-    inventory: Inventory, name: AnnotatedDataSet | Narrated, annotations: str, drops: Drops
-) -> Iterator[VideoEntry]:
-    match name:
-        case "youcook2" | "howto100m":
-            yield from _narrated(inventory, name, annotations, drops)
-        case _:
-            for video in read_annotated(name, annotations, drops):
-                rows = _captions(video, f"{annotations}, {video.video_id}", drops)
-                uri = _uri(inventory, video.name_among(inventory) or video.video_id, drops)
-                if uri is not None:
-                    yield VideoEntry(video.video_id, CaptionedVideo.of(uri, rows, video.split == "test"), video.split)
-
-
-def _usable_ids(entries: Iterator[VideoEntry], drops: Drops) -> Iterator[VideoEntry]:
-    for entry in entries:
+    if name == "youcook2" or name == "howto100m":
+        listed = _narrated(inventory, name, annotations, drops)
+    else:
+        listed = _annotated(inventory, name, annotations, drops)
+    entries: list[VideoEntry] = []
+    for entry in listed:
         try:
             check_id(entry.video_id)
         except UnusableError as fault:
             drops.drop(fault.reason, str(fault), max(1, entry.content.num_rows))
         else:
-            if entry.content.num_rows:
-                yield entry
+            entries += [entry] if entry.content.num_rows else []
+    has_tests = any(entry.content.keep and entry.content.uri in inventory.uris for entry in entries)
+    return [entry for entry in entries if has_tests or not entry.content.keep]
 
 
-def _captions(video: AnnotatedVideo, where: str, drops: Drops) -> Iterator[PairRow]:
-    for _, caption in worded_captions(video.captions, where, drops):
-        yield PairRow(video.video_id, video.video_id, video.split, None, video.end, caption, (video.video_id,))
+def _annotated(inventory: Inventory, name: AnnotatedDataSet, annotations: str, drops: Drops) -> Iterator[VideoEntry]:
+    """The videos of published captions, those of which several files may be meant counted."""
+    for video in read_annotated(name, annotations, drops):
+        own = video.video_id
+        worded = worded_captions(video.captions, f"{annotations}, {own}", drops)
+        rows = [PairRow(own, own, video.split, None, video.end, caption, (own,)) for _, caption in worded]
+        uri = _uri(inventory, video.name_among(inventory) or own, drops)
+        if uri is not None:
+            yield VideoEntry(own, CaptionedVideo.of(uri, rows, video.split == "test"), video.split)
 
 
 def _narrated(inventory: Inventory, name: Narrated, annotations: str, drops: Drops) -> Iterator[VideoEntry]:
     """The narrated videos; of HowTo100M those that are there, whose narrations alone are read, together."""
-    is_test = name == "youcook2"
-    listed = [video for video in read_narrations(annotations) if is_test or _is_there(inventory, video[0], drops)]
+    is_test, listed = name == "youcook2", []
+    for video_id, narration in read_narrations(annotations):
+        if is_test or video_id in inventory:
+            listed.append((video_id, narration))
+        else:
+            drops.drop(Reason.MISSING_FILE, f"there is no video {video_id[:80]!r} in {inventory.place}")
     read = read_all(narration for _, narration in listed)
     for (video_id, narration), captions in zip(listed, read, strict=True):
-        rows = _clips(video_id, narration, captions, 0.0 if is_test else MIN_TIME_S, drops)
+        rows = list(_clips(video_id, narration, captions, 0.0 if is_test else MIN_TIME_S, drops))
         uri = _uri(inventory, video_id, drops)
         if uri is not None:
             yield VideoEntry(video_id, CaptionedVideo.of(uri, rows, is_test), "test" if is_test else None)
@@ -241,14 +237,6 @@ def _uri(inventory: Inventory, video_id: str, drops: Drops) -> str | None:
         return None
 
 
-def _is_there(inventory: Inventory, video_id: str, drops: Drops) -> bool:
-    """Whether a video is listed; others are counted."""
-    if video_id in inventory:
-        return True
-    drops.drop(Reason.MISSING_FILE, f"there is no video {video_id[:80]!r} in {inventory.place}")
-    return False
-
-
 def _clips(video_id: str, narration: Narration, captions: Rows, min_time: float, drops: Drops) -> Iterator[PairRow]:
     where = f"{narration.where}, {video_id}"
     if not narration.timed:
@@ -257,5 +245,6 @@ def _clips(video_id: str, narration: Narration, captions: Rows, min_time: float,
         return
     segments = usable(captions, where, drops)
     for segment in merge(segments, min_time) if min_time else segments:
-        clip_id = f"{video_id}:{segment.start}-{segment.end}"
-        yield PairRow(clip_id, video_id, None, segment.start, segment.end, segment.text.strip(), (video_id,))
+        yield PairRow(
+            segment.clip_id(video_id), video_id, None, segment.start, segment.end, segment.text.strip(), (video_id,)
+        )

@@ -1,7 +1,6 @@
 """`vtr ingest clip_tokens`: tokens of CLIP's frames and vectors of captions, and captions of other listed videos."""
 
-from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -10,15 +9,15 @@ from jaxtyping import Float16, Num
 from pydantic import model_validator
 
 from vtr_core import storage
-from vtr_core.config.override import PositiveInt, SourceSettings
+from vtr_core.config.override import PositiveInt
 from vtr_core.data.records.schema import CAPTION_VECTORS, FEATURE_DTYPE, FeatureSpec
-from vtr_core.data.sources.annotated_videos import Features, ListedVideo, listed_videos, whole_video
+from vtr_core.data.sources.annotated_videos import Features, ListedVideo, WholeVideos
 from vtr_core.data.sources.features.feature_arrays import FeatureArray, check_values, parse_npy, to_cell
 from vtr_core.data.sources.features.feature_folder import commonest
 from vtr_core.data.sources.files import read_file
 from vtr_core.data.sources.pairs import read_captions
 from vtr_core.data.sources.published_captions import AnnotatedVideo, read_annotated
-from vtr_core.data.sources.source import Drops, Video, VideoEntry
+from vtr_core.data.sources.source import Drops
 from vtr_core.storage import Location, locate
 from vtr_core.unusable import Reason, UnusableError
 
@@ -28,13 +27,10 @@ def zero_vectors(listed: ListedVideo, dim: int) -> Float16[np.ndarray, "captions
     return np.zeros((len(listed.captions), dim), FEATURE_DTYPE)
 
 
-class CaptionListing(SourceSettings):
-    """Common settings of adapters of whole videos with captions: the list of videos, their captions and splits.
-
-    A caption without a word is left out and counted, and with it its vector.
+class CaptionListing(WholeVideos):
+    """Whole videos that published annotations or a table of one's own list. A caption without a word is left out and
+    counted, and with it its vector.
     """
-
-    name: ClassVar[str]
 
     annotations: str | None = None
     """Folder of the published annotation files of `data_set`, as for vtr ingest <data set>; of MSR-VTT also one
@@ -47,9 +43,6 @@ class CaptionListing(SourceSettings):
     table: str | None = None
     """Your own data instead: CSV, TSV, JSON lines (.jsonl) or Parquet with the columns id and caption, a row for each
     caption, and optionally split."""
-    keep_missing: Literal["test", "never"] = "test"
-    """test: a test video without usable content stays, its captions count as failures; so the number of queries is
-    fixed. A test split of which no video has content is left out. never: every such video is dropped."""
 
     @model_validator(mode="after")
     def _check_one_listing(self) -> "CaptionListing":
@@ -68,43 +61,10 @@ class CaptionListing(SourceSettings):
             del values["data_set"]
         return values
 
-    def videos(self, drops: Drops) -> Sequence[VideoEntry]:
-        """The videos that have content, and those that are kept without, in the order of the annotations or table.
-
-        `VideoEntry.content` is a ListedVideo.
-        """
-        present = self._files()
+    def _listed(self, drops: Drops) -> Iterable[AnnotatedVideo]:
         if self.annotations is None:
-            listed: Iterable[AnnotatedVideo] = read_captions(self._origin, drops)
-        else:
-            data_set = "msrvtt-1k-a" if self.split == "1k-a" else self.data_set
-            listed = read_annotated(data_set, self.annotations, drops)
-        return listed_videos(list(listed), present, self.keep_missing, self._origin, self._missing, drops)
-
-    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
-        """The captions of `videos`."""
-        for video in videos:
-            yield from video.content.captions
-
-    def video(self, video: VideoEntry, drops: Drops) -> Video | None:
-        """The row of a video."""
-        return whole_video(video, self._origin, self._features, self._absent(video.content), drops)
-
-    @abstractmethod
-    def _features(self, video_id: str, listed: ListedVideo) -> Features:
-        """The features of a video; raises UnusableError where its content cannot be used."""
-
-    @abstractmethod
-    def _absent(self, listed: ListedVideo) -> Features:
-        """The features of a video that is kept without content."""
-
-    @abstractmethod
-    def _files(self) -> Mapping[str, str]:
-        """The names of files or folders that are there, by the names of their videos."""
-
-    @abstractmethod
-    def _missing(self, video_id: str) -> UnusableError:
-        """The error for a video without a file or folder."""
+            return read_captions(self._origin, drops)
+        return read_annotated("msrvtt-1k-a" if self.split == "1k-a" else self.data_set, self.annotations, drops)
 
     @property
     def _origin(self) -> str:

@@ -4,7 +4,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import UInt8
@@ -19,60 +19,17 @@ from vtr_core.errors import ConfigError, InputError
 from vtr_core.storage import Location, locate
 from vtr_core.unusable import UnusableError
 
-if TYPE_CHECKING:
-    from PIL.Image import Image
-
-
 SUFFIXES = (".pgm", ".ppm", ".png", ".jpg", ".jpeg")
 _FORMATS = ("PPM", "PNG", "JPEG")
-_MODES = {"L": 1, "RGB": 3}
+_MODES = ("L", "RGB")
 
 
 def read_image(place: Location, size: int | None = None, grey: bool = True) -> UInt8[np.ndarray, "_ _ _"]:
     """(height, width, channels) of the file at `place`; with `size` brought to size × size, with `grey` to one channel.
 
-    Grey is 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601). Raises InputError, naming the file, where it cannot be read or
-    is neither grey nor RGB of 8 bits.
+    It is upright as its camera says (EXIF). Grey is 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601). Raises InputError,
+    naming the file, where it cannot be read or is neither grey nor RGB of 8 bits.
     """
-    from PIL import Image
-
-    image = _opened(place)
-    if image.mode not in _MODES:
-        raise InputError(
-            f"{place} has pixels of mode {image.mode!r}; images must be 8-bit grey or RGB: convert it, for instance "
-            "with Pillow's convert('L')"
-        )
-    if grey:
-        image = image.convert("L")
-    if size is not None:
-        image = image.resize((size, size), Image.Resampling.BILINEAR)
-    array = np.asarray(image, np.uint8)
-    return array.reshape(*array.shape[:2], -1)
-
-
-def read_sized(place: Location, shape: tuple[int, int, int], resize: bool = False) -> UInt8[np.ndarray, "_ _ _"]:
-    """The file as an image of `shape` (height, width, channels); InputError for one of another size, unless `resize`.
-
-    An RGB image becomes grey where `channels` is 1; a grey one has three equal channels where it is 3.
-    """
-    from PIL import Image
-
-    height, width, channels = shape
-    array = read_image(place, grey=channels == 1)
-    if array.shape[:2] != (height, width):
-        if not resize:
-            raise InputError(
-                f"{place} is {array.shape[0]} × {array.shape[1]}, the model was trained on {height} × {width}; crop it "
-                "alike, or use --resize"
-            )
-        image = Image.fromarray(array[:, :, 0] if array.shape[2] == 1 else array)
-        resized = np.asarray(image.resize((width, height), Image.Resampling.BILINEAR), np.uint8)
-        array = resized.reshape(height, width, -1)
-    return np.repeat(array, channels, axis=2) if array.shape[2] < channels else array
-
-
-def _opened(place: Location) -> "Image":
-    """The image of a file, upright as its camera says (EXIF)."""
     from PIL import Image, ImageOps
 
     try:
@@ -83,7 +40,41 @@ def _opened(place: Location) -> "Image":
         raise InputError(
             f"{place} is not a readable image ({error}); it must be PGM, PNG or JPEG: replace or remove it"
         ) from error
-    return image
+    if image.mode not in _MODES:
+        raise InputError(
+            f"{place} has pixels of mode {image.mode!r}; images must be 8-bit grey or RGB: convert it, for instance "
+            "with Pillow's convert('L')"
+        )
+    if grey:
+        image = image.convert("L")
+    array = np.asarray(image, np.uint8)
+    array = array.reshape(*array.shape[:2], -1)
+    return array if size is None else resized(array, (size, size))
+
+
+def resized(image: UInt8[np.ndarray, "_ _ channels"], size: tuple[int, int]) -> UInt8[np.ndarray, "_ _ channels"]:
+    """An image of `size` (height, width), by bilinear interpolation."""
+    from PIL import Image
+
+    picture = Image.fromarray(image[:, :, 0] if image.shape[2] == 1 else image)
+    return np.asarray(picture.resize(size[::-1], Image.Resampling.BILINEAR), np.uint8).reshape(*size, -1)
+
+
+def read_sized(place: Location, shape: tuple[int, int, int], resize: bool = False) -> UInt8[np.ndarray, "_ _ _"]:
+    """The file as an image of `shape` (height, width, channels); InputError for one of another size, unless `resize`.
+
+    An RGB image becomes grey where `channels` is 1; a grey one has three equal channels where it is 3.
+    """
+    height, width, channels = shape
+    array = read_image(place, grey=channels == 1)
+    if array.shape[:2] != (height, width):
+        if not resize:
+            raise InputError(
+                f"{place} is {array.shape[0]} × {array.shape[1]}, the model was trained on {height} × {width}; crop it "
+                "alike, or use --resize"
+            )
+        array = resized(array, (height, width))
+    return np.repeat(array, channels, axis=2) if array.shape[2] < channels else array
 
 
 FEWEST_SUBJECTS = 6

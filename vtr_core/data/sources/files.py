@@ -202,13 +202,11 @@ def _rows(cells: Mapping[str, Any], where: str, number: int) -> Iterator[Row]:
     yield Row(cells, where, number)
 
 
-def columns_of(location: Location, columns: Collection[str], required: Collection[Collection[str]]) -> Collection[str]:
-    """The first of the `required` alternatives whose columns all exist; InputError where no alternative fits."""
-    for alternative in required:
-        if set(alternative) <= set(columns):
-            return alternative
-    needed = ", or ".join(", ".join(alternative) for alternative in required)
-    raise InputError(f"{location} has the columns {', '.join(columns) or '(none)'}; it needs {needed}")
+def _check_columns(location: Location, columns: Collection[str], required: Collection[Collection[str]]) -> None:
+    """InputError where none of the `required` alternatives has all its columns."""
+    if not any(set(alternative) <= set(columns) for alternative in required):
+        needed = ", or ".join(", ".join(alternative) for alternative in required)
+        raise InputError(f"{location} has the columns {', '.join(columns) or '(none)'}; it needs {needed}")
 
 
 def _lines(location: Location, text: io.TextIOWrapper) -> Iterator[str]:
@@ -247,7 +245,7 @@ def _csv_rows(location: Location, required: Collection[Collection[str]], delimit
 
 def _check_header(location: Location, names: Sequence[str], required: Collection[Collection[str]]) -> None:
     """InputError where columns are missing, and for two of the same name, of which only one would be read."""
-    columns_of(location, names, required)
+    _check_columns(location, names, required)
     twice = [name for name, count in Counter(names).items() if count > 1 and name]
     if twice:
         raise InputError(f"{location} has several columns {', '.join(twice)}; give each column a name of its own")
@@ -265,7 +263,7 @@ def _json_rows(location: Location, required: Collection[Collection[str]]) -> Ite
                 raise InputError(f"{location}, line {number}: {line.strip()[:40]!r} is no JSON ({error})") from error
             if not isinstance(row, dict):
                 raise InputError(f"{location}, line {number}: a JSON object is needed, not {line.strip()[:40]!r}")
-            columns_of(location, row, required)
+            _check_columns(location, row, required)
             yield row
 
 
@@ -350,7 +348,7 @@ _MAX_PATH_BYTES = 2000
 
 
 def check_id(name: str) -> None:
-    """Raise UnusableError unless `name` can be a file name: no separators, no `..`, printable, not too long."""
+    """UnusableError unless `name` can be a file name: no separators, no `..`, printable, not too long."""
     if not is_file_name(name):
         raise UnusableError(Reason.UNSAFE_ID, f"the id {name[:80]!r} cannot be a file name; use letters and digits")
 

@@ -1,7 +1,6 @@
 """Labeled Faces in the Wild: a folder for each person, and the files of pairs of its protocols."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -16,29 +15,12 @@ from vtr_core.storage import Location, locate
 from vtr_core.unusable import UnusableError
 
 
-@dataclass(frozen=True)
-class NamedPair:
-    """A pair as the file names it: person and number of each photograph."""
-
-    first_person: str
-    first_number: int
-    second_person: str
-    second_number: int
-    fold: int
-
-    def as_ids(self) -> FacePair:
-        """The pair by the ids of its images."""
-        first = photo(self.first_person, self.first_number).removesuffix(".jpg")
-        second = photo(self.second_person, self.second_number).removesuffix(".jpg")
-        return FacePair(first, second, self.first_person != self.second_person, self.fold)
+def person_of(image: str) -> str:
+    """`Abel_Pacheco` of the photograph `Abel_Pacheco_0001`."""
+    return image.rpartition("_")[0]
 
 
-def photo(person: str, number: int) -> str:
-    """`Abel_Pacheco_0001.jpg`."""
-    return f"{person}_{number:04d}.jpg"
-
-
-def parse_pairs(text: str, where: str) -> tuple[NamedPair, ...]:
+def parse_pairs(text: str, where: str) -> tuple[FacePair, ...]:
     """The pairs of a file: a line `folds n` or `n`; of each fold n lines `person i j` and n of `person i person j`.
 
     Raises InputError, with the line's number, for anything else, and where lines are missing or too many.
@@ -64,7 +46,7 @@ def _header(words: list[str], where: str) -> tuple[int, int]:
     raise InputError(f"{where}, line 1: {' '.join(words)!r} is neither 'folds pairs' nor 'pairs'; give LFW's file")
 
 
-def _pair(words: list[str], number: int, fold: int, different: bool, where: str) -> NamedPair:
+def _pair(words: list[str], number: int, fold: int, different: bool, where: str) -> FacePair:
     form = "person i person j" if different else "person i j"
     numbers = words[1::2] if different else words[1:]
     if len(words) != (4 if different else 3) or not all(n.isdecimal() for n in numbers):
@@ -77,7 +59,7 @@ def _pair(words: list[str], number: int, fold: int, different: bool, where: str)
             raise InputError(f"{where}, line {number}: {error}") from error
     if different and first == second:
         raise InputError(f"{where}, line {number}: a different pair names {first} twice; restore the file")
-    return NamedPair(first, int(numbers[0]), second, int(numbers[1]), fold)
+    return FacePair(f"{first}_{int(numbers[0]):04d}", f"{second}_{int(numbers[1]):04d}", different, fold)
 
 
 PAIRS = "pairs.txt"
@@ -85,32 +67,23 @@ PEOPLE = ("lfw", "lfw_funneled", "lfw-deepfunneled")
 """Folders that the published archives unpack to."""
 
 
-@dataclass(frozen=True)
-class LfwFolder:
-    """The people's folder, the file of pairs, and how many folds and pairs it has."""
+def lfw_folder(root: str) -> tuple[str, str, int, int]:
+    """The people's folder and the file of pairs in `root`, and how many folds and pairs it has.
 
-    people: str
-    pairs: str
-    folds: int
-    num_pairs: int
-
-
-def lfw_folder(root: str) -> LfwFolder:
-    """Finds both in `root`; InputError, which says what it must hold, for any other folder.
-
-    People lie in `root` itself or in the folder of an archive below it.
+    People lie in `root` itself or in the folder of an archive below it. InputError, which says what it must hold, for
+    any other folder.
     """
     place = locate(root)
     storage.check_readable(place)
     if not storage.exists(place / PAIRS):
         raise _not_lfw(root, PAIRS)
     pairs = parse_pairs(read_file(place / PAIRS).decode(errors="replace"), str(place / PAIRS))
-    first = pairs[0].first_person
+    first = person_of(pairs[0].first)
     places = [place, *(place / name for name in PEOPLE)]
     people = next((folder for folder in places if any(storage.children(folder / first))), None)
     if people is None:
         raise _not_lfw(root, f"photographs of {first}, whom {PAIRS} names first")
-    return LfwFolder(people.uri, (place / PAIRS).uri, 1 + max(pair.fold for pair in pairs), len(pairs))
+    return people.uri, (place / PAIRS).uri, 1 + max(pair.fold for pair in pairs), len(pairs)
 
 
 def _not_lfw(root: str, lacking: str) -> InputError:
@@ -150,9 +123,9 @@ class Lfw(FaceSettings):
 
     def shape(self) -> tuple[int, int, int]:
         """The shape of the first photograph."""
-        pair = self._pairs[0]
-        first = self._root / pair.first_person / photo(pair.first_person, pair.first_number)
-        height, width, channels = read_image(first, self.size, self.grey).shape
+        first = self._pairs[0].first
+        place = self._root / person_of(first) / f"{first}.jpg"
+        height, width, channels = read_image(place, self.size, self.grey).shape
         return height, width, channels
 
     def images(self, subject: VideoEntry) -> Iterator[FaceImage]:
@@ -169,7 +142,7 @@ class Lfw(FaceSettings):
         """The pairs of these people's folds, in the file's order; InputError for a photograph that is not there."""
         known = {name.rpartition(".")[0] for subject in subjects for name in subject.content}
         splits = {self._split(self._folds[subject.video_id]) for subject in subjects}
-        pairs = tuple(pair.as_ids() for pair in self._pairs if self._split(pair.fold) in splits)
+        pairs = tuple(pair for pair in self._pairs if self._split(pair.fold) in splits)
         for pair in pairs:
             for image in (pair.first, pair.second):
                 if image not in known:
@@ -190,7 +163,7 @@ class Lfw(FaceSettings):
             raise ConfigError(f"there is no fold {wrong[0]} in {self.pairs_file}; its folds are 0 to {count - 1}")
         folds: dict[str, int] = {}
         for pair in self._pairs:
-            for person in (pair.first_person, pair.second_person):
+            for person in map(person_of, (pair.first, pair.second)):
                 other = folds.setdefault(person, pair.fold)
                 if self._split(other) != self._split(pair.fold):
                     raise InputError(
@@ -206,7 +179,7 @@ class Lfw(FaceSettings):
         return names
 
     @cached_property
-    def _pairs(self) -> tuple[NamedPair, ...]:
+    def _pairs(self) -> tuple[FacePair, ...]:
         place = locate(self.pairs_file)
         try:
             text = read_file(place).decode()

@@ -1,7 +1,7 @@
 """Pairs of a table of captions and their features."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -30,11 +30,7 @@ def read_captions(uri: str, drops: Drops) -> list[AnnotatedVideo]:
     captions by position. Durations, which the table lacks, are 0. Rows of an id that cannot name a file, or of a video
     that is in another split already, are dropped and counted. InputError for a missing or damaged table.
     """
-
-    def check(name: str, _: str) -> None:
-        check_id(name)
-
-    return _grouped(uri, ("id", "caption"), check, drops)
+    return _grouped(uri, ("id", "caption"), lambda name, _: check_id(name), drops)
 
 
 def _grouped(uri: str, columns: Sequence[str], check: Callable[[str, str], None], drops: Drops) -> list[AnnotatedVideo]:
@@ -160,11 +156,6 @@ class PairRows:
         self.captions.add((pair.clip_id, pair.caption))
 
 
-def table_rows(uri: str, columns: Sequence[str]) -> Iterator[Row]:
-    """The raw rows of the table at `uri`, which needs id, caption and the feature `columns`, else InputError."""
-    yield from read_table(locate(uri), ("id", "caption", *columns))
-
-
 def kept_columns(names: Sequence[str]) -> tuple[str, ...]:
     """`names`, under which columns of a table can be kept; ConfigError for others."""
     for name in names:
@@ -269,7 +260,7 @@ class Pairs(SourceSettings):
         """The videos in the order of the table; `VideoEntry.content` is a tuple of PairRow."""
         rows = PairRows(self.feature_columns, self.keep_columns, self.anywhere)
         videos: dict[str, list[PairRow]] = {}
-        for row in table_rows(self.table, (*self.feature_columns, *self.keep_columns)):
+        for row in read_table(locate(self.table), ("id", "caption", *self.feature_columns, *self.keep_columns)):
             try:
                 pair = rows.read(row)
             except UnusableError as fault:
@@ -285,12 +276,27 @@ class Pairs(SourceSettings):
 
     def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
         """One row per row of the table; a named file that is missing or damaged drops it."""
-        reader = _ClipReader(self._folders, self._dims, timed=bool(self.fps))
+        arrays: dict[tuple[str, str], FeatureArray] = {}  # each file of the video is read once
         for pair in video.content:
             try:
-                yield reader.clip(pair)
+                yield self._clip(pair, arrays)
             except UnusableError as fault:
                 drops.drop(fault.reason, f"{pair.clip_id}: {fault}")
+
+    def _clip(self, pair: PairRow, arrays: dict[tuple[str, str], FeatureArray]) -> Clip:
+        """The row's clip; without times it is as long as its longest file, or 0 where `fps` is not known."""
+        features: dict[str, Float16[np.ndarray, " dim"]] = {}
+        start, lengths = pair.start or 0.0, [0.0]
+        for (name, folder), path in zip(self._folders.items(), pair.files, strict=True):
+            if path is None:
+                continue
+            if (name, path) not in arrays:
+                arrays[name, path] = folder.read(path, self._dims[name])
+            vector = folder.clip(path, arrays[name, path], start, pair.end if self.fps else None)
+            features[name] = to_float16(vector, str(folder.file(path)))
+            lengths.append(folder.duration(arrays[name, path]))
+        end = pair.end if pair.end is not None else max(lengths) if self.fps else 0.0
+        return Clip(pair.clip_id, start, end, pair.caption, features, dict(pair.metadata))
 
     @cached_property
     def _folders(self) -> dict[str, FeatureFolder]:
@@ -303,34 +309,6 @@ class Pairs(SourceSettings):
         return {name: folder.dim(self._paths(name)) for name, folder in self._folders.items()}
 
     def _paths(self, column: str) -> Iterator[str]:
-        for row in table_rows(self.table, self.feature_columns):
+        for row in read_table(locate(self.table), ("id", "caption", *self.feature_columns)):
             if path := row.text(column, *IDS):
                 yield path
-
-
-class _ClipReader:
-    """Reads the clips of one video, each file once."""
-
-    def __init__(self, folders: Mapping[str, FeatureFolder], dims: Mapping[str, int], timed: bool) -> None:
-        self._folders, self._dims, self._timed = folders, dims, timed
-        self._arrays: dict[tuple[str, str], FeatureArray] = {}
-
-    def clip(self, pair: PairRow) -> Clip:
-        """The row's clip; without times it is as long as its longest file, or 0 where `fps` is not known."""
-        paths = {name: path for name, path in zip(self._folders, pair.files, strict=True) if path is not None}
-        features = {name: self._vector(pair, name, path) for name, path in paths.items()}
-        start, end = pair.start or 0.0, pair.end
-        if end is None:
-            lengths = [self._folders[name].duration(self._array(name, path)) for name, path in paths.items()]
-            end = max(lengths) if self._timed else 0.0
-        return Clip(pair.clip_id, start, end, pair.caption, features, dict(pair.metadata))
-
-    def _vector(self, pair: PairRow, name: str, path: str) -> Float16[np.ndarray, " dim"]:
-        end = pair.end if self._timed else None
-        vector = self._folders[name].clip(path, self._array(name, path), pair.start or 0.0, end)
-        return to_float16(vector, str(self._folders[name].file(path)))
-
-    def _array(self, name: str, path: str) -> FeatureArray:
-        if (name, path) not in self._arrays:
-            self._arrays[name, path] = self._folders[name].read(path, self._dims[name])
-        return self._arrays[name, path]

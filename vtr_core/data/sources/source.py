@@ -100,13 +100,19 @@ class Drops:
     shortened: int = 0
 
     def drop(self, reason: str, message: str, rows: int = 1) -> None:
-        """Count `rows` dropped rows for `reason`; `what` describes the row and its fault."""
+        """Count `rows` dropped rows for `reason`; `message` describes the row and its fault."""
         if self.strict:
             raise InputError(f"{message} ({reason}); correct it, or leave out --strict to drop and count such rows")
         self.counts[reason] += rows
         examples = self.examples.setdefault(reason, [])
         if len(examples) < MAX_EXAMPLES:
             examples.append(message)
+
+    def add(self, counts: Mapping[str, int], examples: Mapping[str, Sequence[str]]) -> None:
+        """Add what others have counted."""
+        self.counts.update(counts)
+        for reason in counts:
+            self.examples.setdefault(reason, []).extend(examples.get(reason, []))
 
 
 @runtime_checkable
@@ -142,16 +148,6 @@ class ClipSource(Source, Protocol):
 
     def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
         """The clips of one video, each checked; whatever cannot be used is dropped and counted."""
-        ...
-
-
-@runtime_checkable
-class KeepsColumns(Protocol):
-    """A source of `clips` that keeps columns of its table."""
-
-    @property
-    def keep_columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
         ...
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from jaxtyping import Float16, Int64, UInt8
+from jaxtyping import Float16, UInt8
 
 from vtr_core.config.data_sets import OnBadShard
 from vtr_core.data.plan import BatchPlan, CaptionDraws, Part, Plan, Run, candidate_tokens
@@ -158,7 +158,7 @@ def fill_videos(
 
 
 def _rows(group: StoredVideos, run: Run, draws: CaptionDraws | None, max_frames: int, mean: bool) -> Columns:
-    """The columns of a run's rows."""
+    """The columns of a run's rows; `chosen` is the place of a row's caption in the row group, -1 where it has none."""
     columns: Columns = {}
     for name, frames in group.frames.items():
         padded = pad(frames, run.row, max_frames)
@@ -166,7 +166,11 @@ def _rows(group: StoredVideos, run: Run, draws: CaptionDraws | None, max_frames:
         if mean:
             columns[mean_column(name)] = means(frames, run.row)
     assert draws is not None, "the plan of another data set"
-    chosen = _captions(group, run, draws)
+    counts, first = group.tokens.counts[run.row].tolist(), group.first_caption[run.row].tolist()
+    drawn = [draws.caption(run.begin + i, count) if count else -1 for i, count in enumerate(counts)]
+    chosen = np.array(
+        [at + caption if caption >= 0 else -1 for at, caption in zip(first, drawn, strict=True)], np.int64
+    )
     has_caption = chosen >= 0
     columns["tokens"] = np.zeros((len(chosen), group.tokens.vectors.shape[1]), TOKEN_DTYPE)
     columns["tokens"][has_caption] = group.tokens.vectors[chosen[has_caption]]
@@ -182,25 +186,15 @@ def _rows(group: StoredVideos, run: Run, draws: CaptionDraws | None, max_frames:
     return columns
 
 
-def _captions(group: StoredVideos, run: Run, draws: CaptionDraws) -> Int64[np.ndarray, " rows"]:
-    """The position of each row's caption among those of the row group; -1 for a video without captions."""
-    counts, first = group.tokens.counts[run.row].tolist(), group.first_caption[run.row].tolist()
-    drawn = [draws.caption(run.begin + i, count) if count else -1 for i, count in enumerate(counts)]
-    return np.array([at + caption if caption >= 0 else -1 for at, caption in zip(first, drawn, strict=True)], np.int64)
-
-
 def _joined(pieces: list[dict[int, Columns]]) -> Iterator[Columns]:
     """The batches, each concatenated from its pieces by position; the pieces are released afterwards."""
     while pieces:
         parts = [columns for _, columns in sorted(pieces.pop(0).items())]
-        yield {name: _together([part[name] for part in parts]) for name in parts[0]}
+        columns = {name: [part[name] for part in parts] for name in parts[0]}
+        yield {name: _padded(own) if own[0].ndim == 3 else np.concatenate(own) for name, own in columns.items()}
 
 
-def _together(parts: Sequence[np.ndarray]) -> np.ndarray:
-    return _frames_together(parts) if parts[0].ndim == 3 else np.concatenate(parts)
-
-
-def _frames_together(parts: Sequence[Float16[np.ndarray, "_ _ dim"]]) -> Float16[np.ndarray, "rows longest dim"]:
+def _padded(parts: Sequence[Float16[np.ndarray, "_ _ dim"]]) -> Float16[np.ndarray, "rows longest dim"]:
     rows, longest = sum(len(part) for part in parts), max(part.shape[1] for part in parts)
     values, first = pooled((rows, longest, parts[0].shape[2]), FEATURE_DTYPE), 0
     for part in parts:
@@ -256,7 +250,11 @@ def _fill_clips(
     damaged: Damaged = {}
 
     def read(number: int, runs: Sequence[Run]) -> None:
-        columns = _with_candidates(reader.read(places[number]), extra_captions)
+        columns = reader.read(places[number])
+        if extra_captions:
+            start, end = (columns.pop(name) for name in TIMES)
+            tokens, video_key = columns["tokens"], columns["video_key"]
+            columns["candidate_tokens"] = candidate_tokens(tokens, video_key, start, end, extra_captions)
         for name, column in columns.items():
             for run in runs:
                 shape = len(batches[run.batch].row), *column.shape[1:]
@@ -265,14 +263,6 @@ def _fill_clips(
     for _ in read_groups(read, batches, damaged, tolerant, each):
         pass
     return (filled.pop(0) for _ in batches), damaged  # each is released after it was yielded
-
-
-def _with_candidates(columns: Columns, extra: int) -> Columns:
-    if extra == 0:
-        return columns
-    start, end = (columns.pop(name) for name in TIMES)
-    candidates = candidate_tokens(columns["tokens"], columns["video_key"], start, end, extra)
-    return {**columns, "candidate_tokens": candidates}
 
 
 def _part(batch: Columns, name: str, shape: tuple[int, ...], dtype: np.dtype, run: Run) -> np.ndarray:

@@ -18,9 +18,9 @@ from ray.exceptions import RayTaskError
 
 from vtr_core.config.data_sets import OnBadShard
 from vtr_core.data.manifest import Manifest, Shard
-from vtr_core.data.plan import BatchPlan, BatchVideos, Part, Plan, RowGroup
+from vtr_core.data.plan import BatchVideos, Part, Plan, RowGroup, Sampling
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
-from vtr_core.data.records.arrays import is_kept_column, is_mean_column, kept_column
+from vtr_core.data.records.arrays import KEPT, MEAN, kept_column
 from vtr_core.data.records.schema import array_dtype
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.errors import VtrError
@@ -72,9 +72,8 @@ class _Pace:
 
 
 _QUICK, _STEADY = _Pace(0, 1.0, 1), _Pace(2**28, 0.5, None)
-"""Settings for the first batches, with one batch per block and one process, which shares the processor's time with no
-other's start, for low latency; and for all others.
-"""
+"""For the first batches one batch a block and one process, which shares the processor's time with no other's start, for
+low latency; and for all others."""
 
 
 def stream(
@@ -91,8 +90,8 @@ def stream(
     memory: read-only, and valid while they are referenced.
     """
     slim = replace(reader.manifest, shards=(), source={}, dropped={})
-    sampling = _Sampling(plan.clips_per_video, plan.seed, plan.every_caption_of, plan.extra_captions, plan.max_frames)
-    task = _Task(replace(reader, manifest=slim, columns=tuple(reader.columns)), part, sampling, on_bad_shard)
+    slim_reader = replace(reader, manifest=slim, columns=tuple(reader.columns))
+    task = _Task(slim_reader, part, plan.sampling, plan.extra_captions, plan.max_frames, on_bad_shard)
 
     def executed(items: Sequence[pa.Table], pace: _Pace) -> Started[Columns]:
         ahead = math.ceil(prefetch / plan.batches_per_window) if pace.block_bytes else prefetch
@@ -163,19 +162,18 @@ def _item(manifest: Manifest, plan: Plan, batches: Sequence[BatchVideos]) -> dic
     return {
         "shards": [asdict(replace(manifest.shards[shard], row_groups=(), thumbnails=None)) for shard in shards],
         "places": {group: [shards.index(place.shard), place.index] for group, place in places.items()},
-        "batches": [[b.step, b.group.tolist(), b.first_row.tolist(), b.rows.tolist()] for b in batches],
+        "batches": [
+            [
+                batch.step,
+                *(
+                    value.tolist()
+                    for value in (batch.group, batch.first_row, batch.rows, batch.turn)
+                    if value is not None
+                ),
+            ]
+            for batch in batches
+        ],
     }
-
-
-@dataclass(frozen=True)
-class _Sampling:
-    """The sampling settings of a batch."""
-
-    clips_per_video: int
-    seed: int
-    every_caption_of: int | None
-    extra_captions: int
-    max_frames: int
 
 
 @dataclass(frozen=True)
@@ -185,7 +183,9 @@ class _Task:
     reader: RowGroupReader
     """Of a manifest without shards; items contain those of their window."""
     part: Part
-    sampling: _Sampling
+    sampling: Sampling
+    extra_captions: int
+    max_frames: int
     on_bad_shard: OnBadShard
 
     def read(self, block_bytes: int, item: pa.Table) -> Iterator[pa.Table]:
@@ -193,10 +193,12 @@ class _Task:
         window = json.loads(item.column("window")[0].as_py())
         shards = tuple(Shard(**{**shard, "row_groups": ()}) for shard in window["shards"])
         places = {int(group): RowGroup(*place) for group, place in window["places"].items()}
-        batches = [self._batch(step, *map(np.array, videos)) for step, *videos in window["batches"]]
-        reader = replace(self.reader, manifest=replace(self.reader.manifest, shards=shards))
-        sampling = self.sampling
-        read = assemble(reader, places, batches, sampling.extra_captions, self.on_bad_shard, sampling.max_frames)
+        manifest = replace(self.reader.manifest, shards=shards)
+        videos = [BatchVideos(step, *map(np.array, values)) for step, *values in window["batches"]]
+        planned = [batch.sample(manifest.schema, self.sampling) for batch in videos]
+        batches = [batch.part(self.part.rank, self.part.world) for batch in planned]
+        reader = replace(self.reader, manifest=manifest)
+        read = assemble(reader, places, batches, self.extra_captions, self.on_bad_shard, self.max_frames)
         held: list[Columns] = []
         for batch in batches:
             held.append({"step": np.array([batch.step], np.int64), **next(read)})
@@ -206,32 +208,27 @@ class _Task:
         if held:
             yield _encode(held)
 
-    def _batch(self, step: int, group: np.ndarray, first_row: np.ndarray, rows: np.ndarray) -> BatchPlan:
-        videos = BatchVideos(step, group, first_row, rows)
-        sampling = self.sampling
-        batch = videos.sample(
-            self.reader.manifest.schema, sampling.clips_per_video, sampling.seed, sampling.every_caption_of
-        )
-        return batch.part(self.part.rank, self.part.world)
-
 
 def _encode(batches: Sequence[Columns]) -> pa.Table:
     """A table of one row: each array of each batch as the bytes of one large-binary cell, without a copy."""
-    return pa.table({f"{i} {name}": _cell(array) for i, batch in enumerate(batches) for name, array in batch.items()})
-
-
-def _cell(array: np.ndarray) -> pa.Array:
-    data = np.ascontiguousarray(array)
-    offsets = pa.py_buffer(np.array([0, data.nbytes], np.int64))
-    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), 1, [None, offsets, pa.py_buffer(data)])
+    cells = {}
+    for number, batch in enumerate(batches):
+        for name, array in batch.items():
+            data = np.ascontiguousarray(array)
+            buffers = [None, pa.py_buffer(np.array([0, data.nbytes], np.int64)), pa.py_buffer(data)]
+            cells[f"{number} {name}"] = pa.LargeBinaryArray.from_buffers(pa.large_binary(), 1, buffers)
+    return pa.table(cells)
 
 
 def _decode(block: pa.Table) -> Iterator[Columns]:
-    """The inverse of `_encode`."""
+    """The inverse of `_encode`: views of the cells in place; access as scalars would copy them."""
     cells: dict[str, dict[str, pa.Buffer]] = {}
     for column in block.column_names:
         number, name = column.split(" ", 1)
-        cells.setdefault(number, {})[name] = _content(block.column(column).chunk(0))
+        cell = block.column(column).chunk(0)
+        _, offsets, data = cell.buffers()
+        begin, end = np.frombuffer(offsets, np.int64, 2, cell.offset * 8).tolist()
+        cells.setdefault(number, {})[name] = data.slice(begin, end - begin)
     return map(_arrays, cells.values())
 
 
@@ -247,20 +244,13 @@ def _arrays(cells: Mapping[str, pa.Buffer]) -> Columns:
     return columns
 
 
-def _content(cell: pa.LargeBinaryArray) -> pa.Buffer:
-    """The bytes of an array's only cell, in place; access as a scalar would copy them."""
-    _, offsets, data = cell.buffers()
-    begin, end = np.frombuffer(offsets, np.int64, 2, cell.offset * 8).tolist()
-    return data.slice(begin, end - begin)
-
-
 def _view(name: str, data: pa.Buffer, rows: int) -> np.ndarray:
     if name == "replaced":
         return np.frombuffer(data, np.int64).reshape(-1, 2)
-    if name == "step" or name.endswith("_key") or is_kept_column(name):
+    if name == "step" or name.endswith(("_key", KEPT)):
         return np.frombuffer(data, np.int64)
     if name.startswith("has_"):
         return np.frombuffer(data, np.bool_)
-    if is_mean_column(name):
+    if name.endswith(MEAN):
         return np.frombuffer(data, np.float32).reshape(rows, -1)
     return np.frombuffer(data, array_dtype(name)).reshape(rows, -1)

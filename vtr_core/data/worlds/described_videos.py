@@ -46,13 +46,27 @@ SOMEBODY, ACTING, SOMETHING = ("someone", "somebody"), ("using", "showing"), ("s
 """Placeholders for slots that a caption does not name."""
 
 
-class SyntheticVideoSettings(SourceSettings):
+class WorldSettings(SourceSettings):
+    """Size and difficulty of synthetic data, all of which is a function of the seed and an index."""
+
+    seed: NonNegativeInt = 0
+    """Random seed of all content."""
+
+    def stream(self, purpose: int, index: int) -> np.random.Generator:
+        """The random generator of one video (or of one slot's vectors) for one purpose."""
+        return np.random.default_rng((purpose, self.seed, index))
+
+
+def normal(rng: np.random.Generator, rows: int, dim: int) -> Float[np.ndarray, "rows dim"]:
+    """Standard normal vectors in float32."""
+    return rng.standard_normal((rows, dim), np.float32)
+
+
+class SyntheticVideoSettings(WorldSettings):
     """Size and difficulty of the synthetic data."""
 
     num_videos: PositiveInt = 1500
     """Number of videos."""
-    seed: NonNegativeInt = 0
-    """Random seed of all content."""
     dim: PositiveInt = 128
     """Dimension of frame features."""
     min_frames: PositiveInt = 8
@@ -89,10 +103,6 @@ class SyntheticVideoSettings(SourceSettings):
         """The probability of each concept of each slot."""
         weights = [np.arange(1, len(concepts) + 1, dtype=np.float64) ** -self.zipf for concepts in CONCEPTS]
         return tuple(values / values.sum() for values in weights)
-
-    def stream(self, purpose: int, index: int) -> np.random.Generator:
-        """The random generator of one video for one purpose."""
-        return np.random.default_rng((purpose, self.seed, index))
 
 
 @dataclass(frozen=True)
@@ -186,16 +196,15 @@ class Camera:
     @cached_property
     def _vectors(self) -> list[Float[np.ndarray, "concepts dim"]]:
         rng = self.settings.stream(WEIGHTS, 0)
-        return [self._normal(rng, len(concepts)) * _SEEN[slot] for slot, concepts in enumerate(CONCEPTS)]
+        dim = self.settings.dim
+        return [normal(rng, len(concepts), dim) * _SEEN[slot] for slot, concepts in enumerate(CONCEPTS)]
 
     @cached_property
     def _movements(self) -> list[Float[np.ndarray, "actions dim"]]:
         rng = self.settings.stream(WEIGHTS, 1)
-        return [self._normal(rng, len(CONCEPTS[ACTION])) for _ in range(2)]
+        return [normal(rng, len(CONCEPTS[ACTION]), self.settings.dim) for _ in range(2)]
 
     @cached_property
     def _manners(self) -> Float[np.ndarray, "manners dim"]:
-        return self._normal(self.settings.stream(WEIGHTS, 2), MANNER_DIM) / np.sqrt(np.float32(MANNER_DIM))
-
-    def _normal(self, rng: np.random.Generator, rows: int) -> Float[np.ndarray, "rows dim"]:
-        return rng.standard_normal((rows, self.settings.dim), np.float32)
+        rng = self.settings.stream(WEIGHTS, 2)
+        return normal(rng, MANNER_DIM, self.settings.dim) / np.sqrt(np.float32(MANNER_DIM))

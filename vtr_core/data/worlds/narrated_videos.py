@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, Float16, Int
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, model_validator
 
-from vtr_core.config.override import SourceSettings
+from vtr_core.data.worlds.described_videos import WorldSettings
 
 SLOTS = ("agent", "action", "object", "tool", "place")
 
@@ -119,15 +119,13 @@ AGENT, ACTION, OBJECT, TOOL, PLACE = range(len(SLOTS))
 _OTHER_TOOL = 0.2
 
 
-class SyntheticSettings(SourceSettings):
+class SyntheticSettings(WorldSettings):
     """Size and difficulty of the synthetic data."""
 
     left_out_unset: ClassVar[frozenset[str]] = frozenset({"scenes", "named_scenes"})
 
     num_clips: PositiveInt = 6000
     """Approximate number of clips: the number of videos is this divided by the mean number of clips of a video."""
-    seed: NonNegativeInt = 0
-    """Random seed of all content."""
     dim_2d: PositiveInt = 128
     """Dimension of the 2D stream, which depends on agent, object, tool and place (2048 in the published features)."""
     dim_3d: PositiveInt = 128
@@ -160,13 +158,9 @@ class SyntheticSettings(SourceSettings):
     """Maximum number of clips of a video; the number is uniform between the two."""
 
     @model_validator(mode="after")
-    def _check_clips(self) -> "SyntheticSettings":
+    def _check(self) -> "SyntheticSettings":
         if self.max_clips < self.min_clips:
             raise ValueError(f"max_clips must be at least min_clips ({self.min_clips})")
-        return self
-
-    @model_validator(mode="after")
-    def _check_scenes(self) -> "SyntheticSettings":
         if self.named_scenes and not self.scenes:
             raise ValueError("named_scenes needs scenes, the number of scenes, such as 8")
         return self
@@ -181,10 +175,6 @@ class SyntheticSettings(SourceSettings):
         """The probability of each concept of a slot."""
         weights = np.arange(1, self.num_concepts + 1, dtype=np.float64) ** -self.zipf
         return weights / weights.sum()
-
-    def stream(self, purpose: int, index: int) -> np.random.Generator:
-        """The random generator of one video (or of one slot's vectors) for one purpose."""
-        return np.random.default_rng((purpose, self.seed, index))
 
 
 @dataclass(frozen=True)
@@ -283,9 +273,11 @@ class Recorder:
     @cached_property
     def _streams(self) -> tuple["_Stream", "_Stream", "_Stream"]:
         s = self.settings
-        layout = ((s.dim_2d, _SEEN_2D), (s.dim_3d, _SEEN_3D), (s.dim_audio, _HEARD))
-        first, second, third = (_Stream(s, index, dim, effects) for index, (dim, effects) in enumerate(layout))
-        return first, second, third
+        return (
+            _Stream(s, 0, s.dim_2d, _SEEN_2D),
+            _Stream(s, 1, s.dim_3d, _SEEN_3D),
+            _Stream(s, 2, s.dim_audio, _HEARD),
+        )
 
     def record(self, video: int, content: Truth) -> list[dict[str, Float16[np.ndarray, " dim"]]]:
         """The features of each clip: `video` = L2(2D) ⊕ L2(3D), and L2-normalised `audio` where the clip has sound."""

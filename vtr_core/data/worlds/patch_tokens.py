@@ -5,10 +5,17 @@ from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float, Float16, Int
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, model_validator
+from pydantic import Field, NonNegativeFloat, PositiveInt, model_validator
 
-from vtr_core.config.override import SourceSettings
-from vtr_core.data.worlds.described_videos import COLOUR, CONCEPTS, OBJECT, PLACE, PREPOSITIONS
+from vtr_core.data.worlds.described_videos import (
+    COLOUR,
+    CONCEPTS,
+    OBJECT,
+    PLACE,
+    PREPOSITIONS,
+    WorldSettings,
+    normal,
+)
 
 CONTENT, CAPTIONS, FRAMES, VECTORS, WEIGHTS = range(300, 305)
 """Purposes of random streams, the first number of their seeds, distinct from those of other synthetic data."""
@@ -18,13 +25,11 @@ _SEEN = {OBJECT: 1.0, COLOUR: 0.7, PLACE: 0.8}
 """Effect of a concept on a token value, by slot."""
 
 
-class SyntheticTokenSettings(SourceSettings):
+class SyntheticTokenSettings(WorldSettings):
     """Size and difficulty of the synthetic data."""
 
     num_videos: PositiveInt = 4000
     """Number of videos."""
-    seed: NonNegativeInt = 0
-    """Random seed of all content."""
     dim: PositiveInt = 32
     """Dimension of tokens and of caption vectors."""
     grid: PositiveInt = 4
@@ -55,10 +60,6 @@ class SyntheticTokenSettings(SourceSettings):
         if not self.sides or max(self.sides) > self.grid:
             raise ValueError(f"sides = {self.sides} must name at least one side, none above grid = {self.grid}")
         return self
-
-    def stream(self, purpose: int, index: int) -> np.random.Generator:
-        """The random generator of one video for one purpose."""
-        return np.random.default_rng((purpose, self.seed, index))
 
 
 @dataclass(frozen=True)
@@ -142,11 +143,9 @@ class TokenCamera:
     @cached_property
     def _vectors(self) -> dict[int, Float[np.ndarray, "concepts dim"]]:
         rng = self.settings.stream(WEIGHTS, 0)
-        return {slot: self._normal(rng, len(CONCEPTS[slot])) for slot in (OBJECT, COLOUR, PLACE)}
+        return {slot: normal(rng, len(CONCEPTS[slot]), self.settings.dim) for slot in (OBJECT, COLOUR, PLACE)}
 
     @cached_property
     def _manners(self) -> Float[np.ndarray, "manners dim"]:
-        return self._normal(self.settings.stream(WEIGHTS, 1), MANNER_DIM) / np.sqrt(np.float32(MANNER_DIM))
-
-    def _normal(self, rng: np.random.Generator, rows: int) -> Float[np.ndarray, "rows dim"]:
-        return rng.standard_normal((rows, self.settings.dim), np.float32)
+        rng = self.settings.stream(WEIGHTS, 1)
+        return normal(rng, MANNER_DIM, self.settings.dim) / np.sqrt(np.float32(MANNER_DIM))

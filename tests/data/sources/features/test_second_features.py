@@ -12,6 +12,16 @@ from vtr_core.data.sources.source import KEPT, Drops
 from vtr_core.errors import InputError
 
 
+class Seconds(SecondFeatures):
+    """Features of some videos."""
+
+    ids: tuple[str, ...] = ("v",)
+
+    @property
+    def _feature_ids(self) -> tuple[str, ...]:
+        return self.ids
+
+
 def save(folder: Path, name: str, array: np.ndarray) -> str:
     folder.mkdir(exist_ok=True)
     np.save(folder / f"{name}.npy", array)
@@ -25,15 +35,14 @@ def unit(rows: np.ndarray) -> np.ndarray:
 def test_streams_are_normalised_by_row_and_joined(tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
     first, second, sound = generator.random((5, 4)) + 1, generator.random((4, 2)) + 1, generator.random((5, 3)) * 7
-    source = SecondFeatures(
+    source = Seconds(
         features_2d=save(tmp_path / "2", "v", first),
         features_3d=save(tmp_path / "3", "v", second),
         fps_3d=1.0,
         audio=save(tmp_path / "a", "v", sound),
     )
-    specs = source.specs(["v"])
-    assert specs == (FeatureSpec("video", 6), FeatureSpec("audio", 3))
-    frames = source.frames("v", specs, Drops(strict=True))
+    assert source.features() == (FeatureSpec("video", 6), FeatureSpec("audio", 3))
+    frames = source.frames("v", Drops(strict=True))
     np.testing.assert_allclose(frames["video"], np.concatenate([unit(first[:4]), unit(second)], axis=1), atol=1e-3)
     np.testing.assert_allclose(frames["audio"], sound, atol=4e-3)
 
@@ -41,10 +50,10 @@ def test_streams_are_normalised_by_row_and_joined(tmp_path: Path) -> None:
 def test_columns_of_one_file(tmp_path: Path) -> None:
     rows = np.random.default_rng(0).random((3, 9)) + 1
     folder = save(tmp_path / "f", "v", rows)
-    source = SecondFeatures(
+    source = Seconds(
         features_2d=folder, columns_2d=(3, 7), features_3d=folder, columns_3d=(0, 3), audio=folder, columns_audio=(7, 9)
     )
-    frames = source.frames("v", source.specs(["v"]), Drops(strict=True))
+    frames = source.frames("v", Drops(strict=True))
     np.testing.assert_allclose(frames["video"], np.concatenate([unit(rows[:, 3:7]), unit(rows[:, :3])], 1), atol=1e-3)
     np.testing.assert_allclose(frames["audio"], rows[:, 7:], atol=1e-3)
 
@@ -72,17 +81,17 @@ def test_rows_of_a_second_become_one() -> None:
 def test_a_video_without_usable_frames_stays_and_is_named(
     tmp_path: Path, array: np.ndarray | None, reason: str
 ) -> None:
-    source = SecondFeatures(video_features=save(tmp_path / "f", "good", np.ones((2, 3))))
-    specs = source.specs(["good"])
+    source = Seconds(video_features=save(tmp_path / "f", "good", np.ones((2, 3))), ids=("good",))
+    assert source.features() == (FeatureSpec("video", 3),)
     if array is not None:
         save(tmp_path / "f", "bad", array)
     drops = Drops()
-    assert source.frames("bad", specs, drops) == {}
+    assert source.frames("bad", drops) == {}
     assert drops.counts == {KEPT: 1}
     assert "bad" in drops.examples[KEPT][0]
     assert drops.examples[KEPT][0].endswith(f"({reason})")
     with pytest.raises(InputError, match="bad"):
-        source.frames("bad", specs, Drops(strict=True))
+        source.frames("bad", Drops(strict=True))
 
 
 def test_missing_audio_is_none_and_damaged_audio_is_named(tmp_path: Path) -> None:
@@ -91,11 +100,10 @@ def test_missing_audio_is_none_and_damaged_audio_is_named(tmp_path: Path) -> Non
     for name in ("b", "c"):
         save(tmp_path / "f", name, np.ones((2, 3)))
     save(tmp_path / "s", "c", np.full((2, 2), np.inf))
-    source = SecondFeatures(video_features=video, audio=audio)
-    specs, drops = source.specs(["a"]), Drops()
-    assert set(source.frames("b", specs, drops)) == {"video"}
+    source, drops = Seconds(video_features=video, audio=audio, ids=("a",)), Drops()
+    assert set(source.frames("b", drops)) == {"video"}
     assert not drops.counts
-    assert set(source.frames("c", specs, drops)) == {"video"}
+    assert set(source.frames("c", drops)) == {"video"}
     assert drops.counts == {"not_finite": 1}
 
 
@@ -111,7 +119,7 @@ def test_missing_audio_is_none_and_damaged_audio_is_named(tmp_path: Path) -> Non
 )
 def test_settings_that_contradict_each_other(settings: dict[str, object], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        SecondFeatures(**settings)  # type: ignore[arg-type]
+        Seconds(**settings)  # type: ignore[arg-type]
 
 
 def test_3d_features_are_read_at_their_published_rate(tmp_path: Path) -> None:
@@ -119,14 +127,14 @@ def test_3d_features_are_read_at_their_published_rate(tmp_path: Path) -> None:
     motion = np.tile([1.0, 0.0], (150, 1))
     motion[90:105] = [0.0, 1.0]
     still = save(tmp_path / "2", "v", np.ones((100, 4)))
-    source = SecondFeatures(features_2d=still, features_3d=save(tmp_path / "3", "v", motion))
-    frames = source.frames("v", source.specs(["v"]), Drops(strict=True))
+    source = Seconds(features_2d=still, features_3d=save(tmp_path / "3", "v", motion))
+    frames = source.frames("v", Drops(strict=True))
     np.testing.assert_array_equal(np.flatnonzero(frames["video"][:, 5] == 1), np.arange(60, 70))
-    wrong = SecondFeatures(features_2d=still, features_3d=str(tmp_path / "3"), fps_3d=1.0)
+    wrong = Seconds(features_2d=still, features_3d=str(tmp_path / "3"), fps_3d=1.0)
     with pytest.raises(
         InputError, match=r"v differ by 50.0 s: 100 rows at 1 a second \(--fps\) last 100.0 s; 150 rows"
     ):
-        wrong.specs(["v"])
+        wrong.features()
 
 
 def test_one_video_of_other_length_stays_without_frames(tmp_path: Path) -> None:
@@ -137,8 +145,7 @@ def test_one_video_of_other_length_stays_without_frames(tmp_path: Path) -> None:
     save(tmp_path / "3", "w", np.ones((20, 2)))
     save(tmp_path / "a", "v", np.ones((9, 3)))
     two, three, sound = (str(tmp_path / name) for name in "23a")
-    source, drops = SecondFeatures(features_2d=two, features_3d=three, audio=sound), Drops()
-    specs = source.specs(["u", "v", "w", "x"])
-    assert set(source.frames("v", specs, drops)) == {"video"}
-    assert set(source.frames("w", specs, drops)) == {"audio"}
+    source, drops = Seconds(features_2d=two, features_3d=three, audio=sound, ids=tuple("uvwx")), Drops()
+    assert set(source.frames("v", drops)) == {"video"}
+    assert set(source.frames("w", drops)) == {"audio"}
     assert drops.counts == {"streams_disagree": 1, KEPT: 1}

@@ -1,4 +1,1 @@
-"""Feature arrays in files and folders: .npy, frames, pooling, a second set beside the first.
-
-Imports files; adapters read through it.
-"""
+"""Feature arrays in files and folders: .npy, frames, pooling, a second set beside the first."""

@@ -7,7 +7,7 @@ is read where it is recorded, and streams of one video have to last equally long
 import io
 import math
 import tokenize
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Literal, TypeAlias, assert_never
 
@@ -52,9 +52,7 @@ def rows_per_second(uri: str, given: float | None, kind: Kind, flag: str) -> flo
 
 def _recorded(folder: Location) -> float | None:
     record = folder.parent / RECORD
-    if not storage.exists(record):
-        return None
-    content: Any = storage.read_json(record)
+    content: Any = storage.read_json(record) if storage.exists(record) else None
     rates = content.get(RATES) if isinstance(content, dict) else None
     rate = rates.get(folder.name) if isinstance(rates, dict) else None
     return float(rate) if isinstance(rate, (int, float)) and rate > 0 else None
@@ -64,40 +62,38 @@ Lasting: TypeAlias = tuple[str, int, float]
 """Of a stream of a video: the flag of its rate, its rows, and rows a second."""
 
 
-def contradiction(video: str, streams: Sequence[Lasting]) -> UnusableError | None:
-    """The error of a video whose streams last unequally long, by more than TOLERANCE_S; None where they agree.
+def check_durations(video: str, streams: Sequence[Lasting]) -> None:
+    """UnusableError (streams_disagree) for a video whose streams last unequally long, by more than TOLERANCE_S.
 
     video: its id, or the file of its first stream.
     """
     seconds = [rows / rate for _, rows, rate in streams]
     if not seconds or max(seconds) - min(seconds) <= TOLERANCE_S:
-        return None
+        return
     lasting = "; ".join(
         f"{rows} rows at {rate:g} a second ({flag}) last {rows / rate:.1f} s" for flag, rows, rate in streams
     )
     message = f"the streams of {video} differ by {max(seconds) - min(seconds):.1f} s: {lasting}"
-    return UnusableError(Reason.STREAMS_DISAGREE, f"{message}; give their rates by these flags, or extract them again")
+    raise UnusableError(Reason.STREAMS_DISAGREE, f"{message}; give their rates by these flags, or extract them again")
 
 
-def check_durations(video: str, streams: Sequence[Lasting]) -> None:
-    """Raises the `contradiction` of a video's streams, if there is one."""
-    fault = contradiction(video, streams)
-    if fault is not None:
-        raise fault
+def check_rates(names: Iterable[str], check: Callable[[str], object]) -> None:
+    """InputError where the first PROBES videos that have all streams contradict their rates; one that agrees ends it.
 
-
-def check_first(faults: Iterable[UnusableError | None]) -> None:
-    """InputError where the first PROBES videos all contradict the rates; faults: of each video its `contradiction`.
-
-    No further video is read after one that agrees.
+    check: reads all streams of a video, and raises as `check_durations`, or otherwise where one cannot be read.
     """
-    first: list[UnusableError] = []
-    for fault in islice(faults, PROBES):
-        if fault is None:
+    faults: list[UnusableError] = []
+    for name in islice(names, PROBED_NAMES):
+        try:
+            check(name)
             return
-        first.append(fault)
-    if first:
-        raise InputError(f"the first {len(first)} videos all contradict the rates of their features: {first[0]}")
+        except UnusableError as fault:
+            if fault.reason is Reason.STREAMS_DISAGREE:
+                faults.append(fault)
+        if len(faults) == PROBES:
+            break
+    if faults:
+        raise InputError(f"the first {len(faults)} videos all contradict the rates of their features: {faults[0]}")
 
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -114,8 +110,7 @@ def read_feature(location: Location, flatten: bool = False) -> FeatureArray:
     """The numbers of a `.npy` file, finite and within float32: 2-D (time, dim), or 1-D (dim,), one vector without time.
 
     With `flatten`, an array of more axes is read as (time, product of the others); without, it has the wrong rank.
-    Raises UnusableError with the reason. Other faults of the storage (a network that is down) are a StorageError, since
-    they are no fault of the file.
+    Faults are those of `read_file`, and UnusableError for the content.
     """
     array = parse_npy(read_file(location), str(location))
     if flatten and array.ndim > 2:

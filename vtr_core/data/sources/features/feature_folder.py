@@ -1,10 +1,10 @@
-"""Features of a data set's videos: folders with a file per video, and BigFiles of frames."""
+"""Features of a data set's videos: folders with a file per video."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeVar
 
 import numpy as np
@@ -13,14 +13,11 @@ from jaxtyping import Float, Float16
 from vtr_core import storage
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.feature_arrays import (
-    PROBED_NAMES,
     FeatureArray,
     Lasting,
     Pool,
     check_durations,
-    check_first,
-    check_values,
-    contradiction,
+    check_rates,
     l2,
     pool,
     pooled_dim,
@@ -31,11 +28,12 @@ from vtr_core.data.sources.features.feature_arrays import (
 )
 from vtr_core.data.sources.files import check_id, check_path, is_elsewhere
 from vtr_core.errors import InputError
-from vtr_core.storage import Location, StorageError, locate
-from vtr_core.storage.big_file import BigFile, ranges
+from vtr_core.storage import Location, locate
 from vtr_core.unusable import Reason, UnusableError
 
 T = TypeVar("T", bound=Hashable)
+Features = dict[str, Float16[np.ndarray, " dim"]]
+"""The vectors of a clip, by feature."""
 
 PROBES = 5
 """Number of readable files whose most frequent dimension is the folder's, so that a single odd file is ignored."""
@@ -119,7 +117,7 @@ class ClipStreams:
     @cached_property
     def dims(self) -> tuple[list[int], int | None]:
         """Values of every visual stream, and of audio; InputError where the first videos contradict the rates."""
-        check_first(self._contradictions())
+        check_rates(self.names(), self._check)
         audio = None if self.audio is None else self.audio.dim(self.names())
         return [folder.dim(self.names()) for folder in self.visual], audio
 
@@ -144,15 +142,11 @@ class ClipStreams:
         check_durations(str(self.visual[0].file(name)), arrays.lasting)
         return arrays
 
-    def _contradictions(self) -> Iterator[UnusableError | None]:
-        """Of each video that has all streams, how they contradict their rates, or None."""
-        for name in islice(self.names(), PROBED_NAMES):
-            try:
-                visual = [folder.read(name) for folder in self.visual]
-                audio = None if self.audio is None else self.audio.read(name)
-            except UnusableError:
-                continue
-            yield contradiction(str(self.visual[0].file(name)), ClipArrays(self, name, visual, audio).lasting)
+    def _check(self, name: str) -> None:
+        """Read all streams of a video, whatever their dimensions, and compare their durations."""
+        visual = [folder.read(name) for folder in self.visual]
+        audio = None if self.audio is None else self.audio.read(name)
+        check_durations(str(self.visual[0].file(name)), ClipArrays(self, name, visual, audio).lasting)
 
 
 @dataclass(frozen=True)
@@ -164,7 +158,7 @@ class ClipArrays:
     visual: list[FeatureArray]
     audio: FeatureArray | None
 
-    def features(self, start: float, end: float | None, where: str) -> dict[str, Float16[np.ndarray, " dim"]]:
+    def features(self, start: float, end: float | None, where: str) -> Features:
         """The vectors of a span, `where` for messages; all rows where `end` is None. Audio may end before it.
 
         UnusableError where the span lies after the last visual row.
@@ -184,12 +178,10 @@ class ClipArrays:
     @property
     def lasting(self) -> list[Lasting]:
         """How long each stream's rows last."""
-        lasting = [
-            one for folder, rows in zip(self.streams.visual, self.visual, strict=True) for one in folder.lasting(rows)
-        ]
+        streams = list(zip(self.streams.visual, self.visual, strict=True))
         if self.streams.audio is not None and self.audio is not None:
-            lasting += self.streams.audio.lasting(self.audio)
-        return lasting
+            streams.append((self.streams.audio, self.audio))
+        return list(chain.from_iterable(folder.lasting(rows) for folder, rows in streams))
 
     @property
     def duration(self) -> float:
@@ -244,56 +236,3 @@ class FrameFolder:
     def dim(self, video_ids: Iterable[str]) -> int:
         """The commonest number of values of a frame among the first readable files, as `commonest`."""
         return commonest(self.location, video_ids, lambda video_id: self.read(video_id).shape[1])
-
-
-@dataclass(frozen=True)
-class BigFileFrames:
-    """The frames of videos in a BigFile: vectors called `<video>_<number>`, in the order of their numbers.
-
-    single: every vector is a video of one frame, whose id is the vector's name.
-    """
-
-    file: BigFile
-    single: bool = False
-
-    def __getstate__(self) -> dict[str, object]:
-        """Without the rows of every video: a task is sent those of its own."""
-        return {"file": self.file, "single": self.single}
-
-    @cached_property
-    def rows(self) -> dict[str, tuple[tuple[int, int], ...]]:
-        """The rows of every video's vectors, as ranges; InputError for a name without a number."""
-        if self.single:
-            return {name: ((row, 1),) for name, row in self.file.row.items()}
-        frames_of: dict[str, list[tuple[int, int]]] = {}
-        for name, row in self.file.row.items():
-            video, _, number = name.rpartition("_")
-            if not video or not number.isdigit():
-                raise InputError(
-                    f"{self.file.location / 'id.txt'}: {name[:80]!r} is not <video>_<number>; with --single every "
-                    "vector is a video"
-                )
-            frames_of.setdefault(video, []).append((int(number), row))
-        return {video: ranges([row for _, row in sorted(frames)]) for video, frames in frames_of.items()}
-
-    @property
-    def dim(self) -> int:
-        """Values of a frame."""
-        return self.file.shape[1]
-
-    def ids(self) -> Iterable[str]:
-        """The videos, in the order of their first vectors."""
-        return self.rows
-
-    def read(self, video_id: str, rows: Sequence[tuple[int, int]]) -> Float16[np.ndarray, "frames dim"]:
-        """The frames of a video, whose `rows` are given; UnusableError for values that float16 cannot hold.
-
-        StorageError where the file cannot be read, which is no fault of the video.
-        """
-        where = f"{self.file.location / 'feature.bin'}, {video_id}"
-        try:
-            frames = self.file.read_ranges(rows)
-        except OSError as error:
-            raise StorageError(f"{where} cannot be read ({error}); run the same command again to resume") from error
-        check_values(frames, where)
-        return to_float16(frames, where)

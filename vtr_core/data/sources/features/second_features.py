@@ -1,10 +1,9 @@
 """Features at one row per second: from one folder, or two concatenated visual streams, optionally with audio."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Float16, Num
@@ -13,13 +12,11 @@ from pydantic import NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 from vtr_core.config.override import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.feature_arrays import (
-    PROBED_NAMES,
     PUBLISHED,
     Kind,
     Lasting,
     check_durations,
-    check_first,
-    contradiction,
+    check_rates,
     read_feature,
     rows_per_second,
     to_float16,
@@ -90,25 +87,31 @@ class SecondFeatures(SourceSettings):
         rates = {stream.setting: stream.fps for part in self._streams.values() for stream in part}
         return {**super().settings(), "fps": 1.0, "fps_3d": PUBLISHED["3d"], "fps_audio": PUBLISHED["audio"], **rates}
 
-    def specs(self, video_ids: Iterable[str]) -> tuple[FeatureSpec, ...]:
+    def features(self) -> tuple[FeatureSpec, ...]:
         """`video` and, where there is a folder of it, `audio`; dimensions from the first readable files."""
-        ids = list(video_ids)
-        check_first(self._contradictions(ids))
-        dims = {name: sum(stream.dim(ids) for stream in streams) for name, streams in self._streams.items()}
+        return self._specs
+
+    @cached_property
+    def _specs(self) -> tuple[FeatureSpec, ...]:
+        check_rates(self._feature_ids, self._check)
+        dims = {name: sum(s.dim(self._feature_ids) for s in streams) for name, streams in self._streams.items()}
         return tuple(FeatureSpec(name, dim) for name, dim in dims.items())
 
-    def frames(
-        self, video_id: str, specs: Iterable[FeatureSpec], drops: Drops
-    ) -> dict[str, Float16[np.ndarray, "_ _"]]:
+    @property
+    def _feature_ids(self) -> Sequence[str]:
+        """The videos, as feature files call them."""
+        raise NotImplementedError
+
+    def frames(self, video_id: str, drops: Drops) -> dict[str, Float16[np.ndarray, "_ _"]]:
         """The features that the video has, by name; files that are missing or damaged are counted."""
         features: dict[str, Float16[np.ndarray, "_ _"]] = {}
         lasting: list[Lasting] = []
-        for spec in specs:
+        for spec in self._specs:
             try:
-                parts = [stream.read(video_id) for stream in self._streams[spec.name]]
-                together = [*lasting, *(part.lasting for part in parts)]
+                parts, rows = zip(*(stream.read(video_id) for stream in self._streams[spec.name]), strict=True)
+                together = [*lasting, *rows]
                 check_durations(video_id, together)
-                features[spec.name] = self._joined(spec, video_id, [part.values for part in parts])
+                features[spec.name] = self._joined(spec, video_id, parts)
                 lasting = together
             except UnusableError as fault:
                 if spec.name == "video":
@@ -117,42 +120,30 @@ class SecondFeatures(SourceSettings):
                     drops.drop(fault.reason, f"{fault}; {video_id} stays, without {spec.name}")
         return features
 
-    def _contradictions(self, video_ids: Iterable[str]) -> Iterator[UnusableError | None]:
-        """Of each video that has all streams, how they contradict their rates, or None."""
-        for video_id in islice(video_ids, PROBED_NAMES):
-            try:
-                lasting = [stream.read(video_id).lasting for part in self._streams.values() for stream in part]
-            except UnusableError:
-                continue
-            yield contradiction(video_id, lasting)
+    def _check(self, video_id: str) -> None:
+        """Read all streams of a video, and compare their durations."""
+        check_durations(video_id, [s.read(video_id)[1] for streams in self._streams.values() for s in streams])
 
     def _joined(
         self, spec: FeatureSpec, video_id: str, parts: Sequence[Float[np.ndarray, "_ _"]]
     ) -> Float16[np.ndarray, "seconds dim"]:
         seconds = min(map(len, parts))
-        files = self._files(spec, video_id)
+        files = " and ".join(str(stream.file(video_id)) for stream in self._streams[spec.name])
         joined = np.concatenate([to_float16(part[:seconds], files) for part in parts], axis=1)
         if joined.shape[1] != spec.dim:
             message = f"{joined.shape[1]} values of {spec.name} a second; this data set has {spec.dim}"
             raise UnusableError(Reason.WRONG_DIMENSION, f"{files} has {message}")
         return joined
 
-    def _files(self, spec: FeatureSpec, video_id: str) -> str:
-        """The file, or files, that make the feature of the video."""
-        return " and ".join(str(stream.file(video_id)) for stream in self._streams[spec.name])
-
-    @property
-    def _fps_3d(self) -> float | None:
-        """Columns of the same files as the 2D stream have its rate."""
-        same = self.features_3d is not None and self.features_3d == self.features_2d
-        return (self.fps or PUBLISHED["2d"]) if same and self.fps_3d is None else self.fps_3d
-
     @cached_property
     def _streams(self) -> dict[str, list["_Stream"]]:
+        fps_3d = self.fps_3d
+        if fps_3d is None and self.features_3d is not None and self.features_3d == self.features_2d:
+            fps_3d = self.fps or PUBLISHED["2d"]  # columns of the same files have the rate of the 2D stream
         folders: tuple[tuple[str | None, ColumnRange | None, _How, Kind, float | None, str], ...] = (
             (self.video_features, None, "as_is", "2d", self.fps, "--fps"),
             (self.features_2d, self.columns_2d, "unit", "2d", self.fps, "--fps"),
-            (self.features_3d, self.columns_3d, "unit", "3d", self._fps_3d, "--fps-3d"),
+            (self.features_3d, self.columns_3d, "unit", "3d", fps_3d, "--fps-3d"),
             (self.audio, self.columns_audio, "mean", "audio", self.fps_audio, "--fps-audio"),
         )
         streams: dict[str, list[_Stream]] = {"video": []}
@@ -161,13 +152,6 @@ class SecondFeatures(SourceSettings):
                 stream = _Stream(locate(uri), columns, rows_per_second(uri, fps, kind, flag), flag, how)
                 streams.setdefault("audio" if kind == "audio" else "video", []).append(stream)
         return streams
-
-
-class _Part(NamedTuple):
-    """What a stream has of a video: its seconds, and how long its rows last."""
-
-    values: Float[np.ndarray, "seconds dim"]
-    lasting: Lasting
 
 
 @dataclass(frozen=True)
@@ -190,13 +174,14 @@ class _Stream:
         return self.flag.removeprefix("--").replace("-", "_")
 
     def dim(self, video_ids: Iterable[str]) -> int:
-        return commonest(self.location, video_ids, lambda video_id: self.read(video_id).values.shape[1])
+        return commonest(self.location, video_ids, lambda video_id: self.read(video_id)[0].shape[1])
 
     def file(self, video_id: str) -> Location:
         check_id(video_id)
         return self.location / f"{video_id}.npy"
 
-    def read(self, video_id: str) -> _Part:
+    def read(self, video_id: str) -> tuple[Float[np.ndarray, "seconds dim"], Lasting]:
+        """The seconds of a video, and how long its rows last."""
         file = self.file(video_id)
         rows = read_feature(file)
         if rows.ndim != 2:
@@ -208,7 +193,7 @@ class _Stream:
         if self.how == "unit":
             norms = np.linalg.norm(seconds, axis=1, keepdims=True)
             seconds = seconds / np.where(norms > 0, norms, 1)
-        return _Part(seconds, (self.flag, len(rows), self.fps))
+        return seconds, (self.flag, len(rows), self.fps)
 
     def _chosen(self, rows: Num[np.ndarray, "time dim"], file: Location) -> Num[np.ndarray, "time part"]:
         if self.columns is None:

@@ -9,7 +9,6 @@ from typing import ClassVar
 
 from vtr_core import storage
 from vtr_core.data.records.arrays import TimedLabel
-from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.second_features import SecondFeatures
 from vtr_core.data.sources.files import BadLine, check_id, filled_lines, parse_srt, read_lines, read_table, read_text
 from vtr_core.data.sources.source import Drops, StepVideo, VideoEntry
@@ -47,26 +46,21 @@ def read_tasks(location: Location) -> dict[str, Task]:
     filled = [(number, line.strip()) for number, line in enumerate(read_lines(location), start=1) if line.strip()]
     tasks: dict[str, Task] = {}
     for first in range(0, len(filled), _BLOCK_LINES):
-        number, task = _task(location, filled[first : first + _BLOCK_LINES])
-        if task.task_id in tasks:
-            raise InputError(f"{location}, line {number}: the task {task.task_id} is there twice")
-        tasks[task.task_id] = task
+        numbers, texts = zip(*filled[first : first + _BLOCK_LINES], strict=True)
+        where = f"{location}, line {numbers[0]}"
+        if len(texts) < _BLOCK_LINES:
+            raise InputError(f"{where}: the last task needs id, title, URL, number of steps and steps")
+        task_id, title, _, count, names = texts
+        steps = tuple(step.strip() for step in names.split(","))
+        if count != str(len(steps)) or not all(steps):
+            raise InputError(
+                f"{location}, line {numbers[3]}: the task {task_id} has {count!r} steps, but the line after names "
+                f"{len(steps)}; a task is id, title, URL, number of steps and the steps separated by commas"
+            )
+        if task_id in tasks:
+            raise InputError(f"{where}: the task {task_id} is there twice")
+        tasks[task_id] = Task(task_id, title, steps)
     return tasks
-
-
-def _task(location: Location, block: list[tuple[int, str]]) -> tuple[int, Task]:
-    number = block[0][0]
-    texts = [text for _, text in block]
-    if len(texts) < _BLOCK_LINES:
-        raise InputError(f"{location}, line {number}: the last task needs id, title, URL, number of steps and steps")
-    task_id, title, _, count, names = texts
-    steps = tuple(step.strip() for step in names.split(","))
-    if count != str(len(steps)) or not all(steps):
-        raise InputError(
-            f"{location}, line {block[3][0]}: the task {task_id} has {count!r} steps, but the line after names "
-            f"{len(steps)}; a task is id, title, URL, number of steps and the steps separated by commas"
-        )
-    return number, Task(task_id, title, steps)
 
 
 def read_videos(location: Location, drops: Drops) -> Iterator[tuple[str, str]]:
@@ -145,10 +139,6 @@ class CrossTask(SecondFeatures):
     videos_file: str = "videos_val.csv"
     """The list of videos in that folder, lines of task,video,url."""
 
-    def features(self) -> tuple[FeatureSpec, ...]:
-        """`video` and perhaps `audio`."""
-        return self._specs
-
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
         """The videos in the order of the list; `VideoEntry.content` is (task, video id)."""
         entries = []
@@ -182,13 +172,12 @@ class CrossTask(SecondFeatures):
         except UnusableError as fault:
             drops.drop(fault.reason, str(fault))
             return None
-        frames = self.frames(video_id, self._specs, drops)
+        frames = self.frames(video_id, drops)
         return StepVideo(video.video_id, task.label, task.steps, task.step_labels, segments, frames)
 
-    @cached_property
-    def _specs(self) -> tuple[FeatureSpec, ...]:
-        listed = read_videos(locate(self.annotations) / self.videos_file, Drops())
-        return self.specs(video_id for _, video_id in listed)
+    @property
+    def _feature_ids(self) -> Sequence[str]:
+        return [video_id for _, video_id in read_videos(locate(self.annotations) / self.videos_file, Drops())]
 
     @cached_property
     def _tasks(self) -> dict[str, Task]:
@@ -281,14 +270,10 @@ class MiningYouTube(SecondFeatures):
     recipes: str | None = None
     """A table with video_id and recipe, the task by which recall is averaged."""
 
-    def features(self) -> tuple[FeatureSpec, ...]:
-        """`video` and perhaps `audio`."""
-        return self._specs
-
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
         """The videos sorted by id; `VideoEntry.content` is (task, segments)."""
         entries = []
-        for video_id in self._video_ids:
+        for video_id in self._feature_ids:
             try:
                 check_id(video_id)
                 task, segments = self._task(video_id), self._segments(video_id, drops)
@@ -310,7 +295,7 @@ class MiningYouTube(SecondFeatures):
         """The video with a step for each of its segments."""
         task, segments = video.content
         labels = [segment.label for segment in segments]
-        frames = self.frames(video.video_id, self._specs, drops)
+        frames = self.frames(video.video_id, drops)
         return StepVideo(video.video_id, task, [class_text(label) for label in labels], labels, segments, frames)
 
     def _segments(self, video_id: str, drops: Drops) -> list[TimedLabel]:
@@ -340,11 +325,7 @@ class MiningYouTube(SecondFeatures):
         return self._recipes[video_id]
 
     @cached_property
-    def _specs(self) -> tuple[FeatureSpec, ...]:
-        return self.specs(self._video_ids)
-
-    @cached_property
-    def _video_ids(self) -> list[str]:
+    def _feature_ids(self) -> list[str]:
         if self.videos_file is not None:
             return sorted(set(filled_lines(locate(self.videos_file))))
         folder = locate(self.annotations) / "annotations"

@@ -148,6 +148,10 @@ class Segment:
     end: float
     text: str
 
+    def clip_id(self, video_id: str) -> str:
+        """The id of the clip of this span."""
+        return f"{video_id}:{self.start}-{self.end}"
+
 
 def usable(rows: Iterable[tuple[object, object, object]], where: str, drops: Drops) -> list[Segment]:
     """The (start, end, text) `rows` that can be used, sorted by start; the others are dropped and counted.
