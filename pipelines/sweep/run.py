@@ -166,7 +166,10 @@ class SweepTrials(Callback):
     def _finish(self, row: TrialRow, tracking: Tracking) -> None:
         _wait_until_released(self._folder.run(row).location)
         status: Status = "FAILED" if row.state == "failed" else "FINISHED"
-        tags = {"stopped": {"stopped_early": self._record.scheduler}, "failed": {"reason": row.reason}}
+        tags: Mapping[str, Mapping[str, str]] = {
+            "stopped": {"stopped_early": self._record.scheduler},
+            "failed": {"reason": row.reason},
+        }
         if tracking.end(status, tags.get(row.state)):
             self._table.change(row.number, logged=True)
 

@@ -90,8 +90,10 @@ class MaskedMarginSoftmax(Objective):
     def item_terms(self, modalities: Modalities, step: int, keys: RowKeys) -> ItemTerms:  # noqa: ARG002
         """Cross-entropies in both directions; δ_i applies to row i and column i."""
         margins = per_row(margin_at(self._margin, step, *modalities), modalities[0])
+        a, b = modalities
         return in_both_directions(
-            *modalities,
+            a,
+            b,
             lambda similarity, weights, block: cross_entropies(similarity, weights, block.start, margins[block]),
         )
 

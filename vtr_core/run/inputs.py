@@ -14,7 +14,7 @@ from vtr_core.data.concepts.concept_table import FILE, ConceptTable, TableHead
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.reading.feature_statistics import absent_features
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.records.schema import require_clips, require_frames, require_images, require_videos
+from vtr_core.data.records.schema import Schema, require_clips, require_frames, require_images, require_videos
 from vtr_core.data.shards.shard_file import usable
 from vtr_core.encoders.frozen_text import read_record
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError, command_line
@@ -89,7 +89,7 @@ def _differences(settings: Mapping[str, Any], made: Mapping[str, Any]) -> str:
     )
 
 
-_REQUIRE = MappingProxyType(
+_REQUIRE: Mapping[str, Callable[[Schema, str], object]] = MappingProxyType(
     {"clips": require_clips, "videos": require_videos, "images": require_images, "frames": require_frames}
 )
 

@@ -81,8 +81,9 @@ class Trial:
         self._steps_per_epoch = Plan(Manifest.load(record.data), config.batch, config.seed).steps_per_epoch
         if self._standing is None:
             self._standing = self._earlier()
-        tracked = {"mlflow.run_id": record.mlflow_run_id, "mlflow.tracking_uri": record.tracking_uri}
-        origin = {**self._origin, **(tracked if record.mlflow_run_id else {})}
+        origin = dict(self._origin)
+        if record.mlflow_run_id:
+            origin |= {"mlflow.run_id": record.mlflow_run_id, "mlflow.tracking_uri": record.tracking_uri}
         job = Job.of(self.folder, record, config, self._systems, None, origin, self._lease.number)
         self._thread = threading.Thread(target=self._run, args=(job,), name="trial", daemon=True)
         self._thread.start()

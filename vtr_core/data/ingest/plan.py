@@ -165,8 +165,9 @@ def plan_ingest(
 
 def _longest(captions: Iterable[str], words: WordTable | None, tokenizer: TextUnit) -> int:
     """The number of words of the longest caption, from 1 to LONGEST, after which longer ones are cut."""
-    made = {} if words is None else {"tokenizer": words.vocabulary.tokenizer, "version": words.vocabulary.version}
-    cut = partial(words_of, **{"tokenizer": tokenizer, **made})
+    cut = partial(words_of, tokenizer=tokenizer)
+    if words is not None:
+        cut = partial(words_of, tokenizer=words.vocabulary.tokenizer, version=words.vocabulary.version)
     return min(LONGEST, max(1, max((len(cut(caption)) for caption in captions), default=1)))
 
 
