@@ -65,7 +65,6 @@ DOCUMENTED = {
 TESTS_ALONE = {
     "tests/cluster/test_cluster_file.py": {"ray.autoscaler", "ray.autoscaler._private.util"},
     "tests/cluster/test_kuberay.py": {"ray.autoscaler._private.kuberay.autoscaling_config"},
-    "tests/cluster/test_upload.py": {"ray._private.runtime_env.packaging"},
     "tests/local_cluster/ray_state.py": {"ray._raylet", "ray.core.generated"},
     "tests/train/fleet/test_placement.py": {"ray._private.label_utils"},
 }

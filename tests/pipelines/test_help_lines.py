@@ -22,7 +22,10 @@ from vtr_core.run.presets import PRESETS, preset
     ("of", "whole"),
     [
         (SearchFlags, "candidates of ivf-pq that are compared exactly; in batch mode"),
-        (preset("capsule-howto-tiny").training, "`off` by default, since it was tried on a CPU alone"),
+        (
+            preset("capsule-howto-tiny").training,
+            "at the first step: for `capsule-howto` at 4,096 rows",
+        ),
     ],
     ids=["flags", "configuration"],
 )

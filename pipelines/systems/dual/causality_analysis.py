@@ -237,7 +237,8 @@ def curves_by_set(space: ConceptSpace, transform: Transform, seed: int) -> dict[
     """Figure 5.2: the causality curves over matched, retrieved and random pairs, for concepts alone."""
     text, video = transform.apply(space.text), transform.apply(space.video)
     sets = every_set(space.scores(transform), space.caption_video, seed)
-    return {pairs.name: curve_values(causality_curves(video, text, pairs, space.similarity)) for pairs in sets}
+    curves = [curve_values(causality_curves(video, text, pairs, space.similarity)) for pairs in sets]
+    return {pairs.name: {"num_pairs": len(pairs.video), **values} for pairs, values in zip(sets, curves, strict=True)}
 
 
 def curve_values(curves: CausalityCurves) -> dict[str, Any]:

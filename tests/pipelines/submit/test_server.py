@@ -118,9 +118,9 @@ def test_a_job_is_sent(server: tuple[str, type[Answer]]) -> None:
     """A head whose agent does not run yet is asked again."""
     url, handler = server
     handler.refusals[:] = [NO_AGENT, NO_AGENT]
-    send(SubmittedJob(connect(url), "mine", 60), "vtr train", ENVIRONMENT, 1.0)
+    send(SubmittedJob(connect(url), "mine", 60), "vtr train", ENVIRONMENT)
     (sent,) = handler.jobs
-    assert (sent["entrypoint"], sent["submission_id"], sent["entrypoint_num_cpus"]) == ("vtr train", "mine", 1.0)
+    assert (sent["entrypoint"], sent["submission_id"]) == ("vtr train", "mine")
     assert sent["metadata"] == {"VTR_GIT_COMMIT": "c0ffee"}
 
 
@@ -141,5 +141,5 @@ def test_other_refusals_are_not_repeated(
     job = SubmittedJob(connect(url), "mine", 60)
     monkeypatch.setenv("VTR_RAY_PATIENCE_S", "0")
     with pytest.raises(error, match=message):
-        send(job, "vtr train", ENVIRONMENT, 0.0)
+        send(job, "vtr train", ENVIRONMENT)
     assert not handler.jobs

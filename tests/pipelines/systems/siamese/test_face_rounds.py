@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from pipelines.systems.siamese import face_rounds
 from pipelines.systems.siamese.face_rounds import ATT, LFW, MarginChoice, choose_margin, tables
 from pipelines.systems.siamese.siamese_figures import DrawnModel, draw, drawn_model, plane
 from pipelines.systems.siamese.siamese_tables import SiameseTableFlags
+from pipelines.systems.siamese.verify_faces import VerificationFlags
+from pipelines.tables import runs as table_runs
 from pipelines.tables.layout import Results, markdown
 from pipelines.tables.runs import Sweep, TestSet
 from tests.builders.made_faces import ingested, made_faces, made_lfw, names
@@ -63,11 +66,11 @@ def trained(ingests: list[object], monkeypatch: pytest.MonkeyPatch) -> list[tupl
         runs.append((config, folder))
         return folder
 
-    def evaluate(sweep: Sweep, checkpoint: str, test_set: TestSet) -> dict[str, object]:
+    def evaluate(checkpoint: str, test_set: TestSet, experiment: str) -> dict[str, object]:
         return {"uri": test_set.uri, "figures": {f"{test_set.name}/{n}": v for n, v in FIGURES.items()}, "chance": {}}
 
     monkeypatch.setattr(Sweep, "train", train)
-    monkeypatch.setattr(Sweep, "_evaluate", evaluate)
+    monkeypatch.setattr(table_runs, "_evaluated", evaluate)
     monkeypatch.setattr(face_rounds, "_draw_figures", lambda flags, rounds: None)
     return runs
 
@@ -192,12 +195,12 @@ def test_with_margins_all_subjects_train_that_do_not_test(
         chosen.append((margins, len(fold_data)))
         return MarginChoice("val/auc", {"0.4": 0.9}, 0.4, 0.3)
 
-    def at_threshold(threshold, experiment, checkpoint, test_set, folder, seed):
-        thresholds.append(threshold)
-        return {"uri": test_set.uri, "figures": {f"{test_set.name}/accuracy": 90.0}, "chance": {}}
+    def evaluate(given: VerificationFlags) -> list[SimpleNamespace]:
+        thresholds.append(given.threshold)
+        return [SimpleNamespace(metric_values=lambda name: {f"{name}/accuracy": 90.0})]
 
     monkeypatch.setattr(face_rounds, "choose_margin", choose)
-    monkeypatch.setattr(face_rounds, "_at_threshold", at_threshold)
+    monkeypatch.setattr(face_rounds, "evaluate", evaluate)
     flags = replace(flags, groups=(1,), only=("scn",), margins=(0.4, 1.0), folds=3)
     page = tables(flags, {})
     refit, *of_folds = ingests

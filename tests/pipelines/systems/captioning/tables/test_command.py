@@ -34,11 +34,11 @@ def test_every_row_is_trained_with_every_seed_and_the_neighbour_is_there(
         trained.append((config.preset, config.seed))
         return folder
 
-    def measured(task: str, checkpoint: str, one: table_runs.TestSet, experiment: str) -> dict[str, object]:
+    def measured(checkpoint: str, one: table_runs.TestSet, experiment: str) -> dict[str, object]:
         return {"uri": one.uri, "figures": {"own/cider": 40.0 + len(trained)}, "chance": {}}
 
     monkeypatch.setattr(table_runs.Sweep, "train", train)
-    monkeypatch.setattr(table_runs, "_of_a_system", measured)
+    monkeypatch.setattr(table_runs, "_evaluated", measured)
     small = {"only": (2,), "preset": "caption-msrvtt-tiny", "seeds": 2}
     flags = GmcTablesFlags(data=data.uri, test=(f"own={data.uri}",), out=str(tmp_path / "o"), **small)
     page = tables(flags, {"loss.granularity_margin.warmup_steps": 3})
@@ -59,7 +59,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         tables(GmcTablesFlags(data=data.uri, out=str(tmp_path / "o")), {})
     with pytest.raises(ConfigError, match="write name=URI"):
         tables(GmcTablesFlags(data=data.uri, test=("x",)), {})
-    with pytest.raises(ConfigError, match="has tables 1 and 2"):
+    with pytest.raises(ConfigError, match="the paper has tables 1, 2"):
         tables(GmcTablesFlags(only=(3,)), {})
 
 

@@ -129,7 +129,7 @@ def test_a_folder_of_transformers_needs_nothing_else_and_not_itself_later(tmp_pa
     assert isinstance(model, Clip4Clip)
     for name, value in model.clip.model.state_dict().items():
         assert torch.equal(value, saved.state_dict()[name])
-    assert model.text(encode(Vocabulary.utf8(), ["a dog runs"], TEXT_BYTES)).norm().item() == pytest.approx(1)
+    assert model.encode_text(encode(Vocabulary.utf8(), ["a dog runs"], TEXT_BYTES)).norm().item() == pytest.approx(1)
 
 
 def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
