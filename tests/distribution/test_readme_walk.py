@@ -18,7 +18,7 @@ VIDEO, AUDIO, NUM_CLIPS = 2, 1, 40
 """Values of a row of features; vtr ingest pairs makes twice as many of them, their means and deviations."""
 SMALL = ["--training.max-steps", "2", "--scaling.workers", "0", "--batch.videos", "4"]
 MORE = {
-    "synthetic": ["--num-videos", "40"],
+    "synthetic --records videos": ["--num-videos", "40"],
     "synthetic_tokens": ["--num-videos", "40"],
     "concepts": ["--min-captions", "1", "--processes", "1"],
     "gmc": ["--training.max-steps", "2", "--scaling.workers", "0", "--batch.videos", "4"],
@@ -31,7 +31,7 @@ def small(words: list[str]) -> list[str]:
     if words[0] == "train":
         clips = [] if "siamese" in words[1] else ["--batch.clips-per-video", "2"]
         return [*words, *SMALL, *clips]
-    return [*words, *(more for name in MORE if name in words[:2] for more in MORE[name])]
+    return [*words, *(more for name in MORE if set(name.split()) <= set(words) for more in MORE[name])]
 
 
 def write_inputs(root: Path) -> None:
