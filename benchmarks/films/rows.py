@@ -63,7 +63,7 @@ _AS_MANY_CAPSULES: Mapping[str, object] = {
 def _capsules(changes: Mapping[str, object]) -> tuple[Row, ...]:
     """The capsule network and what the paper compares it with, with pretrained text.
 
-    On films: capsules 1.9 million weights, wide 24.1; fully connected 14.8, narrow 2.2.
+    On films: capsules 1.9 million weights, wide 24.1; fully connected 14.8, narrow 1.9.
     """
     capsules = {"scaling.workers": 0, "training.precision": "float32", **changes}
     wide = {"model.embedding_dim": 1024, "model.words.hidden_dim": 1024}
