@@ -1,5 +1,6 @@
 """A sweep: its trials by Ray Tune, from the first to the best, and what is left of each."""
 
+import math
 import threading
 import time
 from collections.abc import Mapping
@@ -128,9 +129,21 @@ class SweepTrials(Callback):
         """Wait for pending MLflow requests; the MLflow runs of trials of an interrupted sweep end as KILLED."""
         for thread in self._closing:
             thread.join()
+        for row in self._table.rows:
+            if row.state == "stopped":
+                self._add_late_validation(row)
         for tracking in list(self._tracking.values()):
             tracking.end("KILLED")
         self._tracking.clear()
+
+    def _add_late_validation(self, row: TrialRow) -> None:
+        """The objective is that of the best checkpoint: a trial may validate once more before it hears of its stop."""
+        run = self._folder.run(row).location
+        _wait_until_released(run)
+        file = run / "checkpoints" / "best.json"
+        best = float(storage.read_json(file)["value"]) if storage.exists(file) else math.nan
+        if row.objective is not None and best > row.objective:
+            self._table.change(row.number, objective=best)
 
     def _fail(self, number: int, reason: str) -> None:
         row = self._ended(number, state="failed", reason=reason)
